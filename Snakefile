@@ -1,0 +1,35 @@
+"""The study, as a table of contents. `make run` rebuilds every table of the papers in config.yaml."""
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/teachers.smk"
+include: "workflow/rules/students.smk"
+include: "workflow/rules/finetune.smk"
+include: "workflow/rules/profiles.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+    fetch_source,
+    make_table,
+    plot_figure,
+    check_claims,
+    make_index,
+
+
+rule all:
+    """Every table and figure, and the page that holds them."""
+    default_target: True
+    input:
+        "reports/index.html",

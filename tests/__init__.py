@@ -1,0 +1,1 @@
+"""Tests: contracts, references, units, and the workflow on a tiny study."""

@@ -1,0 +1,77 @@
+"""Fixtures that several tests share; everything is made on the spot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
+
+ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")]))
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A copy of the tiny study's YAML files, to break."""
+    import shutil
+
+    shutil.copytree(STUDY, tmp_path / "study")
+    return tmp_path / "study"
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a random encoder of 4 layers x 24."""
+    folder = tmp_path_factory.mktemp("encoder")
+    make_encoder(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a rated-text file."""
+    folder = tmp_path_factory.mktemp("texts")
+    make_texts(folder)
+    return folder
+
+
+def snakemake(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """What Snakemake said of the repository's Snakefile, run in a folder of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+         "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments],
+        capture_output=True, text=True, check=False, cwd=folder,
+    )  # fmt: skip
+    if check and done.returncode:
+        raise AssertionError(
+            f"snakemake {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
+    return done
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny study that has been run from end to end."""
+    folder = make_study(tmp_path_factory.mktemp("finished"))
+    snakemake(folder)
+    return folder
+
+
+@pytest.fixture
+def run_in() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that runs Snakemake in a folder."""
+    return snakemake
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(path.read_text())

@@ -1,0 +1,110 @@
+"""Terms add up, ask for what they read, and say what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from retort.errors import RetortError
+from retort.objectives import Pair, Shape, Sum, compose, objectives
+from torch import Tensor
+
+from tests.references.examples import LENGTHS, NARROW, WIDE, Case, batch_of, taps_of
+
+TERMS: list[dict[str, Any]] = [
+    {"objective": "hidden-sequence", "mapping": "uniform", "weight": 0.5},
+    {"objective": "relations", "mapping": {"single": {"layer": 5}}, "options": {"heads": 4, "pairs": ["q-k"]}},
+    {"objective": "soft-labels", "weight": 2.0},
+    {"objective": "supervised"},
+    {"objective": "hidden-sequence", "mapping": {"listed": {"pairs": [[0, 0]]}}},
+    {"objective": "embedding-mse"},
+]
+
+
+def built(terms: list[dict[str, Any]], student: Shape = NARROW, teacher: Shape = WIDE) -> Sum:
+    torch.manual_seed(0)
+    return compose(terms, student, teacher, student_layers=2, teacher_layers=6).double()
+
+
+def recorded(needs: set[tuple[str, int | None]], shape: Shape, seed: int) -> dict[tuple[str, int | None], Tensor]:
+    case, size = Case("hidden-cls"), len(LENGTHS["padded"])
+    return {
+        key: taps_of(case, shape, size, seed + (key[1] or 0))[key[0]].requires_grad_() for key in sorted(needs, key=str)
+    }
+
+
+def both(total: Sum) -> tuple[dict[tuple[str, int | None], Tensor], dict[tuple[str, int | None], Tensor]]:
+    return recorded(total.needs("student"), NARROW, 0), recorded(total.needs("teacher"), WIDE, 50)
+
+
+def test_needs_are_what_the_terms_read() -> None:
+    total = built(TERMS)
+    hidden = {("hidden", 1), ("hidden", 2), ("hidden", 0)}
+    assert total.needs("student") == {*hidden, ("queries", 2), ("keys", 2), ("logits", None), ("embeddings", None)}
+    hidden = {("hidden", 3), ("hidden", 6), ("hidden", 0)}
+    assert total.needs("teacher") == {*hidden, ("queries", 5), ("keys", 5), ("logits", None), ("embeddings", None)}
+
+
+def test_a_teacher_is_not_asked_for_what_only_the_student_shows() -> None:
+    assert built([{"objective": "supervised"}]).needs("teacher") == set()
+
+
+def test_the_total_is_the_weighted_sum_over_pairs() -> None:
+    total, batch = built(TERMS), batch_of(Case("hidden-cls"), LENGTHS["padded"])
+    student, teacher = both(total)
+    loss, shares = total(student, teacher, batch)
+    assert list(shares) == [
+        "hidden-sequence",
+        "relations",
+        "soft-labels",
+        "supervised",
+        "hidden-sequence-2",
+        "embedding-mse",
+    ]
+    assert not any(share.requires_grad for share in shares.values())
+    torch.testing.assert_close(loss, sum(shares.values()))
+    by_hand = sum(
+        part({"hidden": student["hidden", s]}, {"hidden": teacher["hidden", t]}, batch)
+        for part, (s, t) in zip(total.terms[0].parts, [(1, 3), (2, 6)], strict=True)
+    )
+    torch.testing.assert_close(shares["hidden-sequence"], 0.5 * by_hand)
+    soft = objectives["soft-labels"](Pair(NARROW, WIDE))
+    alone = soft({"logits": student["logits", None]}, {"logits": teacher["logits", None]}, batch)
+    torch.testing.assert_close(shares["soft-labels"], 2 * alone)
+
+
+def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
+    total, batch = built(TERMS), batch_of(Case("hidden-cls"), LENGTHS["padded"])
+    assert len(list(total.parameters())) == 4
+    student, teacher = both(total)
+    total(student, teacher, batch)[0].backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in total.parameters())
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        ({"objective": "atention-kl", "mapping": "last"}, "no objective is called 'atention-kl'; did you mean"),
+        ({"objective": "hidden-cls", "mapping": "lost"}, "no mapping is called 'lost'; did you mean 'last'?"),
+        ({"objective": "hidden-cls"}, "objective 'hidden-cls' needs a mapping; one of: emd, first, last"),
+        ({"objective": "soft-labels", "mapping": "last"}, "objective 'soft-labels' has no layers to map"),
+        ({"objective": "soft-labels", "wieght": 2}, "no key of a term is called 'wieght'; did you mean 'weight'?"),
+        (
+            {"objective": "soft-labels", "options": {"temprature": 2}},
+            "no option of objective 'soft-labels' is called 'temprature'; did you mean 'temperature'?",
+        ),
+        ({"objective": "hidden-cls", "mapping": "single"}, "mapping 'single' needs the option 'layer'"),
+        ({"objective": "hidden-cls", "mapping": {"single": {"layer": 7}}}, "teacher has no layer 7"),
+        ({"objective": "hidden-cls", "mapping": {"last": {}, "first": {}}}, "a term has one mapping, not 2"),
+    ],
+)
+def test_a_term_that_cannot_be(term: dict[str, Any], message: str) -> None:
+    with pytest.raises(RetortError) as error:
+        built([term])
+    assert str(error.value).startswith(message)
+
+
+def test_a_loss_without_terms() -> None:
+    with pytest.raises(RetortError, match="a loss needs at least one term"):
+        built([])

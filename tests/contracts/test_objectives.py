@@ -1,0 +1,209 @@
+"""What every registered objective keeps to, whatever it computes."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from retort.errors import RetortError
+from retort.objectives import Pair, Shape, objectives
+from retort.specs import catalogue
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from tests.references.examples import CASES, LENGTHS, NARROW, SCORE, WIDE, Case, batch_of, taps_of
+
+PADDED = LENGTHS["padded"]
+
+
+def both(case: Case, dtype: torch.dtype = torch.float64) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Random taps of the case's student and of its teacher, for a padded batch."""
+    size = len(PADDED)
+    return taps_of(case, case.student, size, 1, dtype), taps_of(case, case.teacher, size, 2, dtype)
+
+
+def filled(taps: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Tensor]:
+    """The same taps, with `value` wherever a padding token is a row, a query or a key."""
+    real = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), mask[..., None])
+    real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(taps["scores"])
+    return {tap: torch.where(real[tap], x, value) if tap in real else x for tap, x in taps.items()}
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.options.get("count_padding")], ids=str)
+def test_padding_does_not_matter(case: Case) -> None:
+    batch = batch_of(case, PADDED)
+    student, teacher = both(case)
+    before = case.build()(student, teacher, batch)
+    after = case.build()(filled(student, batch.mask, 99.0), filled(teacher, batch.mask, -99.0), batch)
+    assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.options.get("count_padding")], ids=str)
+def test_padding_matters_where_it_is_to_count(case: Case) -> None:
+    batch = batch_of(case, PADDED)
+    student, teacher = both(case)
+    before = case.build()(student, teacher, batch)
+    after = case.build()(filled(student, batch.mask, 9.0), teacher, batch)
+    assert not torch.isclose(before, after)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.same], ids=str)
+def test_least_at_the_teacher(case: Case) -> None:
+    case = dataclasses.replace(case, teacher=case.student)
+    batch = batch_of(case, PADDED)
+    taps = taps_of(case, case.student, len(PADDED), seed=1)
+    taps = {tap: x.requires_grad_() for tap, x in taps.items()}
+    value = case.build()(taps, {tap: x.detach() for tap, x in taps.items()}, batch)
+    least = torch.zeros((), dtype=value.dtype)
+    if case.same == "entropy":
+        temperature = case.options.get("temperature", 1.0)
+        log_p = F.log_softmax(taps["logits"] / temperature, dim=-1)
+        factor = temperature**2 if case.options.get("squared", True) else 1.0
+        least = -factor * (log_p.exp() * log_p).sum(-1).mean().detach()
+    torch.testing.assert_close(value.detach(), least, rtol=1e-10, atol=1e-12)
+    for gradient in torch.autograd.grad(value, list(taps.values()), allow_unused=True):
+        assert gradient is None or gradient.abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_scalar_and_finite_with_padded_tails(case: Case, dtype: torch.dtype) -> None:
+    lengths = (7, 1, 0)  # the last is padding throughout
+    batch = batch_of(case, lengths)
+    batch.labels = batch.labels.float() if batch.labels.is_floating_point() else batch.labels
+    student = taps_of(case, case.student, 3, seed=1, dtype=dtype)
+    student = {tap: (30 * x).detach().requires_grad_() for tap, x in student.items()}
+    objective = case.build(torch.float32)
+    value = objective(student, taps_of(case, case.teacher, 3, seed=2, dtype=dtype), batch)
+    assert value.shape == ()
+    assert value.dtype == torch.float32
+    assert value.isfinite()
+    value.backward()
+    learned = list(objective.parameters()) if isinstance(objective, torch.nn.Module) else []
+    for x in [*student.values(), *learned]:
+        assert x.grad is None or x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_bfloat16_is_summed_in_float32(case: Case) -> None:
+    batch = batch_of(case, PADDED)
+    if batch.labels.is_floating_point():
+        batch.labels = batch.labels.float()
+    student, teacher = both(case, torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rounded = case.build(torch.float32)(student, teacher, batch)
+    student, teacher = ({tap: x.double() for tap, x in taps.items()} for taps in (student, teacher))
+    exact = case.build()(student, teacher, batch)
+    tolerance = 2e-2 if getattr(objectives[case.name], "learns", False) else 1e-5  # a map itself runs in 16 bits
+    torch.testing.assert_close(rounded.double(), exact, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nothing_waits_for_a_value(case: Case) -> None:
+    """Tensors without values raise at whatever would fetch one to the host: on a GPU it would wait for all before."""
+    with FakeTensorMode(allow_non_fake_inputs=False):
+        batch, (student, teacher) = batch_of(case, PADDED, torch.float32), both(case, torch.float32)
+        assert case.build(None)(student, teacher, batch).shape == ()
+
+
+@pytest.mark.parametrize("name", objectives)
+def test_says_in_literals_what_it_is(name: str) -> None:
+    made, entry = objectives[name], catalogue.objectives()[name]
+    signature = inspect.signature(made.__init__).parameters
+    assert entry.summary.endswith(".")
+    assert len(entry.summary) < 120
+    assert entry.version == made.version >= 1
+    assert entry.taps == made.taps
+    assert entry.level == getattr(made, "level", "layer")
+    assert entry.options == {p.name: p.default for p in signature.values() if p.kind is p.KEYWORD_ONLY}
+    assert getattr(made, "learns", False) == issubclass(made, torch.nn.Module)
+
+
+def test_catalogue_knows_what_is_registered() -> None:
+    assert list(catalogue.objectives()) == list(objectives)
+
+
+def test_a_misspelt_objective_has_a_suggestion() -> None:
+    with pytest.raises(RetortError) as error:
+        objectives["atention-kl"]
+    assert str(error.value) == "no objective is called 'atention-kl'; did you mean 'attention-kl'?"
+
+
+SIX = Shape(width=24, heads=6, intermediate=40, classes=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "pair", "message"),
+    [
+        ("attention-kl", {}, Pair(NARROW, SIX), "the student has 3 attention heads and its teacher 6; "),
+        ("relations", {"heads": 48}, Pair(NARROW, WIDE), "the student's width 12 cannot be cut into 48 heads; "),
+        ("relations", {"heads": 4, "pairs": ["q-x"]}, Pair(NARROW, WIDE), "no relation is called 'q-x'; "),
+        ("relations", {"heads": 4, "weights": [1.0]}, Pair(NARROW, WIDE), "3 relations have 1 weights; "),
+        ("hidden-cls", {"map": "never"}, Pair(NARROW, WIDE), "widths 12 and 24 cannot be compared without a map; "),
+        ("hidden-cls", {"map": "sometimes"}, Pair(NARROW, WIDE), "no map is called 'sometimes'; "),
+        (
+            "mha-output-relation",
+            {"splits": 4, "split": "average"},
+            Pair(NARROW, SIX),
+            "the teacher's 6 heads cannot be shared out to 4 splits; ",
+        ),
+    ],
+)
+def test_what_cannot_be_says_why(name: str, options: dict[str, object], pair: Pair, message: str) -> None:
+    with pytest.raises(RetortError) as error:
+        objectives[name](pair, **options)
+    assert str(error.value).startswith(message)
+
+
+def test_labels_that_are_missing() -> None:
+    case = Case("supervised")
+    batch = dataclasses.replace(batch_of(case, PADDED), labels=None)
+    with pytest.raises(RetortError, match="objective 'supervised' needs labels"):
+        case.build()(taps_of(case, NARROW, 3, seed=1), {}, batch)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 3)])
+def test_orthogonal_maps_stay_orthogonal(sizes: tuple[int, int]) -> None:
+    student, teacher = (Shape(width=2 * size, heads=2, intermediate=1, classes=1) for size in sizes)
+    objective = objectives["direct"](Pair(student, teacher), orthogonal=True).double()
+    for maps in objective.maps:
+        maps.skew.data.normal_(std=3.0)
+        w = maps.matrices()
+        gram = w @ w.mT if sizes[0] <= sizes[1] else w.mT @ w
+        torch.testing.assert_close(gram, torch.eye(min(sizes), dtype=w.dtype).expand_as(gram))
+
+
+def test_the_bank_remembers_and_a_resumed_run_draws_the_same() -> None:
+    case = Case("contrast", {"size": 6, "negatives": 5, "bank": 17, "momentum": 0.0})
+    batch = batch_of(case, PADDED)
+    student, teacher = both(case)
+    one, other = case.build(), case.build()
+    drawn = one.negatives(batch.rows)
+    one(student, teacher, batch)
+    torch.testing.assert_close(one.bank[batch.rows], F.normalize(one.teacher_map(teacher["cls"]), dim=-1))
+    assert not torch.equal(drawn, one.negatives(batch.rows))
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(one(student, teacher, batch), other(student, teacher, batch))
+    state = {key: value.clone() for key, value in one.state_dict().items()}
+    one.eval()(student, teacher, batch)
+    assert all(torch.equal(value, state[key]) for key, value in one.state_dict().items())
+
+
+def test_negatives_are_other_examples_and_spread_evenly() -> None:
+    objective = objectives["contrast"](Pair(NARROW, WIDE), negatives=4000, bank=20)
+    rows = torch.arange(20)
+    drawn = objective.negatives(rows)
+    assert not (drawn == rows[:, None]).any()
+    counts = torch.bincount(drawn.flatten(), minlength=20) / 4000
+    assert (counts - 1).abs().max() < 5 * math.sqrt(1 / 4000)
+
+
+def test_regression_has_one_score() -> None:
+    case = Case("supervised", student=SCORE, teacher=SCORE)
+    batch = batch_of(case, PADDED)
+    taps = {"logits": batch.labels[:, None]}
+    assert case.build()(taps, {}, batch) == 0

@@ -1,0 +1,117 @@
+"""Small models' tensors at odd sizes, for every objective that is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from retort.objectives import Batch, Pair, Shape, objectives
+from torch import Tensor
+
+LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens; all are padded to 7
+LENGTH = 7
+VOCABULARY = 5
+
+NARROW = Shape(width=12, heads=3, intermediate=20, classes=3)
+WIDE = Shape(width=24, heads=3, intermediate=40, classes=3)
+MANY_HEADS = Shape(width=24, heads=6, intermediate=40, classes=3)
+SCORE = Shape(width=12, heads=3, intermediate=20, classes=1)
+
+
+@dataclass
+class Case:
+    """An objective with options, between two models.
+
+    Args:
+        same: what its value is at a student that equals its teacher: "zero", "entropy" (its least), or "" for neither.
+    """
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    student: Shape = NARROW
+    teacher: Shape = WIDE
+    same: str = "zero"
+
+    def __str__(self) -> str:
+        said = [f"{key}={value}" for key, value in self.options.items()]
+        return " ".join([self.name, *said, f"{self.student.width}-{self.teacher.width}"])
+
+    def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
+        """The objective, with maps and state that are the same every time; as it comes if there is no dtype."""
+        torch.manual_seed(3)
+        built = objectives[self.name](Pair(self.student, self.teacher), **self.options)
+        return built.to(dtype) if dtype is not None and isinstance(built, torch.nn.Module) else built
+
+
+CASES = [
+    Case("supervised", same=""),
+    Case("supervised", student=SCORE, teacher=SCORE, same=""),
+    Case("soft-labels", same="entropy"),
+    Case("soft-labels", {"temperature": 2.5}, same="entropy"),
+    Case("soft-labels", {"temperature": 2.5, "squared": False}, same="entropy"),
+    Case("soft-labels", student=SCORE, teacher=SCORE),
+    Case("masked-lm", same=""),
+    Case("hidden-cls"),
+    Case("hidden-cls", {"map": "never"}, teacher=NARROW),
+    Case("hidden-sequence"),
+    Case("hidden-sequence", {"map": "widths-differ"}, teacher=NARROW),
+    Case("hidden-sequence", {"count_padding": True}),
+    Case("context-sequence"),
+    Case("hidden-cosine"),
+    Case("patient-cls"),
+    Case("embedding-mse"),
+    Case("embedding-relation"),
+    Case("attention-mse"),
+    Case("attention-mse", {"count_padding": True}),
+    Case("attention-kl"),
+    Case("attention-kl", {"count_padding": True}),
+    Case("value-relation"),
+    Case("value-relation", teacher=MANY_HEADS),
+    Case("value-relation", {"count_padding": True}),
+    Case("relations", {"heads": 4}),
+    Case("relations", {"heads": 12, "normaliser": "sum"}),
+    Case("relations", {"heads": 2, "pairs": ["q-k", "v-q", "v-v"], "weights": [0.5, 2.0, 1.0]}),
+    Case("relations", {"heads": 4, "count_padding": True}),
+    Case("direct"),
+    Case("direct", {"heads": 4, "orthogonal": True}, teacher=NARROW),
+    Case("direct", {"heads": 2, "orthogonal": True}),
+    Case("direct", {"heads": 2, "orthogonal": True}, student=WIDE, teacher=NARROW),
+    Case("direct", {"count_padding": True}),
+    Case("hidden-relation", {"heads": 4}),
+    Case("mha-output-relation"),
+    Case("mha-output-relation", {"splits": 4}),
+    Case("mha-output-relation", {"split": "average"}, teacher=MANY_HEADS),
+    Case("mha-output-relation", {"split": "random", "seed": 2}, teacher=MANY_HEADS),
+    Case("sample-similarity"),
+    Case("sample-contrastive", same=""),
+    Case("sample-contrastive", {"reading": "printed"}, same=""),
+    Case("contrast", {"size": 6, "negatives": 4, "bank": 11, "seed": 5}, same=""),
+]
+
+
+def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.float64) -> Batch:
+    """A batch of examples with so many real tokens each."""
+    size = len(lengths)
+    generator = torch.Generator().manual_seed(11)
+    mask = torch.arange(LENGTH)[None, :] < torch.tensor(lengths)[:, None]
+    if case.name == "masked-lm":
+        labels = torch.tensor([4, -100, 0, 2])
+    elif case.student.classes == 1:
+        labels = torch.randn(size, generator=generator, dtype=dtype)
+    else:
+        labels = torch.tensor([1, 0, 1])[:size]
+    ids = torch.randint(1, 50, (size, LENGTH), generator=generator) * mask
+    return Batch(ids, torch.zeros_like(ids), mask, labels, torch.tensor([3, 8, 13])[:size])
+
+
+def taps_of(case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    """All tensors that an objective may read from a model of this shape, random."""
+    generator = torch.Generator().manual_seed(seed)
+    tokens = (size, LENGTH, shape.width)
+    sizes = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), tokens)
+    sizes["cls"] = (size, shape.width)
+    sizes["scores"] = (size, shape.heads, LENGTH, LENGTH)
+    sizes["logits"] = (4, VOCABULARY) if case.name == "masked-lm" else (size, shape.classes)
+    return {tap: torch.randn(*shape, generator=generator, dtype=dtype) for tap, shape in sizes.items()}

@@ -1,0 +1,1 @@
+"""A made-up study that runs the whole workflow in a minute or two."""

@@ -1,0 +1,76 @@
+"""Imports point one way, and what must start fast does not import torch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "workflow" / "retort"
+# A room may import the rooms listed after it (and its own); modules at the top of the package are free to all.
+MAY: dict[str, set[str]] = {
+    "specs": set(),
+    "scoring": set(),
+    "objectives": set(),
+    "data": {"specs", "objectives"},
+    "models": {"specs", "objectives", "data"},
+    "training": {"specs", "objectives"},
+    "stages": {"specs", "objectives", "data", "models", "training", "scoring"},
+    "tables": {"specs"},
+    "figures": {"specs", "tables"},
+    "report": {"specs", "tables"},
+}
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """The rooms of the package that a file imports anywhere."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        names += [f"retort.{a.name}" for a in node.names] if names == ["retort"] else []  # type: ignore[attr-defined]
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("retort.")}
+    return found & set(MAY)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_imports_point_one_way(path: Path) -> None:
+    room = path.parent.name
+    assert rooms_imported(path) - {room} <= MAY[room]
+
+
+def test_every_room_is_listed() -> None:
+    assert {path.parent.name for path in PACKAGE.glob("*/*.py")} == set(MAY)
+
+
+@pytest.mark.parametrize("verb", ["list", "check"])
+def test_the_command_starts_without_torch(verb: str) -> None:
+    code = f"import sys; from retort.cli import main; main(['{verb}']); assert not {{'torch', 'transformers'}} & set(sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(PACKAGE.parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_what_is_read_without_torch_is_what_is_registered() -> None:
+    from retort.data.readers import readers, texts
+    from retort.objectives import objectives
+    from retort.specs import catalogue
+
+    assert list(catalogue.objectives()) == list(objectives)
+    assert list(catalogue.readers()) == list(readers)
+    assert list(catalogue.text_formats()) == list(texts)
+    for name, entry in catalogue.objectives().items():
+        assert entry.version == objectives[name].version
+        assert entry.level == getattr(objectives[name], "level", "layer")
+        assert entry.taps == objectives[name].taps
+        assert entry.teacher_taps == getattr(objectives[name], "teacher_taps", objectives[name].taps)
+        assert entry.summary.endswith(".")

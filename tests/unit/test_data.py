@@ -1,0 +1,149 @@
+"""Readers, splits, encoding, batches, packing, masking."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import torch
+from retort.data.collate import batches, collate, in_order, row_order
+from retort.data.corpora import build_corpus, pack
+from retort.data.masking import mask_tokens, masked_batches
+from retort.data.readers import Record, readers
+from retort.data.tasks import Encoded, encode_task, split_groups
+
+TASK = {
+    "reader": {"name": "rated-sentences", "options": {"file": "rated.txt", "neutral_below": 0.5}},
+    "split": {"seed": 1, "test": 40, "dev": 20},
+    "max_length": 6,
+}
+
+
+def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes("1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tfine\n\n".encode("latin-1"))
+    found = readers["rated-sentences"](tmp_path, file="f.txt", neutral_below=0.5)
+    assert found == [Record("caf\xe9 closed", None, 0.0, "caf\xe9 closed"), Record("fine", None, 1.0, "fine")]
+
+
+def test_pairs_are_half_neighbours_and_no_text_stands_in_two_groups(texts: Path) -> None:
+    found = readers["same-text-pairs"](texts, file="rated.txt", seed=3)
+    assert sum(r.label for r in found) * 2 == len(found)
+    owner: dict[str, set[str]] = {}
+    lines = [line.split("\t") for line in (texts / "rated.txt").read_text().splitlines()]
+    sentences: dict[str, set[str]] = {}
+    for identity, _, sentence in lines:
+        sentences.setdefault(sentence, set()).add(identity.split("_")[0])
+    unique = {sentence: next(iter(names)) for sentence, names in sentences.items() if len(names) == 1}
+    for record in found:
+        for text in (record.text, record.pair):
+            if text in unique:
+                owner.setdefault(unique[text], set()).add(record.group)
+    assert owner
+    assert all(len(groups) == 1 for groups in owner.values())
+
+
+def test_split_keeps_groups_whole_and_follows_its_seed() -> None:
+    records = [Record(str(i), None, 0.0, f"group {i // 3}") for i in range(60)]
+    splits = split_groups(records, seed=1, test=10, dev=5)
+    assert sum(map(len, splits.values())) == 60
+    assert len(splits["test"]) >= 10
+    assert len(splits["dev"]) >= 5
+    groups = [{r.group for r in rows} for rows in splits.values()]
+    assert not set.intersection(groups[0], groups[1])
+    assert not set.intersection(groups[0] | groups[1], groups[2])
+    assert splits == split_groups(records, seed=1, test=10, dev=5)
+    assert splits != split_groups(records, seed=2, test=10, dev=5)
+
+
+def test_equal_texts_stay_on_one_side() -> None:
+    records = [Record("Same  Text", None, 0.0, "same text") for _ in range(5)]
+    records += [Record(str(i), None, 0.0, str(i)) for i in range(30)]
+    splits = split_groups(records, seed=1, test=5, dev=5)
+    assert sum(any(r.group == "same text" for r in rows) for rows in splits.values()) == 1
+
+
+def encoded(texts: Path, encoder: Path, to: Path) -> Encoded:
+    """The tiny task, encoded."""
+    encode_task(TASK, texts, encoder / "tokenizer.json", to)
+    return Encoded.load(to, "train")
+
+
+def test_encoding_agrees_with_transformers(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    rows = encoded(texts, encoder, tmp_path)
+    records = split_groups(readers["rated-sentences"](texts, **TASK["reader"]["options"]), 1, 40, 20)["train"]
+    expected = AutoTokenizer.from_pretrained(encoder)([r.text for r in records], truncation=True, max_length=6)
+    for row, ids in enumerate(expected["input_ids"]):
+        assert rows.ids[rows.offsets[row] : rows.offsets[row + 1]].tolist() == ids
+    assert rows.labels.tolist() == [r.label for r in records]
+    assert rows.lengths.max() == 6
+
+
+def test_a_batch_holds_its_rows_and_padding(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    rows = encoded(texts, encoder, tmp_path)
+    chosen = np.array([5, 0, 9])
+    batch = collate(rows, chosen, classes=2)
+    assert batch.mask.sum(1).tolist() == rows.lengths[chosen].tolist()
+    for place, row in enumerate(chosen):
+        own = batch.input_ids[place][batch.mask[place]].tolist()
+        assert own == rows.ids[rows.offsets[row] : rows.offsets[row + 1]].tolist()
+    assert not batch.input_ids[~batch.mask].any()
+    assert batch.labels.tolist() == rows.labels[chosen].tolist()
+    assert batch.labels.dtype == torch.long
+    assert collate(rows, chosen, classes=1).labels.dtype == torch.float32
+
+
+def test_order_follows_the_seed_and_can_be_joined_anywhere() -> None:
+    lengths = np.random.default_rng(0).integers(3, 30, 100)
+    whole = [rows.tolist() for rows in itertools.islice(row_order(lengths, 8, seed=4), 40)]
+    assert whole == [rows.tolist() for rows in itertools.islice(row_order(lengths, 8, seed=4), 40)]
+    assert whole != [rows.tolist() for rows in itertools.islice(row_order(lengths, 8, seed=5), 40)]
+    epoch = sorted(itertools.chain.from_iterable(whole[:12]))
+    assert len(set(epoch)) == 96  # no row twice in an epoch
+
+
+def test_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    rows = encoded(texts, encoder, tmp_path)
+    whole = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1, 2), 10)]
+    rest = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1, 2, start=6), 4)]
+    assert whole[6:] == rest
+
+
+def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    rows = encoded(texts, encoder, tmp_path)
+    seen = torch.cat([numbers for numbers, _ in in_order(rows, 7, 2)])
+    assert sorted(seen.tolist()) == list(range(len(rows)))
+
+
+def test_packing_fills_blocks_and_loses_only_the_tail() -> None:
+    blocks = pack([[10, 11, 12], [13], [14, 15, 16, 17]], block=4, start=1, end=2)
+    assert blocks.tolist() == [[1, 10, 11, 12], [1, 2, 13, 2], [1, 14, 15, 16]]
+
+
+def test_masking_shares_and_determinism() -> None:
+    about = {"special": [0, 1, 2], "mask": 4, "vocabulary": 1000}
+    ids = np.random.default_rng(1).integers(5, 1000, (200, 50))
+    ids[:, 0] = 1
+    masked, chosen = mask_tokens(ids, 0.15, about, np.random.default_rng(2))
+    assert not chosen[:, 0].any()
+    assert abs(chosen.mean() - 0.15 * 49 / 50) < 0.01
+    assert abs((masked[chosen] == 4).mean() - 0.8) < 0.03
+    assert abs((masked[chosen] == ids[chosen]).mean() - 0.1) < 0.03
+    assert (masked[~chosen] == ids[~chosen]).all()
+    again, _ = mask_tokens(ids, 0.15, about, np.random.default_rng(2))
+    assert (again == masked).all()
+
+
+def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    corpus = {"files": ["rated.txt"], "format": "rated-lines", "block": 16}
+    count = build_corpus(corpus, texts, encoder / "tokenizer.json", tmp_path)
+    assert count > 20
+    whole = list(itertools.islice(masked_batches(tmp_path, 0.15, 8, 1), 9))
+    rest = list(itertools.islice(masked_batches(tmp_path, 0.15, 8, 1, start=5), 4))
+    for one, other in zip(whole[5:], rest, strict=True):
+        assert torch.equal(one.input_ids, other.input_ids)
+        assert torch.equal(one.labels, other.labels)
+    assert whole[0].input_ids.shape == (8, 16)
+    assert len(whole[0].positions) == len(whole[0].labels)

@@ -1,0 +1,227 @@
+"""A mistake that a user will make has a test of its message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from retort.errors import BookError, RetortError
+from retort.specs.book import read
+from retort.specs.config import Config, read_config
+
+STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
+PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
+
+
+def problems(study: Path) -> list[str]:
+    """Every problem of a study."""
+    return read(Config(papers=["tiny"], study=str(study)))[1]
+
+
+def change(study: Path, name: str, old: str, new: str) -> None:
+    """Nothing; the first `old` of a file is `new`."""
+    path = study / name
+    text = path.read_text()
+    assert old in text, f"{name} holds no {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+MISTAKES = [
+    (STUDENTS, "objective: soft-labels", "objective: soft-label",
+     "students.yaml: kd.stages.1.terms.1: no objective is called 'soft-label'; did you mean 'soft-labels'?"),
+    (STUDENTS, "mapping: uniform", "mapping: unifrom", "no mapping is called 'unifrom'; did you mean 'uniform'?"),
+    (STUDENTS, "mapping: uniform", "mapping: {single: {layer: 5}}", "teacher has no layer 5"),
+    (STUDENTS, "mapping: uniform", "mapping: {single: {depth: 5}}", "depth"),
+    (STUDENTS, "objective: attention-kl, mapping: uniform", "objective: attention-kl",
+     "objective 'attention-kl' needs a mapping"),
+    (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, mapping: last}", "leave out 'mapping'"),
+    (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, options: {temprature: 2.0}}",
+     "no option of objective 'soft-labels' is called 'temprature'; did you mean 'temperature'?"),
+    (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, options: {temperature: hot}}",
+     "takes a float, not 'hot'"),
+    (STUDENTS, "layers: [2, 4]", "layers: [2, 5]", "teacher 'tiny-teacher' has no layer 5; it has 4"),
+    (STUDENTS, "layers: [2, 4]", "layers: [2]", "1 teacher layers listed for 2 student layers"),
+    (STUDENTS, "initialisation: {random: true}", "initialisation: {layers: [4]}", "use 'random: true'"),
+    (STUDENTS, "{student: tiny-narrow}", "{student: tiny-predicting}", "starts from itself"),
+    (STUDENTS, "{student: tiny-narrow}", "{student: tiny-narow}", "did you mean 'tiny-narrow'?"),
+    (STUDENTS, "teacher: tiny-teacher", "teacher: tiny-teachr", "no teacher is called 'tiny-teachr'"),
+    (STUDENTS, "attention:\n", "kd:\n", "line 8: 'kd' is given twice; rename one of the two"),
+    (STUDENTS, "kd:\n", "k/../d:\n", "does not have the form"),
+    (STUDENTS, "data: sentences", "data: sentence", "no corpus is called 'sentence'; did you mean 'sentences'?"),
+    (STUDENTS, "heads: 3", "heads: 5", "hidden (24) is not a multiple of heads (5)"),
+    (STUDENTS, "  teacher: tiny-teacher", "  techer: tiny-teacher", "no key is called 'techer'; did you mean 'teacher'?"),
+    (TABLE, "metric: accuracy", "metric: acuracy", "no metric is called 'acuracy'; did you mean 'accuracy'?"),
+    (TABLE, "task: mood", "task: moods", "no task is called 'moods'; did you mean 'mood'?"),
+    (TABLE, "student: tiny-kd", "student: tiny-kdd", "no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    (TABLE, "tiny-kd: {Mood", "tiny-kd: {Moood", "no column is called 'Moood'; did you mean 'Mood'?"),
+    (TABLE, "kind: scores", "kind: score", "score"),
+    (TASK, "metrics: [accuracy]", "metrics: [pearson]", "metric 'pearson' is not one of classification's"),
+    (TASK, "split: {seed: 1, test: 40, dev: 20}", "split: {seed: 1, dev: 20}", "mood.yaml: split.test: Field required"),
+    (TASK, "name: rated-sentences", "name: rated-sentence", "did you mean 'rated-sentences'?"),
+    (TASK, "file: rated.txt", "fil: rated.txt", "no option of reader 'rated-sentences' is called 'fil'"),
+    (TASK, "labels: [sad, glad]", "labels: [sad]", "'labels' takes two or more names"),
+    (PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: []", "grid.learning_rate"),
+    (PROTOCOL, "steps: 6", "steps: 0", "schedule.steps: Input should be greater than 0, not 0"),
+    (PROTOCOL, "rating: {steps: 4}", "rating: {stepps: 4}", "no key is called 'stepps'; did you mean 'steps'?"),
+    (PROTOCOL, "rating: {steps: 4}", "ratings: {steps: 4}", "no task is called 'ratings'; did you mean 'rating'?"),
+    (PAPER, "table4, ", "tabel4, ", "no table or figure is called 'tabel4'; did you mean 'table4'?"),
+    (PAPER, "model: encoder", "model: encodr", "no model is called 'encodr'; did you mean 'encoder'?"),
+    ("papers/tiny/table4.yaml", "of: [table1]", "of: [table9]", "no table is called 'table9'"),
+    ("sources/texts.yaml", "path: texts", "pth: texts", "sources/texts.yaml"),
+    ("papers/tiny/claims.yaml", "column: Mood", "column: Mod", "no column is called 'Mod'; did you mean 'Mood'?"),
+]  # fmt: skip
+
+
+def test_the_study_itself_has_no_problem(study: Path) -> None:
+    assert problems(study) == []
+
+
+@pytest.mark.parametrize(("name", "old", "new", "said"), MISTAKES)
+def test_mistake_gets_one_clear_line(study: Path, name: str, old: str, new: str, said: str) -> None:
+    change(study, name, old, new)
+    found = problems(study)
+    assert any(said in line for line in found), f"expected {said!r} in:\n" + "\n".join(found)
+    assert all("\n" not in line for line in found)
+    assert all(".yaml" in line for line in found)
+
+
+def test_all_problems_of_all_files_come_at_once(study: Path) -> None:
+    change(study, STUDENTS, "mapping: uniform", "mapping: unifrom")
+    change(study, TASK, "name: rated-sentences", "name: rated-sentence")
+    change(study, "papers/tiny/claims.yaml", "column: Mood", "column: Mod")
+    found = problems(study)
+    assert {line.split(":")[0].split("/")[-1] for line in found} == {"students.yaml", "mood.yaml", "claims.yaml"}
+
+
+def test_heads_that_differ_name_an_objective_without_that_limit(study: Path) -> None:
+    change(study, STUDENTS, "objective: hidden-sequence", "objective: attention-mse")
+    assert any("'relations' has no such limit" in line for line in problems(study))
+
+
+def test_a_broken_file_is_told_once(study: Path) -> None:
+    (study / STUDENTS).write_text("kd: [unclosed")
+    found = problems(study)
+    assert len(found) == 1
+    assert "not valid YAML" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"scal": "pocket"}, "no key is called 'scal'; did you mean 'scale'?"),
+        ({"scale": "huge"}, "scale"),
+        ({"precision": "float8"}, "precision"),
+        ({"papers": []}, "papers"),
+    ],
+)
+def test_bad_configuration(config: dict[str, object], said: str) -> None:
+    with pytest.raises(BookError, match="config.yaml") as caught:
+        read_config(config)
+    assert said in str(caught.value)
+
+
+def test_unknown_paper(study: Path) -> None:
+    found = read(Config(papers=["tinny"], study=str(study)))[1]
+    assert found == ["config.yaml: papers: no paper is called 'tinny'; did you mean 'tiny'?"]
+
+
+def test_damaged_archive(tmp_path: Path) -> None:
+    from retort.data.sources import verify
+    from retort.specs.source import PackageSource
+
+    archive = tmp_path / "package-1.0.tar.gz"
+    archive.write_bytes(b"damaged")
+    source = PackageSource(
+        title="t", licence="l", package="package", version="1.0", kind="sdist", sha256="0" * 64, folder="f"
+    )
+    with pytest.raises(RetortError, match=r"package-1.0.tar.gz: sha256 is .* the download is damaged"):
+        verify(archive, source)
+
+
+def test_missing_source_folder(tmp_path: Path) -> None:
+    from retort.data.sources import fetch
+    from retort.specs.source import FolderSource
+
+    with pytest.raises(RetortError, match="source folder .*nowhere does not exist"):
+        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to")
+
+
+def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:
+    from retort.data.readers import rated_line_texts
+
+    (tmp_path / "bad.txt").write_text("1\t0.5\tfine\n2\tmissing the rest\n")
+    with pytest.raises(RetortError, match=r"bad.txt:2: not 'id, rating, text'"):
+        rated_line_texts(tmp_path / "bad.txt")
+
+
+def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
+    from retort.data.readers import readers
+
+    (tmp_path / "rated.txt").write_text("1\t0.5\tfine\n")
+    with pytest.raises(RetortError, match=r"rates.txt does not exist; the folder holds rated.txt"):
+        readers["rated-texts"](tmp_path, file="rates.txt")
+
+
+def test_a_split_that_leaves_nothing_to_train_on() -> None:
+    from retort.data.readers import Record
+    from retort.data.tasks import split_groups
+
+    rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
+    with pytest.raises(RetortError, match="10 rows leave none to train on"):
+        split_groups(rows, seed=1, test=8, dev=2)
+
+
+def test_a_split_without_a_file(tmp_path: Path) -> None:
+    from retort.data.tasks import Encoded
+
+    with pytest.raises(RetortError, match=r"validation.safetensors does not exist; splits are train, dev, test"):
+        Encoded.load(tmp_path, "validation")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device", "results/x"), "cannot write results/x: No space left"),
+        (OSError(30, "Read-only file system", "results/x"), "make the folder writable"),
+        (PermissionError(13, "Permission denied", "results/x"), "cannot write results/x"),
+    ],
+)
+def test_full_or_read_only_results(
+    error: OSError, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from retort.jobs import job
+
+    with pytest.raises(SystemExit), job(stand_in(tmp_path / "log")):
+        raise error
+    assert said in capsys.readouterr().err
+    assert "Traceback" in (tmp_path / "log").read_text()
+
+
+def stand_in(log: Path) -> object:
+    """The few attributes of Snakemake's object that a job reads."""
+    from types import SimpleNamespace
+
+    return SimpleNamespace(rule="rule", wildcards=["a"], log=[str(log)], threads=1, resources={}, config={})
+
+
+def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+    from retort.jobs import job
+
+    with pytest.raises(ZeroDivisionError), job(stand_in(tmp_path / "log")):
+        _ = 1 / 0
+
+
+@pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])
+def test_the_command_line_says_what_is_wrong(
+    study: Path, verb: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from retort.cli import main
+
+    change(study, STUDENTS, "mapping: uniform", "mapping: unifrom")
+    config = study.parent / "config.yaml"
+    config.write_text(yaml.safe_dump({"papers": ["tiny"], "study": str(study)}))
+    assert main([verb, "--config", str(config)]) == status
+    said = capsys.readouterr()
+    assert "problem" in said.err
+    assert verb == "list" or "did you mean 'uniform'?" in said.out

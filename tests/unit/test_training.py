@@ -1,0 +1,139 @@
+"""The loop, its schedule, its checkpoints, its divergence."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.errors import Diverged
+from retort.objectives.base import Batch
+from retort.training import optim
+from retort.training.checkpoint import Checkpoint
+from retort.training.loop import Part, train
+from retort.training.progress import Progress
+from torch import nn
+
+SCHEDULE: dict[str, Any] = {
+    "steps": 12, "batch_size": 4, "learning_rate": 0.01, "warmup": 0.25, "weight_decay": 0.1,
+    "betas": [0.9, 0.999], "epsilon": 1e-8, "clip": 1.0, "freeze": [],
+}  # fmt: skip
+
+
+class Dropped(nn.Module):
+    """A linear map behind dropout: its steps depend on the random state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(5, 3)
+        self.unused = nn.Linear(2, 2)  # no loss reaches it, so it has no state in the optimiser
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(nn.functional.dropout(x, 0.5, self.training)).square().mean()
+
+
+def made() -> Dropped:
+    torch.manual_seed(1)
+    return Dropped()
+
+
+def numbered(start: int) -> Iterator[Batch]:
+    for number in itertools.count(start):
+        values = torch.randn(4, 5, generator=torch.Generator().manual_seed(number))
+        yield Batch(input_ids=values, token_types=values, mask=values > 0)
+
+
+def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> Part:
+    """Twelve steps; `stop` raises at that step, `bad` gives a loss that is not a number."""
+    seen = itertools.count(1)
+
+    def loss(batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        step = next(seen)
+        if step == stop:
+            raise KeyboardInterrupt
+        value = model(batch.input_ids)
+        return (value * float("nan") if step == bad else value), {"square": value.detach()}
+
+    return Part(modules=[model], schedule=SCHEDULE, batches=numbered, loss=loss)
+
+
+def progress() -> Progress:
+    return Progress("job", io.StringIO())
+
+
+def test_rate_rises_and_falls() -> None:
+    rates = [optim.rate(step, SCHEDULE) for step in range(1, 13)]
+    assert rates[:3] == pytest.approx([0.01 / 3, 0.02 / 3, 0.01])
+    assert rates[3:] == pytest.approx([0.01 * (10 - k) / 10 for k in range(1, 10)])
+    assert all(rate > 0 for rate in rates)
+
+
+def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -> None:
+    model = made()
+    model.unused.requires_grad_(False)
+    optimiser = optim.adamw(optim.trainable(model), SCHEDULE)
+    decays = {tuple(p.shape): group["weight_decay"] for group in optimiser.param_groups for p in group["params"]}
+    assert decays == {(3, 5): 0.1, (3,): 0.0}
+
+
+def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    whole = made()
+    train(part(whole), 7, Checkpoint(tmp_path / "whole", {"a": 1}, 1e9), progress(), "float32", "cpu")
+    cut = made()
+    with pytest.raises(KeyboardInterrupt):
+        train(part(cut, stop=8), 7, Checkpoint(tmp_path / "cut", {"a": 1}, 0.0), progress(), "float32", "cpu")
+    assert [p.name for p in (tmp_path / "cut").glob("*.safetensors")] == ["part-1-step-7.safetensors"]
+    again = made()
+    checkpoint = Checkpoint(tmp_path / "cut", {"a": 1}, 1e9)
+    assert checkpoint.found is not None
+    assert checkpoint.found["step"] == 7
+    train(part(again), 7, checkpoint, progress(), "float32", "cpu")
+    for (name, one), other in zip(whole.named_parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, other), name
+    assert not torch.equal(whole.inner.weight, made().inner.weight)
+
+
+def test_state_of_other_settings_or_damaged_state_is_not_used(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(part(made(), stop=5), 7, Checkpoint(tmp_path, {"a": 1}, 0.0), progress(), "float32", "cpu")
+    assert Checkpoint(tmp_path, {"a": 1}, 1.0).found is not None
+    assert Checkpoint(tmp_path, {"a": 2}, 1.0).found is None
+    next(tmp_path.glob("*.safetensors")).write_bytes(b"half a file")
+    assert Checkpoint(tmp_path, {"a": 1}, 1.0).found is None
+
+
+def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
+    Checkpoint(tmp_path, "mine", 1.0).note({"dev": 0.5})
+    assert Checkpoint(tmp_path, "mine", 1.0).notes() == [{"dev": 0.5}]
+    assert Checkpoint(tmp_path, "others", 1.0).notes() == []
+    Checkpoint(tmp_path, "mine", 1.0).remove()
+    assert Checkpoint(tmp_path, "mine", 1.0).notes() == []
+
+
+def test_a_loss_that_is_not_a_number_is_a_result_with_its_step(tmp_path: Path) -> None:
+    late = part(made(), bad=4)
+    late.before = 100
+    with pytest.raises(Diverged) as caught:
+        train(late, 7, Checkpoint(tmp_path, {}, 1e9), progress(), "float32", "cpu")
+    assert caught.value.step == 104
+
+
+def test_the_log_holds_the_terms_by_name(tmp_path: Path) -> None:
+    told = progress()
+    train(part(made()), 7, Checkpoint(tmp_path, {}, 1e9), told, "float32", "cpu")
+    assert "square 0." in told.log.getvalue()  # type: ignore[attr-defined]
+    assert "done after step 12" in told.log.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_terminal_shows_step_loss_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("retort.training.progress.EVERY", 0.0)
+    train(part(made()), 7, Checkpoint(tmp_path, {}, 1e9), progress(), "float32", "cpu")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[5].startswith("    job: step 6 of 12, loss 0.")
+    assert lines[5].endswith("s left")

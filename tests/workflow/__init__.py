@@ -1,0 +1,1 @@
+"""Snakemake runs on the tiny study."""

@@ -1,0 +1,56 @@
+"""Dynamic masking: other tokens of a block are masked each time it is seen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file
+
+from retort.data.corpora import block_order
+from retort.objectives.base import Batch
+
+
+def mask_tokens(
+    ids: np.ndarray, probability: float, about: dict[str, Any], random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(masked ids, chosen), both (batch, block): of the chosen tokens 80 % become [MASK], 10 % another token.
+
+    At least one token is chosen, so that a loss over the chosen ones exists (Devlin et al., 2019, section 3.1).
+    """
+    usable = ~np.isin(ids, about["special"])
+    chosen = (random.random(ids.shape) < probability) & usable
+    if not chosen.any():
+        chosen.flat[np.flatnonzero(usable)[:1]] = True
+    fate = random.random(ids.shape)
+    masked = np.where(chosen & (fate < 0.8), about["mask"], ids)
+    anything = random.integers(0, about["vocabulary"], ids.shape)
+    return np.where(chosen & (fate >= 0.9), anything, masked).astype(np.int64), chosen
+
+
+def masked_batches(
+    folder: Path | str, probability: float, batch_size: int, seed: int, start: int = 0
+) -> Iterator[Batch]:
+    """Batches of masked blocks without end; labels are the true ids at the chosen `positions` of the flat batch.
+
+    A batch is a function of (seed, its number), so that a resumed training sees what it would have seen.
+    """
+    ids = load_file(str(Path(folder) / "blocks.safetensors"))["ids"]
+    about = json.loads((Path(folder) / "corpus.json").read_text())
+    order = itertools.islice(enumerate(block_order(len(ids), batch_size, seed)), start, None)
+    for number, rows in order:
+        block = ids[rows].astype(np.int64)
+        masked, chosen = mask_tokens(block, probability, about, np.random.default_rng([seed, number, 1]))
+        yield Batch(
+            input_ids=torch.from_numpy(masked),
+            token_types=torch.zeros(block.shape, dtype=torch.long),
+            mask=torch.ones(block.shape, dtype=torch.bool),
+            labels=torch.from_numpy(block[chosen]),
+            rows=torch.from_numpy(rows.astype(np.int64)),
+            positions=torch.from_numpy(np.flatnonzero(chosen)),
+        )

@@ -1,0 +1,1 @@
+"""Figures: drawn from tidy CSVs, one file a kind."""

@@ -1,0 +1,79 @@
+"""A heat map of the p-values of a paired-tests table, a panel a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from retort.figures.kinds import Inputs, Kind, kinds
+from retort.figures.style import INK, MUTED, PAPER, figure, save
+from retort.tables.layout import label_of, matrix, p_value
+from retort.tables.tidy import Line
+
+# Below which p, in which colour, with which ink on it; the last is for all else.
+LEVELS = [
+    (0.001, "#084a8c", "#fdfdfd"),
+    (0.01, "#3380b8", "#fdfdfd"),
+    (0.05, "#b5d4ea", "#0e141a"),
+    (2.0, "#eef1f4", INK),
+]
+NAMES = ["p < 0.001", "p < 0.01", "p < 0.05", "p ≥ 0.05"]
+CELL = 0.46  # inches
+
+
+def collect(inputs: Inputs) -> list[Line]:
+    """The lines of the table that is drawn, under the figure's name."""
+    return [replace(line, table=inputs.name) for line in inputs.tables[inputs.spec.of]]
+
+
+def level(p: float) -> tuple[str, str]:
+    """The colour of a p-value and the ink on it."""
+    return next((color, ink) for bound, color, ink in LEVELS if p < bound)
+
+
+def short(value: float) -> str:
+    """'.042', '.30' or '<.001': a p-value that fits its cell."""
+    text = p_value(value, 3).replace("0.", ".", 1)
+    return text if value < 0.0995 else f"{value:.2f}".replace("0.", ".", 1)
+
+
+def _panel(axes: Axes, title: str, lines: list[Line]) -> None:
+    labels, cells = matrix(lines)
+    for (row, column), line in cells.items():
+        color, ink = level(line.mean) if line.mean is not None else (PAPER, MUTED)
+        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=color, edgecolor=PAPER, linewidth=2))
+        text = "–" if line.mean is None else short(line.mean)
+        axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=8)
+    count = range(len(labels))
+    axes.set(xlim=(-0.5, len(labels) - 0.5), ylim=(len(labels) - 0.5, -0.5), aspect="equal")
+    axes.set_xticks(count, [str(i + 1) for i in count])
+    axes.set_yticks(count, [f"{label}  {i + 1}" for i, label in enumerate(labels)])
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, labelsize=9)
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+
+
+def _legend(drawn: Figure) -> None:
+    handles = [Patch(facecolor=color, label=name) for (_, color, _), name in zip(LEVELS, NAMES, strict=True)]
+    drawn.legend(handles=handles, loc="outside lower right", ncols=4, frameon=False, fontsize=9, handlelength=1.2)
+
+
+def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+    """Nothing; above each diagonal uncorrected p-values, below it Holm's."""
+    panels = {of: [line for line in lines if line.task == of] for of in dict.fromkeys(line.task for line in lines)}
+    sizes = [len(matrix(of_one)[0]) for of_one in panels.values()]
+    with figure(2.6 + CELL * max(sizes), 0.7 + sum(CELL * size + 0.6 for size in sizes)) as drawn:
+        grid = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=sizes)
+        for axes, (of, of_one) in zip(grid[:, 0], panels.items(), strict=True):
+            _panel(axes, label_of(of), of_one)
+            axes.set_xlim(-0.5, max(sizes) - 0.5)
+            axes.set_anchor("W")
+        _legend(drawn)
+        save(drawn, renders)
+
+
+kinds.register("tests")(Kind(collect, draw))

@@ -1,0 +1,73 @@
+"""Score against the teacher layer that was distilled."""
+
+from __future__ import annotations
+
+import itertools
+
+from matplotlib.axes import Axes
+
+from retort.figures.kinds import Inputs, Kind, kinds
+from retort.figures.style import SERIES, figure, not_drawn, points, save
+from retort.tables.collect import score_lines
+from retort.tables.tidy import Line
+
+
+def collect(inputs: Inputs) -> list[Line]:
+    """A line a layer, then a line a reference."""
+    return score_lines(inputs.book, inputs.paper, inputs.name, inputs.scores)
+
+
+def teacher_layers(inputs: Inputs) -> int:
+    """The depth of the teacher of the drawn students."""
+    depths = []
+    for student in inputs.spec.points.values():
+        teacher = inputs.book.students[student].teacher if student in inputs.book.students else student
+        depths.append(inputs.book.model_of(teacher).architecture.layers)
+    return max(depths)
+
+
+def spaced(values: list[float], least: float) -> list[float]:
+    """The values, moved apart so that neighbours are at least `least` from one another, in their own order."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    moved = list(values)
+    for before, after in itertools.pairwise(order):
+        moved[after] = max(moved[after], moved[before] + least)
+    shift = sum(a - b for a, b in zip(moved, values, strict=True)) / max(1, len(values))
+    return [value - shift for value in moved]
+
+
+def _references(axes: Axes, lines: list[Line]) -> None:
+    drawn = [(line, line.mean) for line in lines if line.mean is not None]
+    for (line, mean), color in zip(drawn, SERIES, strict=False):
+        axes.axhline(mean, color=color, linewidth=1.5, linestyle=(0, (5, 2)), zorder=2)
+        if line.std is not None:
+            axes.axhspan(mean - line.std, mean + line.std, color=color, alpha=0.13, linewidth=0, zorder=1)
+    low, high = axes.get_ylim()
+    heights = spaced([mean for _, mean in drawn], (high - low) * 0.07)
+    for (line, _), color, height in zip(drawn, SERIES, heights, strict=False):
+        place = (1.015, height)
+        axes.annotate(line.row, place, xycoords=axes.get_yaxis_transform(), color=color, va="center")
+
+
+def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+    """Nothing; layers from left to right, references as level lines with bands of one standard deviation."""
+    place = {student: layer for layer, student in inputs.spec.points.items()}
+    shown = [line for line in lines if line.student in place]
+    good = [line for line in shown if line.mean is not None]
+    with figure(6.4, 3.6) as drawn:
+        axes: Axes = drawn.subplots()
+        x = [place[line.student] for line in good]
+        points(
+            axes, x, [line.mean or 0.0 for line in good], yerr=[line.std or 0 for line in good], fmt="o-", linewidth=1.6
+        )
+        _references(axes, [line for line in lines if line.student not in place])
+        axes.set(
+            xlabel="teacher layer", ylabel=f"{inputs.spec.metric} on {inputs.spec.task}, × 100",
+            xlim=(0.6, teacher_layers(inputs) + 0.4), xticks=range(1, teacher_layers(inputs) + 1),
+        )  # fmt: skip
+        axes.grid(visible=False, axis="x")
+        not_drawn(drawn, lines)
+        save(drawn, renders)
+
+
+kinds.register("layers")(Kind(collect, draw))

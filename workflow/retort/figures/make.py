@@ -1,0 +1,47 @@
+"""One figure: collected, written down as a tidy CSV, read back, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from retort.figures import heatmap, layers, pareto  # noqa: F401 - they register themselves
+from retort.figures.kinds import Inputs, kinds
+from retort.jobs import Job
+from retort.specs.book import open_book
+from retort.specs.config import read_config
+from retort.tables.collect import read_profiles, read_scores
+from retort.tables.tidy import read, write
+
+
+def plot_figure(
+    job: Job,
+    config: dict[str, Any],
+    paper: str,
+    figure: str,
+    scores: Iterable[str],
+    profiles: Iterable[str],
+    tables: Iterable[str],
+    csv: str,
+    renders: Mapping[str, str],
+) -> None:
+    """Nothing; the tidy CSV and each asked-for form of the figure are written.
+
+    Raises:
+        RetortError: a score or profile was made with other settings than the study's.
+    """
+    book = open_book(read_config(config))
+    inputs = Inputs(
+        book,
+        paper,
+        figure,
+        read_scores(book, scores),
+        read_profiles(book, profiles),
+        {Path(path).stem: read(path) for path in tables},
+    )
+    kind = kinds[inputs.spec.kind]
+    write(csv, kind.collect(inputs))
+    lines = read(csv)
+    kind.draw(inputs, lines, dict(renders))
+    job.say(f"{len(lines)} values")

@@ -1,0 +1,100 @@
+"""The look of all figures, and files that are the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from retort.tables.tidy import OK, Line
+
+INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
+BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # after Okabe and Ito
+SERIES = (ORANGE, GREEN, PURPLE, BLUE)
+# Where a viewer asks for dark, the SVG changes these colours itself; the series are legible on both.
+DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
+FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib; wider than what the SVG is shown in, so nothing collides
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "figure.facecolor": "none",
+    "figure.dpi": 100,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "retort",
+}
+
+
+@contextlib.contextmanager
+def figure(width: float, height: float) -> Iterator[Figure]:
+    """An empty figure in the style of all, in inches; drawn without a display."""
+    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(drawn)
+        yield drawn
+
+
+def _dark() -> str:
+    rules = [
+        f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    ]
+    return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
+
+
+def svg(drawn: Figure) -> str:
+    """The figure as SVG: text as text, no date, colours that follow the viewer's scheme."""
+    stream = io.StringIO()
+    drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda found: found[1] + FONTS, text)
+    return text.replace("</style>", f"{_dark()}</style>", 1)
+
+
+def save(drawn: Figure, renders: dict[str, str]) -> None:
+    """Nothing; the figure stands at each path, as svg or png."""
+    for kind, path in renders.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        if kind == "svg":
+            Path(path).write_text(svg(drawn), encoding="utf-8", newline="\n")
+        else:
+            drawn.savefig(path, format=kind, dpi=200, facecolor="white", metadata={"Software": None})
+
+
+def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
+    """Nothing; a figure says below itself which of its points have no value, and why."""
+    left_out = [f"{line.row}: {line.status}" for line in lines if line.status != OK]
+    if left_out:
+        drawn.supxlabel(f"not drawn: {'; '.join(left_out)}", fontsize=8, color=MUTED)
+
+
+def points(axes: Axes, x: list[float], y: list[float], **more: Any) -> None:
+    """Nothing; markers with error bars, in the first colour unless told otherwise."""
+    look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **more}
+    axes.errorbar(x, y, **look)

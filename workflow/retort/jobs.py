@@ -1,0 +1,116 @@
+"""A job: what surrounds a stage, so that neither stages nor adapters know of Snakemake's object twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from retort.errors import RetortError
+
+
+@dataclass
+class Job:
+    """What a stage needs to know of the job that runs it.
+
+    Args:
+        name: rule and wildcards, as shown on the terminal.
+        log: the job's log file, open for writing.
+        threads: CPU threads that it may use.
+        gpu: whether it was given a GPU.
+        slug: the names of its wildcards, for the folder of its checkpoints.
+        checkpoint_seconds: time between two checkpoints.
+    """
+
+    name: str
+    log: TextIO
+    threads: int = 1
+    gpu: bool = False
+    slug: str = "job"
+    checkpoint_seconds: float = 20.0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def device(self) -> str:
+        """'cuda' where the job was given a GPU and torch sees one, else 'cpu'."""
+        if not self.gpu:
+            return "cpu"
+        import torch
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
+        return Path("results/checkpoints") / self.slug
+
+    def seconds(self) -> float:
+        """Seconds since the job began."""
+        return round(time.monotonic() - self.started, 1)
+
+    def say(self, text: str) -> None:
+        """Nothing; one line on the terminal and in the log."""
+        print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
+        self.log.write(f"{text}\n")
+
+
+def _named(snakemake: Any) -> tuple[str, str]:
+    values = [str(value) for value in snakemake.wildcards]
+    return f"{snakemake.rule}({', '.join(values)})", ".".join([snakemake.rule, *values])
+
+
+def _explain(error: BaseException) -> str | None:
+    """One line for what a user can mend; None for a bug, whose traceback is the answer."""
+    if isinstance(error, RetortError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in (13, 28, 30):  # permission, no space left, read-only
+        hint = "free some space" if error.errno == 28 else "make the folder writable"
+        return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
+    # safetensors reports a full disk as an error of its own
+    if "No space left" in str(error):
+        return f"cannot write results/: {error}; free some space"
+    return None
+
+
+@contextlib.contextmanager
+def job(snakemake: Any) -> Iterator[Job]:
+    """The running job; a mistake of the user's ends it with one line, a bug with a traceback, both in the log."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    name, slug = _named(snakemake)
+    path = str(snakemake.log[0]) if snakemake.log else os.devnull
+    with open(path, "a", encoding="utf-8") as log:
+        running = Job(
+            name=name,
+            log=log,
+            threads=snakemake.threads,
+            gpu=bool(snakemake.resources.get("gpu", 0)),
+            slug=slug,
+            checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
+        )
+        try:
+            yield running
+        except Exception as error:
+            log.write(traceback.format_exc())
+            line = _explain(error)
+            if line is None:
+                raise
+            print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
+            sys.exit(1)
+
+
+def write_json(path: Path | str, content: Any) -> None:
+    """Nothing; the file is whole or not there."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.part")
+    scratch.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    os.replace(scratch, path)

@@ -1,0 +1,1 @@
+"""Encoders: built from a shape, started from other weights, read at their taps."""

@@ -1,0 +1,33 @@
+"""The model card that goes with saved weights."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from retort.provenance import stamp
+
+
+def card(title: str, settings: dict[str, Any], device: str) -> str:
+    """A README.md in the form that model hubs read: what it is, how it was made, where it must not be used."""
+    about = stamp(device, 1)
+    return f"""---
+library_name: transformers
+tags: [retort, distillation]
+---
+
+# {title}
+
+Made by `retort` at commit `{about["commit"]}` on {about["device"]}.
+
+Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.AutoTokenizer.from_pretrained(folder)`.
+
+It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
+alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
+
+## Settings
+
+```json
+{json.dumps(settings, indent=1)}
+```
+"""

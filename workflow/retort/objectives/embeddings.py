@@ -1,0 +1,54 @@
+"""Objectives on the output of the embeddings, which a model has once."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from retort.objectives.attention import divergence
+from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, token_mean, wide
+from retort.objectives.hidden import linear_map
+from retort.objectives.relations import relation
+
+
+@objectives.register("embedding-mse")
+class EmbeddingMSE(nn.Module):
+    """Mean squared error between the mapped student's and the teacher's embedding outputs.
+
+    Taps are (batch, length, width); the mean over real tokens and the teacher's width. TinyBERT (Jiao et al., 2020),
+    L_embd.
+
+    Args:
+        map: when a linear map stands before the comparison: always, widths-differ, never.
+    """
+
+    version = 1
+    level = "input"
+    taps = ("embeddings",)
+    learns = True
+
+    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        return mean_square(self.map(wide(student["embeddings"])), teacher["embeddings"], batch.mask)
+
+
+@objectives.register("embedding-relation")
+class EmbeddingRelation:
+    """KL divergence between softmax(E E^T / root of width) of the embedding outputs, averaged over real tokens.
+
+    Taps are (batch, length, width). MLKD-BERT (2024), eq. 1-3.
+    """
+
+    version = 1
+    level = "input"
+    taps = ("embeddings",)
+
+    def __init__(self, shapes: Pair) -> None:
+        pass
+
+    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        ours = relation(student["embeddings"], student["embeddings"], 1)
+        theirs = relation(teacher["embeddings"], teacher["embeddings"], 1)
+        return token_mean(divergence(ours, theirs, batch.mask).squeeze(1), batch.mask)

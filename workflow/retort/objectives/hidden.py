@@ -1,0 +1,234 @@
+"""Objectives on vectors, one a token or one an example, compared as they are or after a linear map."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from retort.errors import RetortError
+from retort.objectives.base import (
+    Batch,
+    Pair,
+    Taps,
+    counted,
+    divides,
+    heads_of,
+    mean_square,
+    objectives,
+    one_of,
+    product,
+    token_mean,
+    wide,
+)
+
+MAP_RULES = ("always", "widths-differ", "never")
+
+
+def linear_map(rule: str, source: int, target: int) -> nn.Module:
+    """A map without bias from the student's width to the teacher's, or the identity, as the rule says.
+
+    Args:
+        rule: "always" learns a map, which starts as the identity where the widths agree; "widths-differ" learns one
+            only where they do not; "never" compares the vectors as they are.
+    """
+    one_of("map", rule, MAP_RULES)
+    if rule == "never" and source != target:
+        raise RetortError(
+            f"widths {source} and {target} cannot be compared without a map", "set 'map' to 'widths-differ'"
+        )
+    if rule == "never" or (rule == "widths-differ" and source == target):
+        return nn.Identity()
+    learned = nn.Linear(source, target, bias=False)
+    if source == target:
+        nn.init.eye_(learned.weight)  # the student often starts from the teacher's layers
+    return learned
+
+
+@objectives.register("hidden-cls")
+class HiddenCls(nn.Module):
+    """Mean squared error between the mapped student's and the teacher's [CLS] vector.
+
+    Taps are (batch, width); the mean over the batch and the teacher's width. Wang et al. (2023), L_hid on [CLS],
+    'Hid-CLS'.
+
+    Args:
+        map: when a linear map stands before the comparison: always, widths-differ, never.
+    """
+
+    version = 1
+    taps = ("cls",)
+    learns = True
+
+    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        return F.mse_loss(wide(self.map(wide(student["cls"]))), wide(teacher["cls"]))
+
+
+@objectives.register("hidden-sequence")
+class HiddenSequence(nn.Module):
+    """Mean squared error between the mapped student's and the teacher's hidden states of all tokens.
+
+    Taps are (batch, length, width); the mean over the batch's real tokens and the teacher's width. Wang et al.
+    (2023), L_hid on the sequence, 'Hid-Seq'; Udagawa et al. (2023), eq. 6; MLKD-BERT (2024), eq. 11.
+
+    Args:
+        map: when a linear map stands before the comparison: always, widths-differ, never.
+        count_padding: let padding tokens count like real ones.
+    """
+
+    version = 1
+    taps = ("hidden",)
+    learns = True
+
+    def __init__(self, shapes: Pair, *, map: str = "always", count_padding: bool = False) -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+        self.count_padding = count_padding
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        return mean_square(self.map(wide(student["hidden"])), teacher["hidden"], counted(batch, self.count_padding))
+
+
+@objectives.register("context-sequence")
+class ContextSequence(nn.Module):
+    """Mean squared error between the mapped student's and the teacher's attention outputs of all tokens.
+
+    Taps are (batch, length, width), before the output projection; the mean over real tokens and the teacher's width.
+    MLKD-BERT (2024), Table 6: eq. 11 put on the attention sub-layer.
+
+    Args:
+        map: when a linear map stands before the comparison: always, widths-differ, never.
+    """
+
+    version = 1
+    taps = ("context",)
+    learns = True
+
+    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        return mean_square(self.map(wide(student["context"])), teacher["context"], batch.mask)
+
+
+@objectives.register("hidden-cosine")
+class HiddenCosine(nn.Module):
+    """One minus the cosine between the student's and the teacher's hidden states, averaged over real tokens.
+
+    Taps are (batch, length, width). DistilBERT (Sanh et al., 2019), section 2.
+
+    Args:
+        map: when a linear map stands before the comparison: always, widths-differ, never.
+    """
+
+    version = 1
+    taps = ("hidden",)
+    learns = True
+
+    def __init__(self, shapes: Pair, *, map: str = "widths-differ") -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        mapped = wide(self.map(wide(student["hidden"])))
+        return token_mean(1 - F.cosine_similarity(mapped, wide(teacher["hidden"]), dim=-1), batch.mask)
+
+
+@objectives.register("patient-cls")
+class PatientCls(nn.Module):
+    """Squared distance between the two [CLS] vectors after each is scaled to length one, averaged over the batch.
+
+    Taps are (batch, width). Patient distillation (Sun et al., 2019), the L_PT of section 3.
+
+    Args:
+        map: when a linear map stands before the comparison: always, widths-differ, never.
+    """
+
+    version = 1
+    taps = ("cls",)
+    learns = True
+
+    def __init__(self, shapes: Pair, *, map: str = "widths-differ") -> None:
+        super().__init__()
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)
+        return (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square().sum(-1).mean()
+
+
+class HeadMaps(nn.Module):
+    """A linear map for every relation head: (batch, heads, length, source) to (batch, heads, length, target).
+
+    Args:
+        orthogonal: keep each map's rows (its columns, where the target is smaller) orthonormal throughout, by
+            Cayley's formula from a skew-symmetric matrix.
+    """
+
+    def __init__(self, heads: int, source: int, target: int, orthogonal: bool) -> None:
+        super().__init__()
+        self.source, self.target, self.orthogonal = source, target, orthogonal
+        if orthogonal:
+            size = max(source, target)
+            self.skew = nn.Parameter(torch.zeros(heads, size, size))  # the identity, cut where the sizes differ
+            return
+        self.weight = nn.Parameter(torch.empty(heads, source, target))
+        if source == target:
+            nn.init.constant_(self.weight, 0)
+            self.weight.data.diagonal(dim1=-2, dim2=-1).fill_(1)
+        else:
+            nn.init.uniform_(self.weight, -(source**-0.5), source**-0.5)  # as nn.Linear
+
+    def matrices(self) -> Tensor:
+        """(heads, source, target): the maps as matrices."""
+        if not self.orthogonal:
+            return self.weight
+        upper = self.skew.triu(1)
+        half = (upper - upper.mT) / 2
+        identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
+        # solve_ex does not look at its result on the host; identity - half is never singular
+        rotation: Tensor = torch.linalg.solve_ex(identity - half, identity + half).result
+        return rotation[:, : self.source, : self.target]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return product(x, self.matrices())
+
+
+@objectives.register("direct")
+class Direct(nn.Module):
+    """Mean squared error between mapped queries, keys, values and the teacher's, summed over relation heads.
+
+    Taps are (batch, length, width); the mean over real tokens and a head's width. DirectMiniLM (Udagawa et al.,
+    2023), eq. 10, with a map for each kind and head.
+
+    Args:
+        heads: relation heads, which must divide both widths; the teacher's attention heads where none are given.
+        orthogonal: keep the maps orthogonal, under which the match carries over to relations (eq. 11).
+        count_padding: let padding tokens count like real ones.
+    """
+
+    version = 1
+    taps = ("queries", "keys", "values")
+    learns = True
+
+    def __init__(
+        self, shapes: Pair, *, heads: int | None = None, orthogonal: bool = False, count_padding: bool = False
+    ) -> None:
+        super().__init__()
+        self.heads = divides(shapes.teacher.heads if heads is None else heads, shapes)
+        source, target = shapes.student.width // self.heads, shapes.teacher.width // self.heads
+        self.maps = nn.ModuleList(HeadMaps(self.heads, source, target, orthogonal) for _ in self.taps)
+        self.count_padding = count_padding
+
+    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        mask = counted(batch, self.count_padding)
+        losses = []
+        for tap, maps in zip(self.taps, self.maps, strict=True):
+            mapped = maps(heads_of(wide(student[tap]), self.heads)).transpose(1, 2).flatten(2)
+            losses.append(self.heads * mean_square(mapped, teacher[tap], mask))
+        return torch.stack(losses).sum()

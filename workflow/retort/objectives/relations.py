@@ -1,0 +1,179 @@
+"""Objectives on how the tokens of an example relate to each other inside one layer."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import torch
+from torch import Tensor
+
+from retort.errors import RetortError
+from retort.objectives.attention import divergence
+from retort.objectives.base import (
+    Batch,
+    Pair,
+    Taps,
+    counted,
+    divides,
+    heads_of,
+    objectives,
+    one_of,
+    product,
+    token_mean,
+    wide,
+)
+
+LETTERS = {"q": "queries", "k": "keys", "v": "values"}
+
+
+def relation(a: Tensor, b: Tensor, heads: int) -> Tensor:
+    """(batch, heads, length, length): dot products of the tokens' vectors by root of head size, before softmax.
+
+    Args:
+        a: (batch, length, width), whose tokens are the rows; b likewise, whose tokens are the columns.
+    """
+    a, b = heads_of(a, heads), heads_of(b, heads)
+    return product(a, b.transpose(-1, -2)) / math.sqrt(a.shape[-1])
+
+
+@objectives.register("value-relation")
+class ValueRelation:
+    """KL divergence between softmax(V V^T / root of head size), averaged over heads and real tokens.
+
+    Taps are (batch, length, width), cut into the teacher's number of heads. The second term of MiniLM (Wang et al.,
+    2020); 'Val-KL' of Wang et al. (2023).
+
+    Args:
+        count_padding: let padding count as rows and as columns.
+    """
+
+    version = 1
+    taps = ("values",)
+
+    def __init__(self, shapes: Pair, *, count_padding: bool = False) -> None:
+        self.heads = divides(shapes.teacher.heads, shapes)
+        self.count_padding = count_padding
+
+    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        mask = counted(batch, self.count_padding)
+        ours = relation(student["values"], student["values"], self.heads)
+        theirs = relation(teacher["values"], teacher["values"], self.heads)
+        return token_mean(divergence(ours, theirs, mask).mean(1), mask)
+
+
+@objectives.register("relations")
+class Relations:
+    """KL divergence between relations of queries, keys and values, cut into relation heads; a sum over the pairs.
+
+    Taps are (batch, length, width). MiniLMv2 (Wang et al., 2021), eq. 5-8. Udagawa et al. (2023), eq. 7-9, write the
+    cross-entropy, which differs by the teacher's entropy and has the same gradient.
+
+    Args:
+        pairs: which of the nine relations: "q-q", "q-k", ..., "v-v".
+        heads: relation heads; any number that divides both widths.
+        weights: a factor for each of the pairs (alpha in eq. 5); 1 each where none are given.
+        normaliser: "mean" averages over heads (MiniLMv2, eq. 6), "sum" adds them up (Udagawa et al., eq. 7); both
+            average over real tokens.
+        count_padding: let padding count as rows and as columns.
+    """
+
+    version = 1
+    taps: tuple[str, ...] = ("queries", "keys", "values")
+
+    def __init__(
+        self,
+        shapes: Pair,
+        *,
+        pairs: list[str] = ["q-q", "k-k", "v-v"],  # noqa: B006 - read, never written; YAML has lists
+        heads: int = 48,
+        weights: list[float] | None = None,
+        normaliser: str = "mean",
+        count_padding: bool = False,
+    ) -> None:
+        nine = [f"{a}-{b}" for a in LETTERS for b in LETTERS]
+        self.pairs = [tuple(LETTERS[letter] for letter in one_of("relation", pair, nine).split("-")) for pair in pairs]
+        if weights is not None and len(weights) != len(pairs):
+            raise RetortError(f"{len(pairs)} relations have {len(weights)} weights", "write a weight for each pair")
+        self.weights = [1.0] * len(pairs) if weights is None else weights
+        self.taps = tuple(sorted({tap for pair in self.pairs for tap in pair}))  # only what these pairs read
+        self.heads = divides(heads, shapes)
+        self.factor = heads if one_of("normaliser", normaliser, ("mean", "sum")) == "sum" else 1
+        self.count_padding = count_padding
+
+    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        mask = counted(batch, self.count_padding)
+        losses = []
+        for (a, b), weight in zip(self.pairs, self.weights, strict=True):
+            ours = relation(student[a], student[b], self.heads)
+            theirs = relation(teacher[a], teacher[b], self.heads)
+            losses.append(weight * token_mean(divergence(ours, theirs, mask).mean(1), mask))
+        return self.factor * torch.stack(losses).sum()
+
+
+@objectives.register("hidden-relation")
+class HiddenRelation:
+    """KL divergence between relations of the hidden states, averaged over heads and real tokens.
+
+    Taps are (batch, length, width). MLKD-BERT (2024), Table 6: eq. 8 put on the feed-forward sub-layer.
+
+    Args:
+        heads: into how many parts the width is cut; the student's attention heads where none are given.
+    """
+
+    version = 1
+    taps = ("hidden",)
+
+    def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
+        self.heads = divides(shapes.student.heads if heads is None else heads, shapes)
+
+    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        ours = relation(student["hidden"], student["hidden"], self.heads)
+        theirs = relation(teacher["hidden"], teacher["hidden"], self.heads)
+        return token_mean(divergence(ours, theirs, batch.mask).mean(1), batch.mask)
+
+
+@objectives.register("mha-output-relation")
+class OutputRelation:
+    """KL divergence between relations of the attention heads' outputs, averaged over splits and real tokens.
+
+    Taps are (batch, length, width), before the output projection. MLKD-BERT (2024), eq. 8-10, and section 4.5 for the
+    two other ways to bring the teacher's heads to the number of splits.
+
+    Args:
+        splits: into how many parts both outputs are cut; the student's attention heads where none are given.
+        split: "concat" keeps all that a part of the teacher's width holds; "average" takes the mean of the teacher
+            heads that fall into a split; "random" takes one of them, drawn once.
+        seed: of that draw.
+    """
+
+    version = 1
+    taps = ("context",)
+
+    def __init__(self, shapes: Pair, *, splits: int | None = None, split: str = "concat", seed: int = 0) -> None:
+        self.splits = divides(shapes.student.heads if splits is None else splits, shapes)
+        self.split = one_of("split", split, ("concat", "average", "random"))
+        self.teacher_heads = shapes.teacher.heads
+        if self.split != "concat" and self.teacher_heads % self.splits:
+            raise RetortError(
+                f"the teacher's {self.teacher_heads} heads cannot be shared out to {self.splits} splits",
+                "take a number that divides them, or the split 'concat'",
+            )
+        members = max(1, self.teacher_heads // self.splits)
+        draw = random.Random(seed)
+        self.picks = [draw.randrange(members) for _ in range(self.splits)]
+
+    def target(self, context: Tensor) -> Tensor:
+        """(batch, length, splits * some size): the teacher's outputs, in as many equal parts as there are splits."""
+        if self.split == "concat":
+            return context
+        members = self.teacher_heads // self.splits
+        groups = context.reshape(*context.shape[:-1], self.splits, members, context.shape[-1] // self.teacher_heads)
+        if self.split == "average":
+            return wide(groups).mean(-2).flatten(-2)
+        return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
+
+    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        ours, theirs = student["context"], self.target(teacher["context"])
+        kl = divergence(relation(ours, ours, self.splits), relation(theirs, theirs, self.splits), batch.mask)
+        return token_mean(kl.mean(1), batch.mask)

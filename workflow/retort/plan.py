@@ -1,0 +1,266 @@
+"""The plan: which file each table needs, and which files each job reads. What the rules ask, answered by the book.
+
+Every method that takes wildcards is an input function of a rule; nothing here reads a result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from snakemake.io import ancient, directory, temp
+
+from retort.specs import settings as resolve
+from retort.specs.book import open_book
+from retort.specs.config import Config
+from retort.specs.expand import Cell, expand, frame, profiled
+from retort.specs.table import TestsTable
+
+Wildcards = Any
+
+
+class Plan:
+    """A checked book with its cells and the settings of every job.
+
+    Args:
+        config: the checked configuration.
+
+    Raises:
+        BookError: with every problem of every file.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.book = open_book(config)
+        self.list = expand(self.book)
+        self.cells = frame(self.list)
+        students = self.book.students
+        self.on_task = [name for name, student in students.items() if student.road == "task"]
+        self.on_corpus = [name for name, student in students.items() if student.road == "corpus"]
+        self.settings = self._settings()
+
+    def _settings(self) -> dict[str, Any]:
+        book, pairs = self.book, sorted({(cell.student, cell.task) for cell in self.list})
+        teachers: dict[str, Any] = {name: {} for name in book.teachers}
+        taps: dict[str, Any] = {name: {} for name in book.teachers}
+        for name in book.teachers:
+            for task in book.tasks:
+                teachers[name][task] = resolve.teacher(book, name, task)
+                here = [s for s, t in pairs if t == task and s in self.on_task]
+                taps[name][task] = resolve.taps(book, name, task, here)
+            for corpus in book.corpora:
+                teachers[name][corpus] = resolve.teacher(book, name, corpus)
+
+        def by_pair(names: Iterable[str], of: Any) -> dict[str, Any]:
+            found: dict[str, Any] = {name: {} for name in names}
+            for student, task in pairs:
+                if student in found:
+                    found[student][task] = of(book, student, task)
+            return found
+
+        return {
+            "sources": {name: resolve.plain(spec, "licence") for name, spec in book.sources.items()},
+            "tasks": {name: resolve.task(book, name) for name in book.tasks},
+            "corpora": {name: resolve.corpus(book, name) for name in book.corpora},
+            "teachers": teachers,
+            "taps": taps,
+            "distillations": by_pair(self.on_task, resolve.on_task),
+            "students": {name: resolve.on_corpus(book, name) for name in self.on_corpus},
+            "grids": by_pair(self.on_corpus, resolve.grid),
+            "finetunings": by_pair(self.on_corpus, resolve.finetune),
+            "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
+        }
+
+    @staticmethod
+    def pattern(names: Iterable[str]) -> str:
+        """A regular expression that matches just these names; one that matches nothing where there are none."""
+        return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
+
+    def kept(self, path: str) -> Any:
+        """An output folder of weights, deleted after the job unless the configuration keeps weights."""
+        return directory(path) if self.config.keep_weights else temp(directory(path))
+
+    # --- sources, tasks, corpora
+
+    def _folder(self, source: str) -> str:
+        return f"results/sources/{source}"
+
+    def task_source(self, wildcards: Wildcards) -> str:
+        """The source of a task."""
+        return self._folder(self.book.tasks[wildcards.task].source)
+
+    def corpus_source(self, wildcards: Wildcards) -> str:
+        """The source of a corpus."""
+        return self._folder(self.book.corpora[wildcards.corpus].source)
+
+    def model_folder(self, wildcards: Wildcards) -> str:
+        """The files of a pre-trained model."""
+        return self._folder(self.book.models[wildcards.model].source)
+
+    def encoded(self, teacher: str, task: str) -> str:
+        """A task, encoded with the vocabulary of a teacher."""
+        return f"results/encoded/{task}/{self.book.teachers[teacher].model}"
+
+    def blocks(self, teacher: str, corpus: str) -> str:
+        """A corpus, packed with the vocabulary of a teacher."""
+        return f"results/corpora/{corpus}/{self.book.teachers[teacher].model}"
+
+    # --- teachers
+
+    def teacher_encoded(self, wildcards: Wildcards) -> str:
+        """The encoded task that a teacher is fine-tuned on."""
+        return self.encoded(wildcards.teacher, wildcards.task)
+
+    def teacher_blocks(self, wildcards: Wildcards) -> str:
+        """The corpus that a teacher gets a head on."""
+        return self.blocks(wildcards.teacher, wildcards.corpus)
+
+    def teacher_model(self, wildcards: Wildcards) -> str:
+        """The pre-trained model of a teacher."""
+        return self._folder(self.book.model_of(wildcards.teacher).source)
+
+    @property
+    def teacher_score(self) -> str:
+        """The address of a teacher's score: its one seed stands in the name."""
+        seeds = {teacher.seed for teacher in self.book.teachers.values()} or {1}
+        return f"results/scores/{{teacher}}/{{task}}/seed-{min(seeds)}.json"
+
+    # --- students
+
+    def _teacher_of(self, wildcards: Wildcards) -> str:
+        return self.book.students[wildcards.student].teacher
+
+    def student_encoded(self, wildcards: Wildcards) -> str:
+        """The encoded task of a student."""
+        return self.encoded(self._teacher_of(wildcards), wildcards.task)
+
+    def student_teacher(self, wildcards: Wildcards) -> str:
+        """The fine-tuned teacher of a student on a task."""
+        return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
+
+    def student_model(self, wildcards: Wildcards) -> str:
+        """The pre-trained model of a student's teacher, which gives its family and vocabulary."""
+        return self._folder(self.book.model_of(self._teacher_of(wildcards)).source)
+
+    def student_taps(self, wildcards: Wildcards) -> Any:
+        """The recorded taps of a student's teacher; none at scales where the teacher is run instead.
+
+        Taps are a cache: other students may ask for more of them without a reason to train this one again.
+        """
+        if self.config.scale != "pocket":
+            return []
+        return ancient(f"results/taps/{self._teacher_of(wildcards)}/{wildcards.task}")
+
+    def student_corpora(self, wildcards: Wildcards) -> dict[str, str]:
+        """The corpora of a student's stages, by name."""
+        student = self.book.students[wildcards.student]
+        return {stage.data: self.blocks(student.teacher, stage.data) for stage in student.stages}
+
+    def student_teacher_head(self, wildcards: Wildcards) -> str:
+        """The teacher of a task-agnostic student: with a masked-LM head where its output is read."""
+        corpus = resolve.masked_lm_corpus(self.book.students[wildcards.student])
+        teacher = self._teacher_of(wildcards)
+        return f"results/teachers/{teacher}/{corpus}/model" if corpus else self.student_model(wildcards)
+
+    def student_parent(self, wildcards: Wildcards) -> list[str]:
+        """The student that a student starts from, where it does."""
+        parent = self.book.students[wildcards.student].initialisation.student
+        return [f"results/students/{parent}/model"] if parent else []
+
+    def grid_parts(self, wildcards: Wildcards) -> list[str]:
+        """The parts of a student's grid on a task."""
+        protocol = self.book.protocols[self.book.students[wildcards.student].protocol]
+        points = len(protocol.grid.points()) if protocol.grid else 1
+        parts = min(self.book.tasks[wildcards.task].jobs.grid_parts, points)
+        folder = f"results/trials/{wildcards.student}/{wildcards.task}"
+        return [f"{folder}/{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]
+
+    def profile_model(self, wildcards: Wildcards) -> str:
+        """The pre-trained model whose family a profiled architecture belongs to."""
+        name = wildcards.student
+        teacher = name if name in self.book.teachers else self.book.students[name].teacher
+        return self._folder(self.book.model_of(teacher).source)
+
+    # --- tables and figures
+
+    def exhibit_file(self, paper: str, name: str) -> str:
+        """The YAML file of a table or figure."""
+        return self._shown(self.book.files["exhibits", f"{paper}/{name}"])
+
+    def _shown(self, path: Path) -> str:
+        here = Path.cwd()
+        return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+    def _cells(self, paper: str, name: str) -> list[Cell]:
+        exhibit = self.book.exhibits[paper, name]
+        names = exhibit.of if isinstance(exhibit, TestsTable) else [name]
+        return [cell for cell in self.list if cell.paper == paper and cell.table in names]
+
+    def scores(self, paper: str, name: str) -> list[str]:
+        """The score files that a table or figure reads."""
+        return sorted({score_file(cell) for cell in self._cells(paper, name)})
+
+    def profiles(self, paper: str, name: str) -> list[str]:
+        """The profile files that a table or figure reads."""
+        return sorted({f"results/profiles/{student}.json" for student in profiled(self.book.exhibits[paper, name])})
+
+    def table_file(self, wildcards: Wildcards) -> str:
+        """The YAML file of a table."""
+        return self.exhibit_file(wildcards.paper, wildcards.table)
+
+    def table_scores(self, wildcards: Wildcards) -> list[str]:
+        """The score files of a table."""
+        return self.scores(wildcards.paper, wildcards.table)
+
+    def table_profiles(self, wildcards: Wildcards) -> list[str]:
+        """The profile files of a table."""
+        return self.profiles(wildcards.paper, wildcards.table)
+
+    def figure_file(self, wildcards: Wildcards) -> str:
+        """The YAML file of a figure."""
+        return self.exhibit_file(wildcards.paper, wildcards.figure)
+
+    def figure_scores(self, wildcards: Wildcards) -> list[str]:
+        """The score files of a figure."""
+        return self.scores(wildcards.paper, wildcards.figure)
+
+    def figure_profiles(self, wildcards: Wildcards) -> list[str]:
+        """The profile files of a figure."""
+        return self.profiles(wildcards.paper, wildcards.figure)
+
+    def figure_tables(self, wildcards: Wildcards) -> list[str]:
+        """The tidy files of the tables that a figure draws."""
+        of = getattr(self.book.exhibits[wildcards.paper, wildcards.figure], "of", None)
+        return [f"results/tables/{wildcards.paper}/{of}.csv"] if of else []
+
+    def claims_file(self, wildcards: Wildcards) -> str:
+        """The claims of a paper."""
+        return self._shown(self.book.folder / "papers" / wildcards.paper / "claims.yaml")
+
+    def claim_tables(self, wildcards: Wildcards) -> list[str]:
+        """The tidy files that a paper's claims are judged on."""
+        names = sorted({claim.table for claim in self.book.claims.get(wildcards.paper, {}).values()})
+        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
+
+    def report_inputs(self, kind: str) -> list[str]:
+        """The rendered tables ('table'), figures ('figure') or claims ('claims') of all papers, in their order."""
+        ending = {"table": "html", "figure": "svg"}
+        if kind == "claims":
+            return [f"reports/{paper}/claims.html" for paper in self.book.papers if self.book.claims.get(paper)]
+        return [
+            f"reports/{paper}/{name}.{ending[kind]}"
+            for paper in self.book.papers
+            for name in self.book.shown(paper)
+            if name.startswith(kind)
+        ]
+
+    def paper_files(self) -> list[str]:
+        """The paper.yaml of every paper of the report."""
+        return [self._shown(self.book.folder / "papers" / paper / "paper.yaml") for paper in self.book.papers]
+
+
+def score_file(cell: Cell) -> str:
+    """The one address of a score, whichever road led to it."""
+    return f"results/scores/{cell.student}/{cell.task}/seed-{cell.seed}.json"

@@ -1,0 +1,70 @@
+"""Where a number comes from: commit, versions, device; stamped into every result."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
+
+
+@functools.cache
+def commit() -> str:
+    """The commit of the code, with '+changes' where tracked files differ from it; 'unknown' outside git."""
+    here = Path(__file__).resolve().parent
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head + ("+changes" if changed else "")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def processor() -> str:
+    """The name of this machine's CPU."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def stamp(device: str, threads: int) -> dict[str, Any]:
+    """What was run, on what: commit, versions, device, threads, time."""
+    name = processor()
+    if device == "cuda":
+        import torch
+
+        name = torch.cuda.get_device_name()
+    return {
+        "commit": commit(),
+        "versions": versions(),
+        "device": f"{device}: {name}",
+        "threads": threads,
+        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }

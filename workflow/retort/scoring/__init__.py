@@ -1,0 +1,1 @@
+"""Metrics by name, on a split of a task."""

@@ -1,0 +1,59 @@
+"""The strict base of all specs, safe names, and YAML that refuses a key given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from retort.errors import RetortError
+
+# Names become paths and HTML: letters, digits and single dashes only.
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Settings = dict[str, Any]
+
+
+class Spec(BaseModel):
+    """A frozen model that refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _UniqueKeys(_Loader):  # type: ignore[valid-type, misc]
+    """PyYAML keeps the last of two equal keys in silence; a study must not lose a student that way."""
+
+
+def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
+    seen = set()
+    for key_node, _ in node.value:  # before merging: a key may override one that '<<' brings
+        if key_node.value in seen:
+            line = key_node.start_mark.line + 1
+            raise RetortError(f"line {line}: '{key_node.value}' is given twice", "rename one of the two")
+        seen.add(key_node.value)
+    loader.flatten_mapping(node)
+    return loader.construct_mapping(node, deep=True)
+
+
+_UniqueKeys.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of one YAML file.
+
+    Raises:
+        RetortError: the file is not YAML, or gives a key twice; the message holds the line.
+    """
+    try:
+        with path.open(encoding="utf-8") as stream:
+            return yaml.load(stream, Loader=_UniqueKeys)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise RetortError(f"{where}not valid YAML ({getattr(error, 'problem', error)})") from error

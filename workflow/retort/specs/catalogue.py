@@ -1,0 +1,129 @@
+"""What is registered in torch code, read from its source: names, options, versions, first lines.
+
+Importing an objective imports torch (seconds); `retort check`, `retort list` and the planning of the workflow
+only need to know which objectives exist and what they take. Those facts are literals in the source, so `ast`
+reads them in milliseconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retort.errors import RetortError
+from retort.registry import unknown
+
+# Taps that are computed from others: what must be caught in the model so that they can be had.
+BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",)}
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered class or function, as its source declares it."""
+
+    name: str
+    summary: str
+    version: int
+    level: str
+    taps: tuple[str, ...]
+    teacher_taps: tuple[str, ...]
+    options: dict[str, Any]
+
+
+def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str | None:
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == f"{registry}.register":
+            return str(ast.literal_eval(decorator.args[0]))
+    return None
+
+
+def _literal(node: ast.expr | None) -> Any:
+    try:
+        return None if node is None else ast.literal_eval(node)
+    except ValueError:
+        return None
+
+
+def _attributes(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for line in node.body:
+        if isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name):
+            found[line.targets[0].id] = _literal(line.value)
+        elif isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+            found[line.target.id] = _literal(line.value)
+    return found
+
+
+def _options(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+    function: ast.ClassDef | ast.FunctionDef | None = node
+    if isinstance(node, ast.ClassDef):
+        function = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    if not isinstance(function, ast.FunctionDef):
+        return {}
+    return {
+        argument.arg: _literal(default)
+        for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    }
+
+
+@functools.cache
+def catalogue(registry: str, *places: str) -> dict[str, Entry]:
+    """Every entry of one registry by name, from the files or folders `places` under the package.
+
+    Raises:
+        RetortError: two entries have one name.
+    """
+    found: dict[str, Entry] = {}
+    files = [f for place in places for f in (sorted((PACKAGE / place).glob("*.py")) or [PACKAGE / place])]
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or not (name := _registered_as(node, registry)):
+                continue
+            if name in found:
+                raise RetortError(f"two {registry} are called '{name}'", f"rename the one in {path.name}")
+            attributes = _attributes(node)
+            taps = tuple(attributes.get("taps") or ())
+            found[name] = Entry(
+                name=name,
+                summary=(ast.get_docstring(node) or "").splitlines()[0],
+                version=int(attributes.get("version") or 1),
+                level=str(attributes.get("level") or "layer"),
+                taps=taps,
+                teacher_taps=tuple(attributes.get("teacher_taps", taps) or ()),
+                options=_options(node),
+            )
+    return dict(sorted(found.items()))
+
+
+def objectives() -> dict[str, Entry]:
+    """Every objective by name."""
+    return catalogue("objectives", "objectives")
+
+
+def readers() -> dict[str, Entry]:
+    """Every reader of source files by name."""
+    return catalogue("readers", "data/readers.py")
+
+
+def text_formats() -> dict[str, Entry]:
+    """Every text format of corpora by name."""
+    return catalogue("texts", "data/readers.py")
+
+
+def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
+    """What is wrong with the options given to an entry: unknown names, values of another type."""
+    problems = []
+    for name, value in options.items():
+        if name not in entry.options:
+            problems.append(str(unknown(f"option of {kind} '{entry.name}'", name, entry.options)))
+            continue
+        default = entry.options[name]
+        alike = (int, float) if isinstance(default, float) else type(default)
+        wrong_bool = isinstance(value, bool) != isinstance(default, bool)
+        if default is not None and (not isinstance(value, alike) or wrong_bool):
+            problems.append(f"option '{name}' of {kind} '{entry.name}' takes a {type(default).__name__}, not {value!r}")
+    return problems

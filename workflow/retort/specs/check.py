@@ -1,0 +1,225 @@
+"""What no single file can know: names that must exist elsewhere, depths, widths, splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retort import mappings
+from retort.registry import unknown
+from retort.specs import catalogue
+from retort.specs.student import Stage, Student, Term
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
+
+if TYPE_CHECKING:
+    from retort.specs.book import Book
+    from retort.specs.load import Problems
+
+
+def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
+    """The (student layer, teacher layer) pairs of a term; empty for an objective on the output.
+
+    Raises:
+        RetortError: the mapping is unknown, or reaches deeper than one of the two models.
+    """
+    return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
+
+
+class _Checker:
+    def __init__(self, book: Book, problems: Problems) -> None:
+        self.book, self.problems = book, problems
+
+    def known(self, path: Path, where: str, kind: str, name: str, among: Any) -> bool:
+        if name in among:
+            return True
+        if kind in self.book.broken:  # its own file already tells what is wrong
+            return False
+        self.problems.add(path, f"{where}: {unknown(kind, name, among)}")
+        return False
+
+    def sourced(self) -> None:
+        readers = catalogue.readers()
+        for folder in ("models", "tasks", "corpora"):
+            for name, spec in getattr(self.book, folder).items():
+                self.known(self.book.files[folder, name], "source", "source", spec.source, self.book.sources)
+        for name, corpus in self.book.corpora.items():
+            self.known(
+                self.book.files["corpora", name], "format", "text format", corpus.format, catalogue.text_formats()
+            )
+        for name, task in self.book.tasks.items():
+            path = self.book.files["tasks", name]
+            if self.known(path, "reader", "reader", task.reader.name, readers):
+                for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
+                    self.problems.add(path, f"reader.options: {line}")
+
+    def protocols(self) -> None:
+        for name, protocol in self.book.protocols.items():
+            path = self.book.files["protocols", name]
+            for task in protocol.tasks:
+                if self.known(path, "tasks", "task", task, {**self.book.tasks, **self.book.corpora}):
+                    self.problems.attempt(path, f"tasks.{task}", lambda p=protocol, t=task: p.for_task(t))
+
+    def teachers(self) -> None:
+        for name, teacher in self.book.teachers.items():
+            path = self.book.files["teachers", name]
+            where = f"teachers.{name.split('-', 1)[1]}"
+            self.known(path, f"{where}.model", "model", teacher.model, self.book.models)
+            self.known(path, f"{where}.protocol", "protocol", teacher.protocol, self.book.protocols)
+
+    def students(self) -> None:
+        for name, student in self.book.students.items():
+            path, slug = self.book.files["students", name], name.split("-", 1)[1]
+            has_protocol = self.known(path, f"{slug}.protocol", "protocol", student.protocol, self.book.protocols)
+            for task in student.tasks or []:
+                self.known(path, f"{slug}.tasks", "task", task, self.book.tasks)
+            if not self.known(path, f"{slug}.teacher", "teacher", student.teacher, self.book.teachers):
+                continue
+            if self.book.teachers[student.teacher].model not in self.book.models:
+                continue
+            self.initialisation(path, slug, name, student)
+            for index, stage in enumerate(student.stages, start=1):
+                self.stage(path, f"{slug}.stages.{index}", student, stage)
+                if has_protocol:
+                    protocol = self.book.protocols[student.protocol]
+                    self.problems.attempt(
+                        path, f"{slug}.stages.{index}.schedule", lambda p=protocol, s=stage: p.for_task("", s.schedule)
+                    )
+
+    def initialisation(self, path: Path, slug: str, name: str, student: Student) -> None:
+        start, model = student.initialisation, self.book.model_of(student.teacher)
+        where = f"{slug}.initialisation"
+        if start.layers is not None:
+            if max(start.layers) > model.architecture.layers:
+                self.problems.add(
+                    path,
+                    f"{where}.layers: teacher '{student.teacher}' has no layer {max(start.layers)}; "
+                    f"it has {model.architecture.layers}",
+                )
+            shape, teacher = student.architecture, model.architecture
+            if (shape.hidden, shape.intermediate) != (teacher.hidden, teacher.intermediate):
+                self.problems.add(
+                    path,
+                    f"{where}.layers: a student of width {shape.hidden} x {shape.intermediate} cannot take layers "
+                    f"of a teacher of {teacher.hidden} x {teacher.intermediate}; use 'random: true'",
+                )
+        if start.student is not None:
+            if not self.known(path, f"{where}.student", "student", start.student, self.book.students):
+                return
+            seen, parent = {name}, start.student
+            while parent is not None and parent in self.book.students:
+                if parent in seen:
+                    self.problems.add(path, f"{where}.student: '{name}' starts from itself by way of '{parent}'")
+                    return
+                seen.add(parent)
+                parent = self.book.students[parent].initialisation.student
+            other = self.book.students[start.student]
+            if other.architecture != student.architecture or other.road == "task":
+                self.problems.add(
+                    path, f"{where}.student: '{start.student}' is not a task-agnostic student of the same architecture"
+                )
+
+    def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
+        if stage.data != "task":
+            self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora)
+        for index, term in enumerate(stage.terms, start=1):
+            self.term(path, f"{where}.terms.{index}", student, term)
+
+    def term(self, path: Path, where: str, student: Student, term: Term) -> None:
+        objectives, teacher = catalogue.objectives(), self.book.model_of(student.teacher).architecture
+        if not self.known(path, where, "objective", term.objective, objectives):
+            return
+        entry = objectives[term.objective]
+        for line in catalogue.check_options("objective", entry, term.options):
+            self.problems.add(path, f"{where}.options: {line}")
+        if (entry.level == "layer") != (term.mapping is not None):
+            what = (
+                "needs a mapping, such as 'last'" if entry.level == "layer" else "is on the output: leave out 'mapping'"
+            )
+            self.problems.add(path, f"{where}.mapping: objective '{term.objective}' {what}")
+            return
+        self.problems.attempt(
+            path, f"{where}.mapping", lambda: layer_pairs(term, student.architecture.layers, teacher.layers)
+        )
+        if "scores" in entry.taps and student.architecture.heads != teacher.heads:
+            self.problems.add(
+                path,
+                f"{where}: objective '{term.objective}' needs equal head numbers, and the student has "
+                f"{student.architecture.heads}, the teacher {teacher.heads}; 'relations' has no such limit",
+            )
+
+    def exhibits(self) -> None:
+        everyone = {**self.book.students, **self.book.teachers}
+        for (slug, name), exhibit in self.book.exhibits.items():
+            path = self.book.files["exhibits", f"{slug}/{name}"]
+            for student in exhibit_students(exhibit):
+                self.known(path, "student", "student", student, everyone)
+            for task, metric in exhibit_columns(exhibit):
+                if self.known(path, "task", "task", task, self.book.tasks):
+                    self.known(path, f"metric of {task}", "metric", metric, self.book.tasks[task].metrics)
+            if isinstance(exhibit, (TestsTable, TestsFigure)):
+                for table in [exhibit.of] if isinstance(exhibit, TestsFigure) else exhibit.of:
+                    self.known(path, "of", "table", table, [n for s, n in self.book.exhibits if s == slug])
+            if isinstance(exhibit, ScoresTable):
+                self.published(path, exhibit)
+        for slug, paper in self.book.papers.items():
+            there = [
+                key.split("/")[1] for kind, key in self.book.files if kind == "exhibits" and key.startswith(f"{slug}/")
+            ]
+            for name in paper.show:
+                self.known(self.book.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
+
+    def published(self, path: Path, table: ScoresTable) -> None:
+        rows, columns = [r.student for r in table.rows], [c.label for c in table.columns]
+        for student, values in table.published.items():
+            self.known(path, "published", "row", student, rows)
+            for label in values:
+                self.known(path, f"published.{student}", "column", label, columns)
+
+    def claims(self) -> None:
+        everyone = {**self.book.students, **self.book.teachers}
+        for slug, claims in self.book.claims.items():
+            path = self.book.folder / "papers" / slug / "claims.yaml"
+            for name, claim in claims.items():
+                for student in (*claim.better, *claim.worse):
+                    self.known(path, name, "student", student, everyone)
+                table = self.book.exhibits.get((slug, claim.table))
+                if not isinstance(table, ScoresTable):
+                    self.known(
+                        path, f"{name}.table", "table", claim.table, [n for s, n in self.book.exhibits if s == slug]
+                    )
+                else:
+                    self.known(path, f"{name}.column", "column", claim.column, [c.label for c in table.columns])
+
+
+def exhibit_students(exhibit: object) -> list[str]:
+    """Every student and teacher that a table or figure names."""
+    if isinstance(exhibit, (ScoresTable, ProfilesTable)):
+        return [row.student for row in exhibit.rows]
+    if isinstance(exhibit, LayersFigure):
+        return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
+    if isinstance(exhibit, ParetoFigure):
+        return [row.student for row in exhibit.points]
+    return []
+
+
+def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
+    """Every (task, metric) that a table or figure names."""
+    if isinstance(exhibit, ScoresTable):
+        return [(column.task, column.metric) for column in exhibit.columns]
+    if isinstance(exhibit, (LayersFigure, ParetoFigure)):
+        return [(exhibit.task, exhibit.metric)]
+    return []
+
+
+def check(book: Book, problems: Problems) -> None:
+    """Nothing; the problems that only show when the files are read together are written down."""
+    checker = _Checker(book, problems)
+    for step in (
+        checker.sourced,
+        checker.protocols,
+        checker.teachers,
+        checker.students,
+        checker.exhibits,
+        checker.claims,
+    ):
+        step()

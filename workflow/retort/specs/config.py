@@ -1,0 +1,67 @@
+"""config.yaml: which papers, which scale, which precision; nothing about how jobs are cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retort.errors import BookError
+from retort.specs.base import Name, Spec
+from retort.specs.load import Problems
+
+ROOT = Path(__file__).resolve().parents[3]
+GPUS = {"pocket": 0, "reduced": 1, "paper": 1}  # GPUs that a training job asks for at each scale
+BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
+
+
+class Config(Spec):
+    """The strict form of config.yaml."""
+
+    papers: list[Name] = Field(default=["pocket"], min_length=1)
+    scale: Literal["pocket", "reduced", "paper"] = "pocket"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
+    keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
+    checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")
+
+    @property
+    def folder(self) -> Path:
+        """The study's folder; a relative one counts from the top of the repository."""
+        return ROOT / self.study
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that a training job asks for."""
+        return GPUS[self.scale]
+
+    def resolved_precision(self) -> str:
+        """'bfloat16' or 'float32': what training computes in; `auto` asks the CPU for bfloat16 instructions."""
+        if self.precision != "auto":
+            return self.precision
+        if self.gpus:
+            return "bfloat16"
+        return "bfloat16" if cpu_flags() & BF16_FLAGS else "float32"
+
+
+def cpu_flags() -> set[str]:
+    """The feature flags of this machine's CPU; empty where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), []))
+
+
+def read_config(given: dict[str, Any]) -> Config:
+    """The checked configuration.
+
+    Raises:
+        BookError: a key is unknown or a value is out of range.
+    """
+    problems = Problems(ROOT)
+    config = problems.attempt("config.yaml", "", lambda: Config.model_validate(given))
+    if config is None:
+        raise BookError(problems.lines)
+    return config

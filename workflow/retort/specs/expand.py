@@ -1,0 +1,82 @@
+"""Tables to cells: the data frame from which the workflow knows which files it needs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
+
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from retort.specs.book import Book
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One score file that a table or figure reads, and where in the table it goes."""
+
+    paper: str
+    table: str
+    row: str
+    column: str
+    student: str
+    task: str
+    metric: str
+    seed: int
+
+
+def seeds_of(book: Book, student: str) -> list[int]:
+    """The seeds under which a student or teacher is scored."""
+    if student in book.teachers:
+        return [book.teachers[student].seed]
+    return book.protocols[book.students[student].protocol].seeds
+
+
+def scored(table: object) -> list[tuple[str, str, str, str, str]]:
+    """(row label, column label, student, task, metric) of each printed cell of a table or figure."""
+    if isinstance(table, ScoresTable):
+        return [(r.label, c.label, r.student, c.task, c.metric) for r in table.rows for c in table.columns]
+    if isinstance(table, LayersFigure):
+        names = [(f"layer {layer}", student) for layer, student in sorted(table.points.items())]
+        names += [(row.label, row.student) for row in table.references]
+        return [(label, table.metric, student, table.task, table.metric) for label, student in names]
+    if isinstance(table, ParetoFigure):
+        return [(row.label, table.metric, row.student, table.task, table.metric) for row in table.points]
+    return []
+
+
+def profiled(table: object) -> list[str]:
+    """The students or teachers whose latency a table or figure reads."""
+    if isinstance(table, ProfilesTable):
+        return [row.student for row in table.rows]
+    if isinstance(table, ParetoFigure):
+        return [row.student for row in table.points]
+    return []
+
+
+def runs(book: Book, student: str, task: str) -> bool:
+    """False where a student is limited to other tasks."""
+    if student in book.teachers:
+        return True
+    tasks = book.students[student].tasks
+    return tasks is None or task in tasks
+
+
+def expand(book: Book) -> list[Cell]:
+    """Every cell of every table and figure, a line per seed."""
+    return [
+        Cell(paper, name, row, column, student, task, metric, seed)
+        for (paper, name), table in sorted(book.exhibits.items())
+        for row, column, student, task, metric in scored(table)
+        if runs(book, student, task)
+        for seed in seeds_of(book, student)
+    ]
+
+
+def frame(cells: list[Cell]) -> pd.DataFrame:
+    """The cells as a data frame; columns are the fields of Cell."""
+    import pandas as pd
+
+    return pd.DataFrame([asdict(cell) for cell in cells], columns=[field.name for field in fields(Cell)])

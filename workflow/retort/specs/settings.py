@@ -1,0 +1,198 @@
+"""What decides a number: the settings of each job, resolved from the book.
+
+They are the params of the rules (a changed value re-runs the job) and are stamped into every result (a score made
+with other settings is refused). Labels, titles, resources and parts stay out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retort.specs import catalogue
+from retort.specs.check import layer_pairs
+from retort.specs.student import Stage, Student
+
+if TYPE_CHECKING:
+    from retort.specs.book import Book
+
+Settings = dict[str, Any]
+
+# Raised when the code of a stage changes what a number means; part of every job's settings.
+STAGES = {"corpus": 1, "encode": 1, "teacher": 1, "distill": 1, "grid": 1, "finetune": 1, "profile": 1}
+
+
+def plain(spec: Any, *without: str) -> Settings:
+    """A spec as plain dicts and lists, less what decides no number."""
+    dumped: Settings = spec.model_dump(mode="json", exclude={"title", "description", *without})
+    return dumped
+
+
+def model(book: Book, name: str) -> Settings:
+    """The settings of a pre-trained model: its files' checksum or folder, and its shape."""
+    spec = book.models[name]
+    source = book.sources[spec.source]
+    return {**plain(spec, "source"), "files": plain(source, "licence")}
+
+
+def task(book: Book, name: str) -> Settings:
+    """The settings of a task, with those of its source."""
+    spec = book.tasks[name]
+    return {
+        **plain(spec, "sample", "jobs", "metrics"),
+        "files": plain(book.sources[spec.source], "licence"),
+        "encode": STAGES["encode"],
+    }
+
+
+def corpus(book: Book, name: str) -> Settings:
+    """The settings of a corpus, with those of its source."""
+    spec = book.corpora[name]
+    return {**plain(spec), "files": plain(book.sources[spec.source], "licence"), "stage": STAGES["corpus"]}
+
+
+def _scaled(schedule: Settings, share: float) -> Settings:
+    return {**schedule, "steps": max(1, round(schedule["steps"] * share))}
+
+
+def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
+    architecture = book.model_of(student.teacher).architecture
+    objectives = catalogue.objectives()
+    terms = [
+        {
+            "objective": term.objective,
+            "version": objectives[term.objective].version,
+            "pairs": [list(p) for p in layer_pairs(term, student.architecture.layers, architecture.layers)],
+            "weight": term.weight,
+            "options": {**objectives[term.objective].options, **term.options},
+        }
+        for term in stage.terms
+    ]
+    protocol = book.protocols[student.protocol]
+    schedule = plain(protocol.for_task(place, stage.schedule))
+    return {"data": stage.data, "terms": terms, "schedule": _scaled(schedule, stage.share)}
+
+
+def teacher(book: Book, name: str, place: str) -> Settings:
+    """The settings of a teacher fine-tuned on a task, or given a masked-LM head on a corpus."""
+    spec = book.teachers[name]
+    data = task(book, place) if place in book.tasks else corpus(book, place)
+    return {
+        "model": model(book, spec.model),
+        "data": data,
+        "schedule": plain(book.protocols[spec.protocol].for_task(place)),
+        "seed": spec.seed,
+        "precision": book.config.resolved_precision(),
+        "versions": [STAGES["teacher"], spec.version, book.protocols[spec.protocol].version],
+    }
+
+
+def _student(book: Book, name: str, place: str) -> Settings:
+    student = book.students[name]
+    return {
+        "architecture": plain(student.architecture),
+        "initialisation": plain(student.initialisation),
+        "stages": [_stage(book, student, stage, place) for stage in student.stages],
+        "precision": book.config.resolved_precision(),
+        "versions": [STAGES["distill"], student.version, book.protocols[student.protocol].version],
+    }
+
+
+def grid_seed(book: Book, name: str) -> int:
+    """The seed of what is done once for all seeds of a student: its task-agnostic distillation and its grid."""
+    protocol = book.protocols[book.students[name].protocol]
+    return protocol.grid.seed if protocol.grid else protocol.seeds[0]
+
+
+def on_task(book: Book, name: str, place: str) -> Settings:
+    """The settings of a student distilled on a task: its own, its teacher's, the task's."""
+    settings = _student(book, name, place)
+    settings["teacher"] = teacher(book, book.students[name].teacher, place)
+    return settings
+
+
+def taps(book: Book, name: str, place: str, students: list[str]) -> Settings:
+    """The settings of a teacher's recorded taps on a task: all that the given students of it read there."""
+    objectives = catalogue.objectives()
+    wanted = {
+        (tap, pair[1])
+        for student in students
+        if book.students[student].teacher == name
+        for stage in _student(book, student, place)["stages"]
+        for term in stage["terms"]
+        for tap_ in objectives[term["objective"]].teacher_taps
+        for tap in catalogue.BASIS.get(tap_, (tap_,))
+        for pair in term["pairs"] or [(None, None)]
+    }
+    listed = [list(key) for key in sorted(wanted, key=lambda key: (key[0], key[1] or 0))]
+    return {"teacher": teacher(book, name, place), "taps": listed}
+
+
+def masked_lm_corpus(student: Student) -> str | None:
+    """The corpus on which a stage reads the teacher's output distribution; None where no stage does."""
+    objectives = catalogue.objectives()
+    for stage in student.stages:
+        if stage.data != "task" and any(objectives[term.objective].level == "output" for term in stage.terms):
+            return stage.data
+    return None
+
+
+def on_corpus(book: Book, name: str) -> Settings:
+    """The settings of a task-agnostic student: its own, its corpora's, its teacher's, its parent's."""
+    student = book.students[name]
+    settings = _student(book, name, "")
+    settings["seed"] = grid_seed(book, name)
+    settings["corpora"] = {stage.data: corpus(book, stage.data) for stage in student.stages}
+    head = masked_lm_corpus(student)
+    settings["teacher"] = (
+        teacher(book, student.teacher, head) if head else {"model": model(book, book.teachers[student.teacher].model)}
+    )
+    if student.initialisation.student:
+        settings["parent"] = on_corpus(book, student.initialisation.student)
+    return settings
+
+
+def grid(book: Book, name: str, place: str) -> Settings:
+    """The settings of a grid search: the student, the task, the schedule, the points."""
+    protocol = book.protocols[book.students[name].protocol]
+    points = protocol.grid.points() if protocol.grid else [{}]
+    return {
+        "student": on_corpus(book, name),
+        "task": task(book, place),
+        "schedule": plain(protocol.for_task(place)),
+        "points": points,
+        "seed": grid_seed(book, name),
+        "choose_by": book.tasks[place].metrics[0],
+        "precision": book.config.resolved_precision(),
+        "versions": [STAGES["grid"], protocol.version],
+    }
+
+
+def finetune(book: Book, name: str, place: str) -> Settings:
+    """The settings of a fine-tuned student's score: those of its grid, and the stage's version."""
+    return {**grid(book, name, place), "stage": STAGES["finetune"]}
+
+
+def score(book: Book, name: str, place: str) -> Settings:
+    """The settings that the score file of a student or teacher on a task must carry."""
+    if name in book.teachers:
+        return teacher(book, name, place)
+    return on_task(book, name, place) if book.students[name].road == "task" else finetune(book, name, place)
+
+
+def profile(book: Book, name: str) -> Settings:
+    """The settings of a latency measurement: the architecture and how it is timed."""
+    if name in book.teachers:
+        architecture = plain(book.model_of(name).architecture)
+        vocabulary = book.model_of(name).vocabulary
+    else:
+        architecture = plain(book.students[name].architecture)
+        vocabulary = book.model_of(book.students[name].teacher).vocabulary
+    return {
+        "architecture": architecture,
+        "vocabulary": vocabulary,
+        "batch": 1,
+        "length": 32,
+        "runs": 5,
+        "passes": 30,
+        "stage": STAGES["profile"],
+    }

@@ -1,0 +1,86 @@
+"""A student is data: architecture, initialisation, stages; a stage is a sum of terms."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.model import Architecture
+
+
+class Initialisation(Spec):
+    """Where the first weights come from: exactly one of `layers`, `student`, `random`."""
+
+    layers: list[int] | None = Field(default=None, description="listed layers, counted from 1; embeddings come along")
+    of: Literal["teacher", "model"] = Field(
+        default="teacher",
+        description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
+    )
+    student: Name | None = Field(default=None, description="another student's checkpoint")
+    random: bool = False
+
+    @model_validator(mode="after")
+    def _one(self) -> Initialisation:
+        if sum((self.layers is not None, self.student is not None, self.random)) != 1:
+            raise ValueError("give exactly one of 'layers', 'student', 'random'")
+        if self.layers is not None and (not self.layers or min(self.layers) < 1):
+            raise ValueError("'layers' counts teacher layers from 1")
+        return self
+
+
+class Term(Spec):
+    """objective x layer mapping x weight, with the objective's options."""
+
+    objective: Name
+    mapping: str | dict[str, dict[str, Any]] | None = None
+    weight: float = Field(default=1.0, gt=0)
+    options: Settings = {}
+
+
+class Stage(Spec):
+    """One training: what is learnt, on what, for how long."""
+
+    data: Name = Field(description="'task', or the name of a corpus")
+    terms: list[Term] = Field(min_length=1)
+    share: float = Field(default=1.0, gt=0, le=1, description="part of the protocol's steps that this stage takes")
+    schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
+
+
+class Student(Spec):
+    """One entry of a paper's students.yaml."""
+
+    title: Text
+    teacher: Name
+    architecture: Architecture
+    initialisation: Initialisation
+    stages: list[Stage] = []
+    protocol: Name
+    tasks: list[Name] | None = Field(default=None, description="only these tasks; all where it is left out")
+    deviations: list[Text] = Field(default=[], description="where a paper is silent: what was chosen, and why")
+    version: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _one_road(self) -> Student:
+        if len({stage.data == "task" for stage in self.stages}) > 1:
+            raise ValueError("stages on the task and on a corpus are mixed; let a student start from a student instead")
+        layers = self.initialisation.layers
+        if layers is not None and len(layers) != self.architecture.layers:
+            raise ValueError(f"{len(layers)} teacher layers listed for {self.architecture.layers} student layers")
+        return self
+
+    @property
+    def road(self) -> Literal["task", "corpus"]:
+        """'task': distilled on the task itself. 'corpus': distilled once, then fine-tuned by grid and seeds."""
+        return "task" if any(stage.data == "task" for stage in self.stages) else "corpus"
+
+
+class Teacher(Spec):
+    """One entry of a paper's `teachers:`: a model, fine-tuned on each task under one seed."""
+
+    title: Text
+    model: Name
+    protocol: Name
+    seed: int = 1
+    version: int = Field(default=1, ge=1)

@@ -1,0 +1,1 @@
+"""What the adapters call: one function a rule."""

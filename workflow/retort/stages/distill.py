@@ -1,0 +1,197 @@
+"""Distillation: a student's stages one after another, on a task or on a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from retort.data.collate import batches
+from retort.data.masking import masked_batches
+from retort.data.tasks import Encoded
+from retort.errors import Diverged, RetortError
+from retort.jobs import Job
+from retort.models import build
+from retort.models.cards import card
+from retort.models.initialise import initialise
+from retort.models.recorded import Recorded
+from retort.models.taps import Key, Reader
+from retort.objectives.base import Batch, Shape
+from retort.objectives.compose import Sum, compose
+from retort.stages.common import checkpoint_of, classes_of, measure, prepare, progress_of, write_score
+from retort.training.loop import Part, train
+
+Taps = Callable[[Batch], dict[Key, Tensor]]
+
+
+@dataclass
+class Lesson:
+    """Who teaches and from what data: all that differs between the two roads.
+
+    Args:
+        shape: the teacher's sizes.
+        layers: the teacher's depth.
+        taps: for the keys that a stage needs, a function from a batch to the teacher's taps.
+        batches: for the number of a stage, the stage and a start, its batches from there on.
+    """
+
+    shape: Shape
+    layers: int
+    taps: Callable[[set[Key]], Taps]
+    batches: Callable[[int, dict[str, Any], int], Iterator[Batch]]
+
+
+def run_stages(job: Job, student: nn.Module, settings: dict[str, Any], seed: int, lesson: Lesson, classes: int) -> Any:
+    """The job's checkpoint, after every stage is trained; a killed job goes on where its checkpoint was written.
+
+    Raises:
+        Diverged: at the step, counted over all stages.
+    """
+    checkpoint = checkpoint_of(job, settings, seed)
+    progress = progress_of(job, len(settings["stages"]))
+    before = 0
+    for number, stage in enumerate(settings["stages"], start=1):
+        schedule = stage["schedule"]
+        if not checkpoint.past(number):
+            build.freeze(student, schedule["freeze"])
+            torch.manual_seed(seed * 1000 + 500 + number)  # first weights of the learnable maps
+            loss = _loss(stage, student, lesson, classes).to(job.device)
+            part = _part(stage, student, loss, lesson, number, before)
+            train(part, seed, checkpoint, progress, settings["precision"], job.device)
+            part.close()
+        before += schedule["steps"]
+    return checkpoint
+
+
+def _loss(stage: dict[str, Any], student: Any, lesson: Lesson, classes: int) -> Sum:
+    terms = [
+        {
+            "objective": term["objective"],
+            "mapping": {"listed": {"pairs": term["pairs"]}} if term["pairs"] else None,
+            "weight": term["weight"],
+            "options": term["options"],
+        }
+        for term in stage["terms"]
+    ]
+    own = build.shape_of(student, classes)
+    return compose(terms, own, lesson.shape, student.config.num_hidden_layers, lesson.layers)
+
+
+def _part(stage: dict[str, Any], student: nn.Module, loss: Sum, lesson: Lesson, number: int, before: int) -> Part:
+    reader = Reader(student, loss.needs("student"))
+    wanted = loss.needs("teacher")
+    teacher = lesson.taps(wanted) if wanted else lambda _: {}
+
+    def compute(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        with torch.no_grad():
+            taught = teacher(batch)
+        return loss(reader(batch), taught, batch)
+
+    return Part(
+        modules=[student, loss],
+        schedule=stage["schedule"],
+        batches=lambda start: lesson.batches(number, stage, start),
+        loss=compute,
+        number=number,
+        before=before,
+        close=reader.close,
+    )
+
+
+def online(folder: Path | str, head: str, classes: int, device: str) -> Callable[[set[Key]], Taps]:
+    """A teacher that is run for every batch, in eval mode, up to the last layer that is read."""
+    model = build.load(folder, head, classes).eval().to(device)
+    return lambda keys: Reader(model, keys)
+
+
+def distill_on_task(
+    job: Job,
+    settings: dict[str, Any],
+    student: str,
+    task: str,
+    seed: int,
+    encoded: str,
+    teacher: str,
+    model: str,
+    taps: str | None,
+    score: str,
+    weights: str,
+) -> None:
+    """Nothing; the student is distilled on the task, its weights stand in `weights`, its score at its address.
+
+    Args:
+        taps: the folder of recorded taps; None has the teacher run for every batch.
+    """
+    prepare(job, seed)
+    data = settings["teacher"]["data"]
+    classes, rows = classes_of(data), Encoded.load(encoded, "train")
+    architecture = settings["teacher"]["model"]["architecture"]
+    network = initialise(settings, teacher, model, None, "classification", classes).to(job.device)
+    lesson = Lesson(
+        shape=Shape(architecture["hidden"], architecture["heads"], architecture["intermediate"], classes),
+        layers=architecture["layers"],
+        taps=(lambda keys: Recorded(taps, rows, keys, architecture["heads"]))
+        if taps
+        else online(teacher, "classification", classes, job.device),
+        batches=lambda number, stage, start: batches(
+            rows, stage["schedule"]["batch_size"], seed * 1000 + number, classes, start
+        ),
+    )
+    try:
+        run_stages(job, network, settings, seed, lesson, classes)
+        result: Any = measure(network, encoded, "test", data, settings["precision"], job.device)
+    except Diverged as error:
+        result = error
+    build.save(network, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
+    write_score(job, score, student, task, seed, settings, result)
+    checkpoint_of(job, settings, seed).remove()
+
+
+def distill_student(
+    job: Job,
+    settings: dict[str, Any],
+    student: str,
+    corpora: dict[str, str],
+    teacher: str,
+    model: str,
+    parent: str | None,
+    to: str,
+) -> None:
+    """Nothing; the task-agnostic student stands in `to`, ready to be fine-tuned.
+
+    Args:
+        corpora: name of a corpus to its folder, for every corpus that a stage reads.
+        teacher: the folder of the teacher, with a masked-LM head where a stage reads its output.
+        parent: the folder of the student that this one starts from, where it does.
+
+    Raises:
+        RetortError: the training diverged; there is no student to fine-tune.
+    """
+    seed = settings["seed"]
+    prepare(job, seed)
+    architecture, known = settings["teacher"]["model"]["architecture"], settings["teacher"]["model"]["vocabulary"]
+    head = "masked-lm" if "data" in settings["teacher"] else "none"
+    network = initialise(settings, teacher, model, parent, head, known).to(job.device)
+    lesson = Lesson(
+        shape=Shape(architecture["hidden"], architecture["heads"], architecture["intermediate"], known),
+        layers=architecture["layers"],
+        taps=online(teacher, head, known, job.device),
+        batches=lambda number, stage, start: masked_batches(
+            corpora[stage["data"]],
+            settings["corpora"][stage["data"]]["masking"]["probability"],
+            stage["schedule"]["batch_size"],
+            seed * 1000 + number,
+            start,
+        ),
+    )
+    try:
+        run_stages(job, network, settings, seed, lesson, known)
+    except Diverged as error:
+        raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
+    build.save(network, model, to, card(student, settings, job.device))
+    checkpoint_of(job, settings, seed).remove()
+    job.say(f"done  ({job.seconds():.0f} s)")

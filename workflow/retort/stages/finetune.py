@@ -1,0 +1,114 @@
+"""Fine-tuning of task-agnostic students: a grid on the dev split, then the chosen point under each seed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from retort.data.tasks import Encoded
+from retort.errors import Diverged, RetortError
+from retort.jobs import Job
+from retort.models import build
+from retort.models.cards import card
+from retort.stages.common import (
+    checkpoint_of,
+    classes_of,
+    measure,
+    prepare,
+    progress_of,
+    supervised,
+    write_score,
+)
+from retort.training.loop import train
+
+
+def part_of(points: list[dict[str, Any]], part: int, parts: int) -> list[dict[str, Any]]:
+    """The points of one part (from 1) of a grid that is cut into `parts`: every parts-th, so that parts cost alike."""
+    return points[part - 1 :: parts]
+
+
+def _tuned(
+    job: Job, settings: dict[str, Any], student: str, encoded: str, point: dict[str, Any], seed: int, **place: Any
+) -> Any:
+    """The model, trained at a point of the grid under a seed."""
+    prepare(job, seed)
+    task = settings["task"]
+    model = build.load(student, "classification", classes_of(task)).to(job.device)
+    schedule = {**settings["schedule"], **point}
+    build.freeze(model, schedule["freeze"])
+    part = supervised(model, Encoded.load(encoded, "train"), schedule, classes_of(task), seed)
+    part.number = place["number"]
+    train(part, seed, place["checkpoint"], place["progress"], settings["precision"], job.device)
+    part.close()
+    return model
+
+
+def run_grid(
+    job: Job, settings: dict[str, Any], student: str, encoded: str, part: int, parts: int, trials: str
+) -> None:
+    """Nothing; a line for every point of this part of the grid stands in `trials`: point, metric on dev, status."""
+    task, seed = settings["task"], settings["seed"]
+    points = part_of(settings["points"], part, parts)
+    checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
+    lines = checkpoint.notes()  # points that a killed job had finished
+    for number, point in enumerate(points, start=1):
+        if number <= len(lines):
+            continue
+        try:
+            model = _tuned(
+                job, settings, student, encoded, point, seed, number=number, checkpoint=checkpoint, progress=progress
+            )
+            metrics = measure(model, encoded, "dev", task, settings["precision"], job.device)
+            line = {**point, "status": "ok", "dev": metrics[settings["choose_by"]]}
+        except Diverged as error:
+            line = {**point, "status": "diverged", "step": error.step}
+        checkpoint.note(line)
+        lines.append(line)
+        job.log.write(f"{json.dumps(line)}\n")
+    Path(trials).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    checkpoint.remove()
+    job.say(f"{len(points)} grid points  ({job.seconds():.0f} s)")
+
+
+def choose(trials: list[str]) -> dict[str, Any]:
+    """The grid point with the best metric on dev; the first of equals, in the grid's order of parts.
+
+    Raises:
+        RetortError: every point diverged.
+    """
+    lines = [json.loads(line) for path in trials for line in Path(path).read_text().splitlines()]
+    fine = [line for line in lines if line["status"] == "ok"]
+    if not fine:
+        raise RetortError(f"all {len(lines)} grid points diverged", "lower the learning rates of the grid")
+    best = max(fine, key=lambda line: line["dev"])
+    return {key: value for key, value in best.items() if key not in ("status", "dev")}
+
+
+def finetune_student(
+    job: Job,
+    settings: dict[str, Any],
+    student: str,
+    task: str,
+    seed: int,
+    model: str,
+    encoded: str,
+    trials: list[str],
+    score: str,
+    weights: str,
+) -> None:
+    """Nothing; the chosen grid point is trained once more under one seed, its score on test stands at its address."""
+    point = choose(trials)
+    checkpoint = checkpoint_of(job, [settings, point], seed)
+    network: Any = None
+    try:
+        network = _tuned(
+            job, settings, model, encoded, point, seed, number=1, checkpoint=checkpoint, progress=progress_of(job)
+        )
+        result: Any = measure(network, encoded, "test", settings["task"], settings["precision"], job.device)
+    except Diverged as error:
+        result = error
+        network = build.load(model, "classification", classes_of(settings["task"]))
+    build.save(network, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
+    write_score(job, score, student, task, seed, settings, result, chosen=point)
+    checkpoint.remove()

@@ -1,0 +1,31 @@
+"""Sources, encoded tasks, corpora: the stages before any training; none of them imports torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from retort.data import corpora, sources, tasks
+from retort.jobs import Job
+from retort.specs.source import Source
+
+
+def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
+    """Nothing; the files of a source stand in the folder `to`."""
+    source: Source = TypeAdapter(Source).validate_python({"title": to, "licence": "-", **settings})
+    count = sources.fetch(source, Path(to))
+    job.say(f"{count} files")
+
+
+def encode_task(job: Job, settings: dict[str, Any], source: str, model: str, to: str) -> None:
+    """Nothing; the task's splits are tokenised with the model's tokenizer."""
+    counts = tasks.encode_task(settings, Path(source), Path(model) / "tokenizer.json", Path(to))
+    job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
+
+
+def build_corpus(job: Job, settings: dict[str, Any], source: str, model: str, to: str) -> None:
+    """Nothing; the corpus is packed to blocks of the model's tokens."""
+    blocks = corpora.build_corpus(settings, Path(source), Path(model) / "tokenizer.json", Path(to))
+    job.say(f"{blocks} blocks of {settings['block']} tokens")

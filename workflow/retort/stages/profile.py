@@ -1,0 +1,55 @@
+"""Profiles: parameters and latency of an architecture, with random weights of its shape."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+import torch
+
+from retort.jobs import Job, write_json
+from retort.models import build
+from retort.provenance import stamp
+
+
+@torch.inference_mode()
+def profile_student(job: Job, settings: dict[str, Any], student: str, model: str, profile: str) -> None:
+    """Nothing; the profile holds parameters (all, and without embeddings) and latency in ms over several runs.
+
+    A run is the median of many forward passes of one batch; runs give the standard deviation, as in Udagawa et al.
+    (2023), Table 1. Weights do not change the time, so none are read.
+    """
+    torch.set_num_threads(job.threads)
+    torch.manual_seed(0)
+    network: Any = build.blank(model, settings["architecture"]).eval().to(job.device)
+    ids = torch.randint(1000, settings["vocabulary"], (settings["batch"], settings["length"]), device=job.device)
+    mask = torch.ones_like(ids)
+    runs = []
+    for number in range(settings["runs"] + 1):
+        times = []
+        for _ in range(settings["passes"]):
+            if job.device == "cuda":
+                torch.cuda.synchronize()
+            start = time.perf_counter()
+            network(input_ids=ids, attention_mask=mask)
+            if job.device == "cuda":
+                torch.cuda.synchronize()
+            times.append(1000 * (time.perf_counter() - start))
+        if number:  # the first run warms up
+            runs.append(statistics.median(times))
+    everything = sum(p.numel() for p in network.parameters())
+    embeddings = sum(p.numel() for p in network.embeddings.parameters())
+    write_json(
+        profile,
+        {
+            "student": student,
+            "parameters": everything,
+            "without_embeddings": everything - embeddings,
+            "latency_ms": runs,
+            "settings": settings,
+            "seconds": job.seconds(),
+            **stamp(job.device, job.threads),
+        },
+    )
+    job.say(f"{statistics.mean(runs):.2f} ms a pass  ({job.seconds():.0f} s)")

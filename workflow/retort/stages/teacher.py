@@ -1,0 +1,116 @@
+"""Teachers: fine-tuned on a task, or given a masked-LM head on a corpus; and their taps, recorded once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from retort.data.collate import in_order
+from retort.data.masking import masked_batches
+from retort.data.tasks import Encoded
+from retort.errors import Diverged, RetortError
+from retort.jobs import Job
+from retort.models import build
+from retort.models.cards import card
+from retort.models.recorded import create
+from retort.models.taps import Reader
+from retort.objectives.compose import compose
+from retort.stages.common import (
+    LOGITS,
+    checkpoint_of,
+    classes_of,
+    measure,
+    prepare,
+    progress_of,
+    supervised,
+    write_score,
+)
+from retort.training.loop import Part, train
+
+
+def finetune_teacher(
+    job: Job, settings: dict[str, Any], teacher: str, task: str, encoded: str, model: str, to: str, score: str
+) -> None:
+    """Nothing; the teacher, fine-tuned on the task, stands in `to` and its score at its address.
+
+    Raises:
+        RetortError: the training diverged: no student can be distilled from such a teacher.
+    """
+    seed, data, precision = settings["seed"], settings["data"], settings["precision"]
+    prepare(job, seed)
+    build.check_shape(model, settings["model"]["architecture"])
+    network = build.load(model, "classification", classes_of(data))
+    build.freeze(network, settings["schedule"]["freeze"])
+    part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], classes_of(data), seed)
+    checkpoint = checkpoint_of(job, settings, seed)
+    try:
+        train(part, seed, checkpoint, progress_of(job), precision, job.device)
+    except Diverged as error:
+        raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
+    build.save(network, model, to, card(f"{teacher} on {task}", settings, job.device))
+    write_score(
+        job, score, teacher, task, seed, settings, measure(network, encoded, "test", data, precision, job.device)
+    )
+    checkpoint.remove()
+
+
+def fit_teacher_head(
+    job: Job, settings: dict[str, Any], teacher: str, corpus: str, blocks: str, model: str, to: str
+) -> None:
+    """Nothing; the teacher with a masked-LM head that was fitted on the corpus stands in `to`.
+
+    A sentence encoder comes without the head of its pre-training; the output distribution is read through a new one,
+    trained over the frozen encoder, whose decoder is tied to the word embeddings as in BERT.
+    """
+    seed, schedule, data = settings["seed"], settings["schedule"], settings["data"]
+    prepare(job, seed)
+    network = build.load(model, "masked-lm")
+    build.freeze(network, ["encoder", *schedule["freeze"]])
+    shape = build.shape_of(network, settings["model"]["vocabulary"])
+    loss, reader = compose([{"objective": "masked-lm"}], shape, shape, 1, 1), Reader(network, {LOGITS})
+    part = Part(
+        modules=[network],
+        schedule=schedule,
+        batches=lambda start: masked_batches(
+            blocks, data["masking"]["probability"], schedule["batch_size"], seed, start
+        ),
+        loss=lambda batch: loss(reader(batch), {}, batch),
+    )
+    checkpoint = checkpoint_of(job, settings, seed)
+    train(part, seed, checkpoint, progress_of(job), settings["precision"], job.device)
+    build.save(network, model, to, card(f"{teacher} with a masked-LM head, on {corpus}", settings, job.device))
+    checkpoint.remove()
+
+
+@torch.no_grad()
+def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, to: str) -> None:
+    """Nothing; every tap that a student of this teacher reads on the task's training rows stands in `to`."""
+    wanted = {(tap, layer) for tap, layer in settings["taps"]}
+    Path(to).mkdir(parents=True, exist_ok=True)
+    if not wanted:
+        return
+    prepare(job, settings["teacher"]["seed"])
+    task, precision = settings["teacher"]["data"], settings["teacher"]["precision"]
+    rows = Encoded.load(encoded, "train")
+    network = build.load(teacher, "classification", classes_of(task)).eval().to(job.device)
+    reader = Reader(network, wanted)
+    stores: dict[Any, Any] = {}
+    with torch.autocast(job.device, torch.bfloat16, enabled=precision == "bfloat16"):
+        for numbers, batch in in_order(rows, 64, classes_of(task)):
+            for key, value in reader(batch.to(job.device)).items():
+                kept = value if key == LOGITS else value[batch.mask]
+                if key not in stores:
+                    length = len(rows) if key == LOGITS else int(rows.offsets[-1])
+                    stores[key] = create(Path(to), key, length, kept.shape[-1], precision)
+                place = numbers.numpy() if key == LOGITS else flat_places(rows, numbers.numpy())
+                stores[key].write(place, kept.cpu())
+    total = sum(store.nbytes for store in stores.values())
+    job.say(f"{len(stores)} taps, {total / 1e6:.0f} MB  ({job.seconds():.0f} s)")
+
+
+def flat_places(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
+    """Where the tokens of the rows stand in the flat arrays of a split, row after row."""
+    return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])

@@ -1,0 +1,1 @@
+"""Tables: scores collected and checked, compared with what was published, printed."""

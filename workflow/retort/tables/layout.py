@@ -1,0 +1,232 @@
+"""From tidy lines to what stands in a printed table, before any markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from retort.registry import Registry
+from retort.specs.book import Book
+from retort.specs.table import ProfilesTable, Row, ScoresTable, Table, TestsTable
+from retort.tables.collect import AVERAGE
+from retort.tables.compare import AGREES, NO_VARIANCE, RULE, verdicts
+from retort.tables.tidy import OK, Line
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One printed cell: ours, what was published, the verdict, and the letter of its footnote."""
+
+    text: str
+    published: str = ""
+    verdict: str = ""
+    bold: bool = False
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """A row of entries under its label; `group` is set where a new group begins."""
+
+    label: str
+    entries: list[Entry]
+    baseline: bool = False
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One rectangle of rows and columns, with its own title where a table has several."""
+
+    head: list[str]
+    rows: list[PrintedRow]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A whole printed table: titles, grids, lettered footnotes, closing remarks."""
+
+    paper: str
+    name: str
+    scale: str
+    title: str
+    question: str
+    caption: str
+    grids: list[Grid]
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+class _Notes:
+    """Footnotes by their text; equal texts share a letter."""
+
+    def __init__(self) -> None:
+        self.letters: dict[str, str] = {}
+
+    def mark(self, text: str) -> str:
+        index = len(self.letters)
+        letter = (chr(96 + index // 26) if index >= 26 else "") + chr(97 + index % 26)
+        return self.letters.setdefault(text, letter)
+
+    def listed(self) -> list[tuple[str, str]]:
+        return [(letter, text) for text, letter in self.letters.items()]
+
+
+Layout = Callable[[Table, list[Line]], Sheet]
+layouts: Registry[Layout] = Registry("layout")
+
+
+def number(value: float | None, decimals: int) -> str:
+    """A number with a real minus sign; a dash for none."""
+    return NOTHING if value is None else f"{value:.{decimals}f}".replace("-", "−")
+
+
+def with_std(mean: float | None, std: float | None, decimals: int) -> str:
+    """'61.2 ± 0.4', or the mean alone where there is no standard deviation."""
+    return number(mean, decimals) + (f" ± {number(std, decimals)}" if mean is not None and std is not None else "")
+
+
+def p_value(value: float, decimals: int) -> str:
+    """'0.012', or '<0.001' where the decimals do not reach."""
+    return number(value, decimals) if value >= 10**-decimals else f"<{10**-decimals:.{decimals}f}"
+
+
+def label_of(title: str) -> str:
+    """'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl'."""
+    stem, _, rest = title.partition("-")
+    kind = stem.rstrip("0123456789")
+    return f"{kind.capitalize()} {stem[len(kind) :]}".strip() + (f" ({rest})" if rest else "")
+
+
+def agreement(table: Table, lines: list[Line]) -> tuple[int, int]:
+    """How many cells agree with what was published, and how many have a verdict at all."""
+    given = [verdict for verdict in verdicts(lines, table.decimals).values() if verdict]
+    return given.count(AGREES), len(given)
+
+
+def _entry(line: Line, decimals: int, verdict: str, notes: _Notes) -> Entry:
+    published = "" if line.published is None else with_std(line.published, line.published_std, decimals)
+    if line.status != OK:
+        text = "div." if line.status.startswith("diverged") else NOTHING
+        return Entry(text, published, mark=notes.mark(line.status))
+    return Entry(with_std(line.mean, line.std, decimals), published, verdict)
+
+
+def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], Entry]) -> list[PrintedRow]:
+    printed, group = [], rows[0].group
+    for row in rows:
+        printed.append(
+            PrintedRow(row.label, [entries[row.student, c] for c in columns], row.baseline, row.group != group)
+        )
+        group = row.group
+    return printed
+
+
+def _best(table: ScoresTable, lines: list[Line]) -> set[tuple[str, str]]:
+    """The (student, column) of the best value of each column as printed; baselines do not compete."""
+    baselines = {row.student for row in table.rows if row.baseline}
+    best: dict[str, float] = {}
+    shown = {}
+    for line in lines:
+        if line.mean is not None and line.student not in baselines:
+            value = shown[line.student, line.column] = round(line.mean, table.decimals)
+            best[line.column] = max(value, best.get(line.column, value))
+    return {key for key, value in shown.items() if value == best[key[1]]}
+
+
+def _agreed(table: Table, lines: list[Line]) -> list[str]:
+    agrees, judged = agreement(table, lines)
+    return [f"{agrees} of {judged} cells agree with the published values."] if judged else []
+
+
+def _sheet(table: Table, lines: list[Line], grids: list[Grid], notes: _Notes, remarks: list[str]) -> Sheet:
+    first = lines[0]
+    common = (first.paper, first.table, first.scale, table.title, table.question, table.caption)
+    return Sheet(*common, grids, notes.listed(), remarks)
+
+
+@layouts.register("scores")
+def scores(table: Table, lines: list[Line]) -> Sheet:
+    """The sheet of students x tasks."""
+    assert isinstance(table, ScoresTable)
+    notes, judged, best = _Notes(), verdicts(lines, table.decimals), _best(table, lines)
+    columns = list(dict.fromkeys(line.column for line in lines))
+    entries = {}
+    for line in sorted(lines, key=lambda line: [row.student for row in table.rows].index(line.student)):
+        key = (line.student, line.column)
+        entries[key] = replace(_entry(line, table.decimals, judged[key], notes), bold=key in best)
+    remarks = [*_agreed(table, lines), RULE] if any(judged.values()) else []
+    if AVERAGE in columns:
+        counted = [column.label for column in table.columns if column.average]
+        remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
+    else:
+        remarks.append("Bold: the best student of the column.")
+    return _sheet(table, lines, [Grid(columns, _rows(table.rows, columns, entries))], notes, remarks)
+
+
+@layouts.register("profiles")
+def profiles(table: Table, lines: list[Line]) -> Sheet:
+    """The sheet of architectures: parameters, latency, speed-up."""
+    assert isinstance(table, ProfilesTable)
+    notes, judged = _Notes(), verdicts(lines, table.decimals)
+    columns = list(dict.fromkeys(line.column for line in lines))
+    entries = {
+        (line.student, line.column): _entry(line, table.decimals, judged[line.student, line.column], notes)
+        for line in lines
+    }
+    remarks = _agreed(table, lines)
+    if any(line.published is not None for line in lines):
+        remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
+    remarks.append(f"Speed-up against {table.rows[0].label}.")
+    return _sheet(table, lines, [Grid(columns, _rows(table.rows, columns, entries))], notes, remarks)
+
+
+def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:
+    if line is None:
+        return Entry("")
+    published = "" if line.published is None else p_value(line.published, table.decimals)
+    if line.mean is None:
+        why = "the differences of all pairs are equal" if line.status == NO_VARIANCE else line.status
+        return Entry("-", published, mark=notes.mark(why))
+    return Entry(p_value(line.mean, table.decimals), published, bold=line.mean < table.alpha)
+
+
+def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
+    """Row labels and their p-values by (row, column): above the diagonal uncorrected, below it Holm's."""
+    labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
+    cells = {}
+    for line in lines:
+        upper = sorted((labels.index(line.row), labels.index(line.column)))
+        if line.metric == "p":
+            cells[upper[0], upper[1]] = line
+        elif line.metric == "p-holm":
+            cells[upper[1], upper[0]] = line
+    return labels, cells
+
+
+@layouts.register("paired-tests")
+def paired_tests(table: Table, lines: list[Line]) -> Sheet:
+    """The sheet of p-values: a matrix a table, its rows numbered so that its columns are narrow."""
+    assert isinstance(table, TestsTable)
+    notes, grids, counts = _Notes(), [], []
+    for of in dict.fromkeys(line.task for line in lines):
+        mine = [line for line in lines if line.task == of]
+        labels, cells = matrix(mine)
+        rows = [
+            PrintedRow(f"{i + 1}  {label}", [_p_entry(cells.get((i, j)), table, notes) for j in range(len(labels))])
+            for i, label in enumerate(labels)
+        ]
+        grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, label_of(of)))
+        pairs = sorted({line.n for line in mine})
+        counts.append(f"{label_of(of)}: {' to '.join(map(str, pairs[:: max(1, len(pairs) - 1)]))} pairs a test.")
+    remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {table.alpha:g}.", *counts]
+    return _sheet(table, lines, grids, notes, remarks)
+
+
+def lay_out(book: Book, paper: str, name: str, lines: list[Line]) -> Sheet:
+    """The sheet of a table, by its kind."""
+    table = book.exhibits[paper, name]
+    return layouts[table.kind](table, lines)  # type: ignore[arg-type]

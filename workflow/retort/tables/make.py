@@ -1,0 +1,72 @@
+"""One table: collected, written down as a tidy CSV, read back, printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from retort.jobs import Job
+from retort.registry import Registry
+from retort.specs.book import Book, open_book
+from retort.specs.config import read_config
+from retort.tables import compare
+from retort.tables.collect import Record, Scores, profile_lines, read_profiles, read_scores, score_lines
+from retort.tables.layout import agreement, lay_out
+from retort.tables.render import formats
+from retort.tables.tidy import OK, Line, read, write
+
+Collector = Callable[[Book, str, str, Scores, dict[str, Record]], list[Line]]
+collectors: Registry[Collector] = Registry("kind of table")
+
+
+@collectors.register("scores")
+def _scores(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
+    return score_lines(book, paper, name, scores)
+
+
+@collectors.register("profiles")
+def _profiles(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
+    return profile_lines(book, paper, name, profiles)
+
+
+@collectors.register("paired-tests")
+def _tests(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
+    return compare.test_lines(book, paper, name, scores)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Nothing; the text stands at its path."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def make_table(
+    job: Job,
+    config: dict[str, Any],
+    paper: str,
+    table: str,
+    scores: Iterable[str],
+    profiles: Iterable[str],
+    csv: str,
+    renders: Mapping[str, str],
+) -> None:
+    """Nothing; the tidy CSV and each asked-for rendering of it are written.
+
+    Raises:
+        RetortError: a score or profile was made with other settings than the study's.
+    """
+    book = open_book(read_config(config))
+    spec: Any = book.exhibits[paper, table]
+    found = collectors[spec.kind](book, paper, table, read_scores(book, scores), read_profiles(book, profiles))
+    write(csv, found)
+    lines = read(csv)
+    sheet = lay_out(book, paper, table, lines)
+    for kind, path in renders.items():
+        write_text(path, formats[kind](sheet))
+    agrees, judged = agreement(spec, lines)
+    odd = sum(line.status != OK for line in lines)
+    said = [f"{len(lines)} cells"]
+    said += [f"{odd} without a value"] if odd else []
+    said += [f"{agrees} of {judged} agree with the published"] if judged else []
+    job.say(", ".join(said))

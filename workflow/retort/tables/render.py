@@ -1,0 +1,156 @@
+"""A sheet as Markdown, LaTeX or HTML; everything that comes from a file is escaped."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from retort.registry import Registry
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+Render = Callable[[Sheet], str]
+formats: Registry[Render] = Registry("rendering")
+
+_TEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "±": r"$\pm$", "−": r"$-$",
+    "–": "--", "×": r"$\times$", "[": "{[}", "]": "{]}",
+}  # fmt: skip
+
+
+def tex_escape(text: str) -> str:
+    """Text that LaTeX prints as it stands."""
+    return "".join(_TEX.get(letter, letter) for letter in text)
+
+
+def markdown_escape(text: str) -> str:
+    """Text that Markdown prints as it stands, also inside a table."""
+    return re.sub(r"([\\`*_|<>])", r"\\\1", " ".join(text.split()))
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The templates of tables and claims; autoescape is on, a name that is not given is an error."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["label"] = label_of
+    found.globals["style"] = style()
+    return found
+
+
+def style() -> Markup:
+    """The style sheet that single tables and the report share."""
+    return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+
+
+def html_document(template: str, **values: object) -> str:
+    """A small HTML document around one `<article>`."""
+    return environment().get_template(template).render(**values)
+
+
+@formats.register("html")
+def html(sheet: Sheet) -> str:
+    """The sheet as a document of its own; the report takes its `<article>`."""
+    return html_document("table.html", sheet=sheet, title=sheet.title, published=has_published(sheet))
+
+
+# --- Markdown
+
+
+def _markdown_entry(entry: Entry) -> str:
+    text = markdown_escape(entry.text)
+    text = f"**{text}**" if entry.bold else text
+    text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
+    return text + (f"<br>*{markdown_escape(entry.published)}* {entry.verdict}".rstrip() if entry.published else "")
+
+
+def _markdown_grid(grid: Grid) -> list[str]:
+    lines = [f"**{markdown_escape(grid.title)}**", ""] if grid.title else []
+    lines.append("| " + " | ".join(["", *map(markdown_escape, grid.head)]) + " |")
+    lines.append("| --- |" + " ---: |" * len(grid.head))
+    for row in grid.rows:
+        lines.append("| " + " | ".join([markdown_escape(row.label), *map(_markdown_entry, row.entries)]) + " |")
+    return [*lines, ""]
+
+
+@formats.register("md")
+def markdown(sheet: Sheet) -> str:
+    """The sheet as GitHub's Markdown."""
+    title, question = markdown_escape(sheet.title), markdown_escape(sheet.question)
+    lines = [f"## {label_of(sheet.name)}. {title}", "", f"*{question}*", ""]
+    for grid in sheet.grids:
+        lines += _markdown_grid(grid)
+    if has_published(sheet):
+        lines += ["First line of a cell: this run. Second line, in italics: published, and the verdict.", ""]
+    lines += [line for mark, text in sheet.notes for line in (f"<sup>{mark}</sup> {markdown_escape(text)}", "")]
+    closing = filter(None, [sheet.caption, f"Scale: {sheet.scale}.", *sheet.remarks])
+    return "\n".join([*lines, " ".join(map(markdown_escape, closing)), ""])
+
+
+# --- LaTeX
+
+
+def _tex_entry(entry: Entry) -> str:
+    text = tex_escape(entry.text)
+    text = rf"\textbf{{{text}}}" if entry.bold else text
+    return text + (rf"\textsuperscript{{{entry.mark}}}" if entry.mark else "")
+
+
+def _tex_published(entry: Entry) -> str:
+    if not entry.published:
+        return ""
+    verdict = f" {entry.verdict}" if entry.verdict else ""
+    return rf"{{\scriptsize\color{{gray}} {tex_escape(entry.published)}{verdict}}}"
+
+
+def _tex_row(row: PrintedRow) -> list[str]:
+    lines = [r"\midrule"] if row.opens else []
+    lines.append(" & ".join([tex_escape(row.label), *map(_tex_entry, row.entries)]) + r" \\")
+    if any(entry.published for entry in row.entries):
+        lines.append(" & ".join([r"{\scriptsize\color{gray} published}", *map(_tex_published, row.entries)]) + r" \\")
+    return lines
+
+
+def _tex_grid(grid: Grid) -> list[str]:
+    head = " & ".join(["", *map(tex_escape, grid.head)]) + r" \\"
+    return [
+        *([rf"\textbf{{{tex_escape(grid.title)}}}\par"] if grid.title else []),
+        rf"\begin{{tabular}}{{l{'r' * len(grid.head)}}}",
+        r"\toprule", head, r"\midrule",
+        *(line for row in grid.rows for line in _tex_row(row)),
+        r"\bottomrule", r"\end{tabular}\par\medskip",
+    ]  # fmt: skip
+
+
+@formats.register("tex")
+def tex(sheet: Sheet) -> str:
+    """The sheet as a LaTeX table."""
+    caption = " ".join(filter(None, [f"{sheet.title}.", sheet.question, sheet.caption, f"Scale: {sheet.scale}."]))
+    notes = [rf"\textsuperscript{{{mark}}} {tex_escape(text)}." for mark, text in sheet.notes]
+    below = " ".join([*notes, *map(tex_escape, sheet.remarks)])
+    lines = [
+        "% needs booktabs and xcolor",
+        r"\begin{table}", r"\centering",
+        rf"\caption{{{tex_escape(caption)}}}",
+        rf"\label{{tab:{sheet.paper}-{sheet.name}}}",
+        *(line for grid in sheet.grids for line in _tex_grid(grid)),
+        *([rf"\parbox{{\linewidth}}{{\footnotesize {below}}}"] if below else []),
+        r"\end{table}", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def has_published(sheet: Sheet) -> bool:
+    """Whether any cell stands beside a published value."""
+    return any(entry.published for grid in sheet.grids for row in grid.rows for entry in row.entries)

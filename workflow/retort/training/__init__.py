@@ -1,0 +1,1 @@
+"""One loop, one optimiser, and state that survives a kill."""

@@ -1,0 +1,114 @@
+"""State for resuming: outside declared outputs, keyed by the job's settings, written atomically, never pickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
+
+
+class Checkpoint:
+    """Where one job keeps its state.
+
+    Args:
+        folder: results/checkpoints/<names of the job>.
+        settings: the job's settings and seed; state that was written under others is thrown away.
+        every: seconds between two writes.
+    """
+
+    def __init__(self, folder: Path | str, settings: Any, every: float) -> None:
+        self.folder = Path(folder)
+        self.key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        self.every = every
+        self.last = time.monotonic()
+        self.found = self._read()
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            header = json.loads((self.folder / "state.json").read_text())
+            if header["key"] != self.key:
+                return None
+            header["tensors"] = load_file(str(self.folder / header["file"]))
+        except (OSError, ValueError, KeyError, SafetensorError):
+            return None
+        found: dict[str, Any] = header
+        return found
+
+    def past(self, part: int) -> bool:
+        """True when the state that was found is of a later part: this one is done."""
+        return self.found is not None and self.found["part"] > part
+
+    def notes(self) -> list[Any]:
+        """What `note` wrote for a job of these settings, in order."""
+        try:
+            lines = [json.loads(line) for line in (self.folder / "notes.jsonl").read_text().splitlines()]
+        except (OSError, ValueError):
+            return []
+        return [line["note"] for line in lines if line["key"] == self.key]
+
+    def note(self, note: Any) -> None:
+        """Nothing; a finished part's result is on disk."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "notes.jsonl").open("a") as stream:
+            stream.write(json.dumps({"key": self.key, "note": note}) + "\n")
+
+    @property
+    def due(self) -> bool:
+        """True when the last write is long enough ago."""
+        return time.monotonic() - self.last >= self.every
+
+    def write(self, part: int, step: int, tensors: dict[str, Tensor]) -> None:
+        """Nothing; the state is on disk. A kill at any moment leaves either the old state or the new one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        name = f"part-{part}-step-{step}.safetensors"
+        save_file({k: v.contiguous() for k, v in tensors.items()}, str(self.folder / f".{name}"))
+        os.replace(self.folder / f".{name}", self.folder / name)
+        header = {"key": self.key, "part": part, "step": step, "file": name}
+        (self.folder / ".state.json").write_text(json.dumps(header))
+        os.replace(self.folder / ".state.json", self.folder / "state.json")
+        for old in self.folder.glob("*.safetensors"):
+            if old.name != name:
+                old.unlink()
+        self.last = time.monotonic()
+
+    def remove(self) -> None:
+        """Nothing; the job has succeeded and its state is gone."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def pack(parameters: dict[str, nn.Parameter], optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """All that the next step depends on, as named tensors: weights, moments, the state of the random numbers."""
+    tensors = {"random": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    for name, parameter in parameters.items():
+        tensors[f"weight.{name}"] = parameter.detach()
+        for state, value in optimiser.state[parameter].items():  # empty where no loss reaches the parameter
+            tensors[f"{state}.{name}"] = value
+    return tensors
+
+
+def unpack(tensors: dict[str, Tensor], parameters: dict[str, nn.Parameter], optimiser: torch.optim.Optimizer) -> None:
+    """Nothing; weights, optimiser and random numbers are as they were when the state was packed."""
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(tensors[f"weight.{name}"])
+            if f"step.{name}" in tensors:
+                optimiser.state[parameter] = {
+                    state: tensors[f"{state}.{name}"].to("cpu" if state == "step" else parameter.device).clone()
+                    for state in STATES
+                }
+    torch.set_rng_state(tensors["random"])
+    if "random.cuda" in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors["random.cuda"])

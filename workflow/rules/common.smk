@@ -1,0 +1,35 @@
+"""The book, the cells and the settings that every rule reads; names that wildcards may have."""
+
+import os
+import sys
+from pathlib import Path
+
+PACKAGE = Path(workflow.basedir) / "workflow"
+sys.path.insert(0, str(PACKAGE))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
+from retort.errors import RetortError
+from retort.specs.config import read_config
+from retort.plan import Plan
+
+try:
+    plan = Plan(read_config(config))
+except RetortError as error:
+    raise WorkflowError(str(error)) from None
+
+cells = plan.cells
+
+
+wildcard_constraints:
+    task=plan.pattern(plan.book.tasks),
+    corpus=plan.pattern(plan.book.corpora),
+    teacher=plan.pattern(plan.book.teachers),
+    model=plan.pattern(plan.book.models),
+    source=plan.pattern(plan.book.sources),
+    paper=plan.pattern(plan.book.papers),
+    student=r"[A-Za-z0-9-]+",
+    table=r"table[a-z0-9-]*",
+    figure=r"figure[a-z0-9-]*",
+    seed=r"\d+",

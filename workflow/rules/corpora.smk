@@ -1,0 +1,49 @@
+"""Sources, encoded tasks, packed corpora."""
+
+
+rule fetch_source:
+    """Download an archive as data, check its sha256, keep one folder of it."""
+    output:
+        directory("results/sources/{source}"),
+    log:
+        "results/logs/fetch_source/{source}.log",
+    conda:
+        "../../envs/tables.yaml"
+    params:
+        settings=lookup("sources/{source}", within=plan.settings),
+    script:
+        "../scripts/fetch_source.py"
+
+
+rule encode_task:
+    """Read, split and tokenise a task, once for each vocabulary."""
+    input:
+        source=plan.task_source,
+        model=plan.model_folder,
+    output:
+        directory("results/encoded/{task}/{model}"),
+    log:
+        "results/logs/encode_task/{task}.{model}.log",
+    conda:
+        "../../envs/retort.yaml"
+    params:
+        settings=lookup("tasks/{task}", within=plan.settings),
+    script:
+        "../scripts/encode_task.py"
+
+
+rule build_corpus:
+    """Tokenise and pack texts for task-agnostic distillation."""
+    input:
+        source=plan.corpus_source,
+        model=plan.model_folder,
+    output:
+        directory("results/corpora/{corpus}/{model}"),
+    log:
+        "results/logs/build_corpus/{corpus}.{model}.log",
+    conda:
+        "../../envs/retort.yaml"
+    params:
+        settings=lookup("corpora/{corpus}", within=plan.settings),
+    script:
+        "../scripts/build_corpus.py"

@@ -1,0 +1,20 @@
+"""Parameters and latency."""
+
+
+rule profile_student:
+    """Count parameters and time forward passes of an architecture, alone on the machine."""
+    input:
+        model=plan.profile_model,
+    output:
+        "results/profiles/{student}.json",
+    log:
+        "results/logs/profile_student/{student}.log",
+    conda:
+        "../../envs/retort.yaml"
+    threads: workflow.cores or 1
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("profiles/{student}", within=plan.settings),
+    script:
+        "../scripts/profile_student.py"

@@ -1,0 +1,48 @@
+"""The two roads: distil on the task itself, or once on a corpus."""
+
+
+rule distill_on_task:
+    """Distil a student on a task, stage after stage, and score it."""
+    input:
+        encoded=plan.student_encoded,
+        teacher=plan.student_teacher,
+        model=plan.student_model,
+        taps=plan.student_taps,
+    output:
+        score="results/scores/{student}/{task}/seed-{seed}.json",
+        weights=plan.kept("results/students/{student}/{task}/seed-{seed}"),
+    log:
+        "results/logs/distill_on_task/{student}.{task}.{seed}.log",
+    wildcard_constraints:
+        student=plan.pattern(plan.on_task),
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("distillations/{student}/{task}", within=plan.settings),
+    script:
+        "../scripts/distill_on_task.py"
+
+
+rule distill_student:
+    """Distil a task-agnostic student on its corpora."""
+    input:
+        unpack(plan.student_corpora),
+        teacher=plan.student_teacher_head,
+        model=plan.student_model,
+        parent=plan.student_parent,
+    output:
+        model=directory("results/students/{student}/model"),
+    log:
+        "results/logs/distill_student/{student}.log",
+    wildcard_constraints:
+        student=plan.pattern(plan.on_corpus),
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("students/{student}", within=plan.settings),
+    script:
+        "../scripts/distill_student.py"

@@ -1,0 +1,41 @@
+"""Tables: scores collected, checked against the book, printed beside what was published."""
+
+
+rule make_table:
+    """Collect a table's scores into a tidy CSV and print it as Markdown, LaTeX and HTML."""
+    input:
+        table=plan.table_file,
+        scores=plan.table_scores,
+        profiles=plan.table_profiles,
+    output:
+        csv="results/tables/{paper}/{table}.csv",
+        md="reports/{paper}/{table}.md",
+        tex="reports/{paper}/{table}.tex",
+        html=report(
+            "reports/{paper}/{table}.html",
+            category="{paper}",
+            subcategory="tables",
+            labels={"table": "{table}"},
+        ),
+    log:
+        "results/logs/make_table/{paper}.{table}.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/make_table.py"
+
+
+rule check_claims:
+    """Judge a paper's claims on the published numbers and on ours."""
+    input:
+        claims=plan.claims_file,
+        tables=plan.claim_tables,
+    output:
+        md="reports/{paper}/claims.md",
+        html=report("reports/{paper}/claims.html", category="{paper}"),
+    log:
+        "results/logs/check_claims/{paper}.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/check_claims.py"

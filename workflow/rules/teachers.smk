@@ -1,0 +1,59 @@
+"""Teachers: fine-tuned on tasks, with a head on corpora, their taps recorded."""
+
+
+rule finetune_teacher:
+    """Fine-tune a teacher on a task under its one seed."""
+    input:
+        encoded=plan.teacher_encoded,
+        model=plan.teacher_model,
+    output:
+        model=directory("results/teachers/{teacher}/{task}/model"),
+        score=plan.teacher_score,
+    log:
+        "results/logs/finetune_teacher/{teacher}.{task}.log",
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("teachers/{teacher}/{task}", within=plan.settings),
+    script:
+        "../scripts/finetune_teacher.py"
+
+
+rule fit_teacher_head:
+    """Fit a masked-LM head over the frozen teacher, for students that learn its output distribution."""
+    input:
+        blocks=plan.teacher_blocks,
+        model=plan.teacher_model,
+    output:
+        directory("results/teachers/{teacher}/{corpus}/model"),
+    log:
+        "results/logs/fit_teacher_head/{teacher}.{corpus}.log",
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("teachers/{teacher}/{corpus}", within=plan.settings),
+    script:
+        "../scripts/fit_teacher_head.py"
+
+
+rule record_taps:
+    """Run the teacher once over a task's training rows and keep what its students read."""
+    input:
+        encoded=plan.teacher_encoded,
+        teacher=rules.finetune_teacher.output.model,
+    output:
+        directory("results/taps/{teacher}/{task}"),
+    log:
+        "results/logs/record_taps/{teacher}.{task}.log",
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("taps/{teacher}/{task}", within=plan.settings),
+    script:
+        "../scripts/record_taps.py"

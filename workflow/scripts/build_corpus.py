@@ -1,0 +1,12 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.stages.prepare import build_corpus
+
+    build_corpus(
+        running,
+        settings=snakemake.params.settings,
+        source=snakemake.input.source,
+        model=snakemake.input.model,
+        to=snakemake.output[0],
+    )

@@ -1,0 +1,12 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.tables.claims import check_claims
+
+    check_claims(
+        running,
+        config=snakemake.config,
+        paper=snakemake.wildcards.paper,
+        tables=snakemake.input.tables,
+        renders={kind: snakemake.output[kind] for kind in ("md", "html")},
+    )

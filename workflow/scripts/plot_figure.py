@@ -1,0 +1,16 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.figures.make import plot_figure
+
+    plot_figure(
+        running,
+        config=snakemake.config,
+        paper=snakemake.wildcards.paper,
+        figure=snakemake.wildcards.figure,
+        scores=snakemake.input.scores,
+        profiles=snakemake.input.profiles,
+        tables=snakemake.input.tables,
+        csv=snakemake.output.csv,
+        renders={kind: snakemake.output[kind] for kind in ("svg", "png")},
+    )
