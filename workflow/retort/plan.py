@@ -15,7 +15,7 @@ from snakemake.io import ancient, directory, temp
 from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
-from retort.specs.expand import Cell, expand, frame, profiled
+from retort.specs.expand import Cell, expand, frame, profiled, score_address
 from retort.specs.table import TestsTable
 
 Wildcards = Any
@@ -200,7 +200,7 @@ class Plan:
 
     def scores(self, paper: str, name: str) -> list[str]:
         """The score files that a table or figure reads."""
-        return sorted({score_file(cell) for cell in self._cells(paper, name)})
+        return sorted({score_address(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)})
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """The profile files that a table or figure reads."""
@@ -259,8 +259,3 @@ class Plan:
     def paper_files(self) -> list[str]:
         """The paper.yaml of every paper of the report."""
         return [self._shown(self.book.folder / "papers" / paper / "paper.yaml") for paper in self.book.papers]
-
-
-def score_file(cell: Cell) -> str:
-    """The one address of a score, whichever road led to it."""
-    return f"results/scores/{cell.student}/{cell.task}/seed-{cell.seed}.json"

@@ -10,6 +10,6 @@ with job(snakemake) as running:
         corpora={name: snakemake.input[name] for name in snakemake.params.settings["corpora"]},
         teacher=snakemake.input.teacher,
         model=snakemake.input.model,
-        parent=snakemake.input.parent or None,
+        parent=next(iter(snakemake.input.parent), None),
         to=snakemake.output.model,
     )

@@ -30,7 +30,7 @@ def verify(archive: Path, source: PackageSource) -> None:
     found = sha256(archive)
     if found != source.sha256:
         raise RetortError(
-            f"{archive.name}: sha256 is {found[:12]}..., and {source.package} {source.version} has {source.sha256[:12]}...",
+            f"{archive.name}: sha256 is {found[:12]}..., and that of the source is {source.sha256[:12]}...",
             "the download is damaged or is another file; delete it and run again",
         )
 

@@ -50,7 +50,7 @@ def _panel(axes: Axes, title: str, lines: list[Line]) -> None:
     count = range(len(labels))
     axes.set(xlim=(-0.5, len(labels) - 0.5), ylim=(len(labels) - 0.5, -0.5), aspect="equal")
     axes.set_xticks(count, [str(i + 1) for i in count])
-    axes.set_yticks(count, [f"{label}  {i + 1}" for i, label in enumerate(labels)])
+    axes.set_yticks(count, [f"{label}\u2002{i + 1}" for i, label in enumerate(labels)])
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, labelsize=9)
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
     axes.grid(visible=False)

@@ -54,7 +54,7 @@ def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
     place = {student: layer for layer, student in inputs.spec.points.items()}
     shown = [line for line in lines if line.student in place]
     good = [line for line in shown if line.mean is not None]
-    with figure(6.4, 3.6) as drawn:
+    with figure(5.0, 3.1) as drawn:
         axes: Axes = drawn.subplots()
         x = [place[line.student] for line in good]
         points(
@@ -62,7 +62,7 @@ def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
         )
         _references(axes, [line for line in lines if line.student not in place])
         axes.set(
-            xlabel="teacher layer", ylabel=f"{inputs.spec.metric} on {inputs.spec.task}, × 100",
+            xlabel="teacher layer", ylabel=f"{inputs.spec.metric.capitalize()} on {inputs.spec.task}, × 100",
             xlim=(0.6, teacher_layers(inputs) + 0.4), xticks=range(1, teacher_layers(inputs) + 1),
         )  # fmt: skip
         axes.grid(visible=False, axis="x")

@@ -46,7 +46,7 @@ def label_points(axes: Axes, labels: list[tuple[str, float, float]], bars: list[
         for right, up, across, along in PLACES:
             note = axes.annotate(text, (x, y), (right, up), textcoords="offset points", ha=across, va=along, zorder=4)
             box = note.get_window_extent(renderer)
-            hidden = sum(box.overlaps(other) for other in taken)
+            hidden = sum(box.padded(4).overlaps(other) for other in taken)
             outside = not (frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1)
             tried.append((hidden + 2 * outside, len(tried), note, box))
         best = min(tried, key=lambda item: item[:2])
@@ -77,7 +77,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _axes(axes: Axes, inputs: Inputs, x: list[float]) -> None:
     axes.set(
         xscale="log", xlim=(min(x) / 1.35, max(x) * 1.35), xlabel="latency, ms (log scale)",
-        ylabel=f"{inputs.spec.metric} on {inputs.spec.task}, × 100",
+        ylabel=f"{inputs.spec.metric.capitalize()} on {inputs.spec.task}, × 100",
     )  # fmt: skip
     axes.xaxis.set_major_locator(FixedLocator(_ticks(min(x) / 1.35, max(x) * 1.35)))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -90,7 +90,7 @@ def _front(axes: Axes, places: list[tuple[float, float]]) -> None:
     steps = [*best, (axes.get_xlim()[1], best[-1][1])]
     axes.step([x for x, _ in steps], [y for _, y in steps], where="post", color=MUTED, linewidth=1.2, zorder=2)
     x, y = steps[-1]
-    look = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": 8.5}
+    look: dict[str, Any] = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": 8.5}
     axes.annotate("front", (x, y), (-2, 3), textcoords="offset points", **look)
 
 
@@ -99,7 +99,7 @@ def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
     latency = {line.student: line for line in lines if line.metric == "latency"}
     both = [(line, latency[line.student]) for line in lines if line.metric != "latency"]
     whole = [(s, t) for s, t in both if s.mean is not None and t.mean is not None]
-    with figure(6.4, 3.8) as drawn:
+    with figure(5.0, 3.3) as drawn:
         axes: Axes = drawn.subplots()
         places = [(t.mean or 0.0, s.mean or 0.0) for s, t in whole]
         if places:

@@ -65,7 +65,7 @@ def _dark() -> str:
         for light, dark in DARK.items()
         for what in ("fill", "stroke")
     ]
-    return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
+    return f"@media screen and (prefers-color-scheme: dark){{{''.join(rules)}}}"
 
 
 def svg(drawn: Figure) -> str:

@@ -88,6 +88,19 @@ def save(model: Any, tokenizer: Path | str, to: Path | str, card: str) -> None:
     (Path(to) / "README.md").write_text(card)
 
 
+def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
+    """Nothing; every dropout of the model has the probability, or its own where that is None."""
+    for module in model.modules():
+        if probability is not None and isinstance(module, torch.nn.Dropout):
+            module.p = probability
+
+
+def ready(model: Any, schedule: dict[str, Any]) -> None:
+    """Nothing; the model is as a schedule trains it: parts frozen, dropout set."""
+    freeze(model, schedule["freeze"])
+    set_dropout(model, schedule["dropout"])
+
+
 def freeze(model: Any, parts: list[str]) -> None:
     """Nothing; the named parts take no gradient, so that the optimiser never touches them."""
     for part in parts:

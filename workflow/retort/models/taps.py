@@ -8,7 +8,7 @@ scores are computed from them for the layers that need them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -94,7 +94,6 @@ class Reader:
     def _hook(self, tap: str, layer: int) -> torch.utils.hooks.RemovableHandle:
         module, at_input = _module(self.model, tap, layer)
         key = (tap, None if tap == "embeddings" else layer)
-        keep: Callable[..., None]
         if at_input:
             return module.register_forward_pre_hook(lambda _, given: self._keep(key, given))
         return module.register_forward_hook(lambda _, __, out: self._keep(key, out))

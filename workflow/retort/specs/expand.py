@@ -27,6 +27,11 @@ class Cell:
     seed: int
 
 
+def score_address(student: str, task: str, seed: int) -> str:
+    """The one address of a score, whichever road led to it."""
+    return f"results/scores/{student}/{task}/seed-{seed}.json"
+
+
 def seeds_of(book: Book, student: str) -> list[int]:
     """The seeds under which a student or teacher is scored."""
     if student in book.teachers:

@@ -21,6 +21,7 @@ class Schedule(Spec):
     epsilon: float = Field(default=1e-8, gt=0)
     clip: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
     freeze: list[Literal["embeddings", "encoder"]] = []
+    dropout: float | None = Field(default=None, ge=0, lt=1, description="in place of the model's own, while training")
 
 
 class Grid(Spec):

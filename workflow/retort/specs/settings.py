@@ -31,7 +31,7 @@ def model(book: Book, name: str) -> Settings:
     """The settings of a pre-trained model: its files' checksum or folder, and its shape."""
     spec = book.models[name]
     source = book.sources[spec.source]
-    return {**plain(spec, "source"), "files": plain(source, "licence")}
+    return {**plain(spec, "source"), "source": plain(source, "licence")}
 
 
 def task(book: Book, name: str) -> Settings:
@@ -39,7 +39,7 @@ def task(book: Book, name: str) -> Settings:
     spec = book.tasks[name]
     return {
         **plain(spec, "sample", "jobs", "metrics"),
-        "files": plain(book.sources[spec.source], "licence"),
+        "source": plain(book.sources[spec.source], "licence"),
         "encode": STAGES["encode"],
     }
 
@@ -47,7 +47,7 @@ def task(book: Book, name: str) -> Settings:
 def corpus(book: Book, name: str) -> Settings:
     """The settings of a corpus, with those of its source."""
     spec = book.corpora[name]
-    return {**plain(spec), "files": plain(book.sources[spec.source], "licence"), "stage": STAGES["corpus"]}
+    return {**plain(spec), "source": plain(book.sources[spec.source], "licence"), "stage": STAGES["corpus"]}
 
 
 def _scaled(schedule: Settings, share: float) -> Settings:

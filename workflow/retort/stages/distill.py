@@ -57,7 +57,7 @@ def run_stages(job: Job, student: nn.Module, settings: dict[str, Any], seed: int
     for number, stage in enumerate(settings["stages"], start=1):
         schedule = stage["schedule"]
         if not checkpoint.past(number):
-            build.freeze(student, schedule["freeze"])
+            build.ready(student, schedule)
             torch.manual_seed(seed * 1000 + 500 + number)  # first weights of the learnable maps
             loss = _loss(stage, student, lesson, classes).to(job.device)
             part = _part(stage, student, loss, lesson, number, before)

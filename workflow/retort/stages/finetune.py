@@ -36,7 +36,7 @@ def _tuned(
     task = settings["task"]
     model = build.load(student, "classification", classes_of(task)).to(job.device)
     schedule = {**settings["schedule"], **point}
-    build.freeze(model, schedule["freeze"])
+    build.ready(model, schedule)
     part = supervised(model, Encoded.load(encoded, "train"), schedule, classes_of(task), seed)
     part.number = place["number"]
     train(part, seed, place["checkpoint"], place["progress"], settings["precision"], job.device)

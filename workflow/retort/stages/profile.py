@@ -23,7 +23,7 @@ def profile_student(job: Job, settings: dict[str, Any], student: str, model: str
     torch.set_num_threads(job.threads)
     torch.manual_seed(0)
     network: Any = build.blank(model, settings["architecture"]).eval().to(job.device)
-    ids = torch.randint(1000, settings["vocabulary"], (settings["batch"], settings["length"]), device=job.device)
+    ids = torch.randint(5, settings["vocabulary"], (settings["batch"], settings["length"]), device=job.device)
     mask = torch.ones_like(ids)
     runs = []
     for number in range(settings["runs"] + 1):

@@ -43,7 +43,7 @@ def finetune_teacher(
     prepare(job, seed)
     build.check_shape(model, settings["model"]["architecture"])
     network = build.load(model, "classification", classes_of(data))
-    build.freeze(network, settings["schedule"]["freeze"])
+    build.ready(network, settings["schedule"])
     part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], classes_of(data), seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
@@ -68,7 +68,7 @@ def fit_teacher_head(
     seed, schedule, data = settings["seed"], settings["schedule"], settings["data"]
     prepare(job, seed)
     network = build.load(model, "masked-lm")
-    build.freeze(network, ["encoder", *schedule["freeze"]])
+    build.ready(network, {**schedule, "freeze": ["encoder", *schedule["freeze"]]})
     shape = build.shape_of(network, settings["model"]["vocabulary"])
     loss, reader = compose([{"objective": "masked-lm"}], shape, shape, 1, 1), Reader(network, {LOGITS})
     part = Part(

@@ -58,21 +58,29 @@ def _value(line: Line, published: bool) -> Value | None:
     return None if mean is None else Value(line.row, mean, std, max(line.n, 1))
 
 
+def _absent(names: list[str], column: list[Line], published: bool) -> str:
+    """Whose number is lacking, by the labels of the table."""
+    if published and all(line.published is None for line in column):
+        return "nothing is published"
+    labels = {line.student: line.row for line in column}
+    return f"no value for {'; '.join(labels.get(name, name) for name in dict.fromkeys(names))}"
+
+
 def judge(claim: Claim, lines: list[Line], decimals: int, published: bool) -> Judgement:
     """The weakest of `better` against the strongest of `worse`, on the published numbers or on ours."""
     column = [line for line in lines if line.column == claim.column]
     cells = {line.student: _value(line, published) for line in column}
     absent = [name for name in (*claim.better, *claim.worse) if cells.get(name) is None]
     if absent:
-        return Judgement(OPEN, numbers=f"no value for {', '.join(dict.fromkeys(absent))}")
+        return Judgement(OPEN, numbers=_absent(absent, column, published))
     low = min((value for name in claim.better if (value := cells[name])), key=lambda value: value.mean)
     high = max((value for name in claim.worse if (value := cells[name])), key=lambda value: value.mean)
     apart = low.mean - high.mean
     pooled = spread(column)
     within = pooled is not None and abs(apart) < 2 * standard_error(pooled, low.n, high.n)
     text = (
-        f"{low.label} {with_std(low.mean, low.std, decimals)} against {high.label} "
-        f"{with_std(high.mean, high.std, decimals)}: difference {number(apart, decimals)}"
+        f"{with_std(low.mean, low.std, decimals)} for {low.label} against "
+        f"{with_std(high.mean, high.std, decimals)} for {high.label}: difference {number(apart, decimals)}"
     )
     text += f", asked for {number(claim.margin, decimals)}" if claim.margin else ""
     return Judgement(HOLDS if apart > 0 and apart >= claim.margin else FAILS, WITHIN if within else "", text)

@@ -13,7 +13,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.specs import settings as resolve
 from retort.specs.book import Book
-from retort.specs.expand import profiled, runs, scored, seeds_of
+from retort.specs.expand import profiled, runs, score_address, scored, seeds_of
 from retort.specs.table import ProfilesTable, ScoresTable
 from retort.tables.tidy import AGAIN, OK, Line
 
@@ -46,11 +46,6 @@ PROFILE_COLUMNS = [
         lambda own, first: [statistics.mean(first["latency_ms"]) / statistics.mean(own["latency_ms"])],
     ),
 ]
-
-
-def score_address(student: str, task: str, seed: int) -> str:
-    """The one address of a score."""
-    return f"results/scores/{student}/{task}/seed-{seed}.json"
 
 
 def difference(found: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
@@ -102,12 +97,12 @@ def read_scores(book: Book, paths: Iterable[Path | str]) -> Scores:
     expected: dict[tuple[str, str], Any] = {}
     for path in map(Path, paths):
         student, task = path.parent.parent.name, path.parent.name
-        try:
-            seed = int(path.stem.removeprefix("seed-"))
-            if (student, task) not in expected:
-                expected[student, task] = resolve.score(book, student, task)
-        except (ValueError, KeyError):
-            raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`") from None
+        number, known = path.stem.removeprefix("seed-"), student in book.students or student in book.teachers
+        if not (known and task in book.tasks and number.isdecimal()):
+            raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
+        seed = int(number)
+        if (student, task) not in expected:
+            expected[student, task] = resolve.score(book, student, task)
         found[student, task, seed] = _read(
             path, expected[student, task], {"student": student, "task": task, "seed": seed}
         )

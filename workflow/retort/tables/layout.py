@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of entries under its label; `group` is set where a new group begins."""
+    """A row of entries under its label; `opens` where a new group of rows begins."""
 
     label: str
     entries: list[Entry]
@@ -67,11 +67,13 @@ class _Notes:
         self.letters: dict[str, str] = {}
 
     def mark(self, text: str) -> str:
+        """The letter of a footnote."""
         index = len(self.letters)
         letter = (chr(96 + index // 26) if index >= 26 else "") + chr(97 + index % 26)
         return self.letters.setdefault(text, letter)
 
     def listed(self) -> list[tuple[str, str]]:
+        """(letter, text) of every footnote, in the order of its first use."""
         return [(letter, text) for text, letter in self.letters.items()]
 
 
@@ -216,7 +218,7 @@ def paired_tests(table: Table, lines: list[Line]) -> Sheet:
         mine = [line for line in lines if line.task == of]
         labels, cells = matrix(mine)
         rows = [
-            PrintedRow(f"{i + 1}  {label}", [_p_entry(cells.get((i, j)), table, notes) for j in range(len(labels))])
+            PrintedRow(f"{i + 1}\u2002{label}", [_p_entry(cells.get((i, j)), table, notes) for j in range(len(labels))])
             for i, label in enumerate(labels)
         ]
         grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, label_of(of)))

@@ -20,7 +20,7 @@ formats: Registry[Render] = Registry("rendering")
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "±": r"$\pm$", "−": r"$-$",
-    "–": "--", "×": r"$\times$", "[": "{[}", "]": "{]}",
+    "–": "--", "\u2002": r"\enspace{}", "×": r"$\times$", "[": "{[}", "]": "{]}",
 }  # fmt: skip
 
 

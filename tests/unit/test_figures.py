@@ -1,0 +1,75 @@
+"""Figures: every kind draws, the same bytes every time, and what cannot be drawn is said."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.figures.heatmap import level, short
+from retort.figures.layers import spaced
+from retort.figures.make import plot_figure
+from retort.figures.pareto import front
+from retort.tables.make import make_table
+from retort.tables.tidy import read
+
+from tests.unit.small_study import SCORES, paths, quiet, write_results, write_study
+
+
+def drawn(folder: Path, figure: str, **scores: Any) -> str:
+    """A figure of the small study as SVG; its tidy CSV stands at out.csv."""
+    config = write_study(folder / "study")
+    write_results(config, {**SCORES, **scores})
+    found, profiles = paths()
+    make_table(quiet(), config, "mini", "table3", found, profiles, "table3.csv", {})
+    renders = {"svg": "out.svg", "png": "out.png"}
+    plot_figure(quiet(), config, "mini", figure, found, profiles, ["table3.csv"], "out.csv", renders)
+    return Path("out.svg").read_text()
+
+
+@pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])
+def test_the_same_bytes_every_time(figure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    first, png = drawn(tmp_path, figure), Path("out.png").read_bytes()
+    assert drawn(tmp_path, figure) == first
+    assert Path("out.png").read_bytes() == png
+    ET.fromstring(first)
+    assert "<text" in first  # text stays text
+    assert {line.table for line in read("out.csv")} == {figure}
+
+
+def test_labels_are_escaped_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert "A &amp; &lt;b&gt;_1" in drawn(tmp_path, "figure3")
+
+
+def test_a_point_without_a_value_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    text = drawn(tmp_path, "figure1", **{"mini-b": {"signed": [0.1, 0.2, 0.3], "rated": [0.5, None, 0.6]}})
+    assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
+
+
+def test_pareto_lines_hold_score_and_latency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    drawn(tmp_path, "figure2")
+    assert [(line.student, line.metric, line.unit) for line in read("out.csv")] == [
+        ("mini-teacher", "pearson", "x100"), ("mini-b", "pearson", "x100"),
+        ("mini-teacher", "latency", "ms"), ("mini-b", "latency", "ms"),
+    ]  # fmt: skip
+
+
+def test_front_keeps_what_nothing_beats_at_both():
+    assert front([(3.0, 70.0), (1.0, 60.0), (2.0, 59.0), (3.0, 71.0), (4.0, 71.0)]) == [(1.0, 60.0), (3.0, 71.0)]
+
+
+def test_labels_are_moved_apart_in_their_order():
+    assert spaced([1.0, 1.0], 2.0) == [0.0, 2.0]
+    assert spaced([5.0, 1.0], 2.0) == [5.0, 1.0]
+
+
+def test_p_values_by_level():
+    colors = [level(p)[0] for p in (0.0009, 0.001, 0.01, 0.05, 1.0)]
+    assert len(set(colors)) == 4
+    assert colors[3] == colors[4]
+    assert [short(p) for p in (0.0001, 0.0123, 0.0994, 0.3, 1.0)] == ["<.001", ".012", ".099", ".30", "1.00"]

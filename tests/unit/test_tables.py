@@ -1,0 +1,312 @@
+"""Tables: hand-computed verdicts and tests, refusals, what stands in a cell without a number, escaping."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.errors import RetortError
+from retort.specs.table import Claim
+from retort.tables import compare, render
+from retort.tables.claims import check_claims, judge
+from retort.tables.collect import difference, read_profiles, read_scores, score_lines
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, number, p_value
+from retort.tables.make import make_table
+from retort.tables.tidy import HEADER, Line, read, write
+
+from tests.unit.small_study import SCORES, TABLE, paths, quiet, write_results, write_study
+
+
+def line(mean: float | None, published: float | None = None, std: float = 1.0, n: int = 3, **more: Any) -> Line:
+    """A score's line with equal spread on both sides."""
+    given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
+    return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
+                std=std, n=n, **given)  # fmt: skip
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The configuration of the small study; the current folder is for its results."""
+    monkeypatch.chdir(tmp_path)
+    return write_study(tmp_path / "study")
+
+
+def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:
+    """The tidy lines of a table and its renderings."""
+    write_results(config, {**SCORES, **scores})
+    found, profiles = paths()
+    renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}
+    make_table(quiet(), config, "mini", table, found, profiles, "out.csv", renders)
+    return read("out.csv"), {kind: Path(path).read_text() for kind, path in renders.items()}
+
+
+# --- statistics
+
+
+def test_holm_by_hand():
+    # sorted: 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.5 x 1; never smaller than the one before
+    assert compare.holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert compare.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert compare.holm([]) == []
+
+
+def test_paired_t_by_hand():
+    # differences 1, 2, 3: mean 2, std 1, t = 2 / (1 / sqrt 3) = 3.4641 with 2 degrees of freedom
+    test = compare.paired([11.0, 22.0, 33.0], [10.0, 20.0, 30.0])
+    assert (test.mean, test.std, test.n) == (2.0, 1.0, 3)
+    # two-sided p for 2 degrees of freedom: 1 - t / sqrt(2 + t^2)
+    assert test.p == pytest.approx(1 - 12**0.5 / 14**0.5)
+
+
+def test_equal_differences_have_no_p():
+    test = compare.paired([0.3 * 100, 0.7 * 100], [0.2 * 100, 0.6 * 100])
+    assert (test.p, test.status) == (None, "no variance")
+    assert compare.paired([1.0], [2.0]).status == "missing (fewer than two pairs)"
+
+
+def test_spread_pools_both_sides_and_skips_single_seeds():
+    lines = [line(1.0, 1.0, std=1.0), line(1.0, 1.0, std=2.0, n=5), line(9.0, 9.0, std=50.0, n=1)]
+    assert compare.spread(lines) == pytest.approx(((2 * 2 * 1 + 2 * 4 * 4) / 12) ** 0.5)
+    assert compare.spread([line(9.0, 9.0, n=1)]) is None
+
+
+@pytest.mark.parametrize(
+    ("apart", "verdict"), [(1.63, "agrees"), (1.64, "close"), (3.26, "close"), (3.27, "differs"), (-3.27, "differs")]
+)
+def test_verdict_borders(apart: float, verdict: str):
+    # spread 1, three seeds a side: standard error sqrt(2/3) = 0.8165, borders at 1.633 and 3.266
+    one = line(70.0 + apart, 70.0)
+    assert compare.score_verdict(one, [one]) == verdict
+
+
+def test_a_single_seed_is_judged_by_the_spread_of_the_others():
+    # standard error sqrt(2) = 1.414: 2.8 agrees, 2.9 is close
+    others = [line(50.0, 50.0)]
+    near, far = line(72.8, 70.0, n=1), line(72.9, 70.0, n=1)
+    assert compare.score_verdict(near, [*others, near]) == "agrees"
+    assert compare.score_verdict(far, [*others, far]) == "close"
+
+
+def test_nothing_published_no_verdict():
+    assert compare.score_verdict(line(70.0), [line(1.0, 1.0)]) == ""
+    assert compare.score_verdict(line(None, 70.0), [line(1.0, 1.0)]) == ""
+
+
+# --- collecting
+
+
+def test_golden_table(config: dict[str, Any]):
+    lines, out = made(config)
+    a, b = (next(one for one in lines if one.student == s and one.column == "Acc. %") for s in ("mini-a", "mini-b"))
+    assert (a.mean, a.std, a.n, a.published) == (pytest.approx(72), pytest.approx(2), 3, 70)
+    # spread: sqrt((2*4 + 2*1 + 2*1 + 2*1) / 8) = 1.3229, se 1.0801: 2 apart agrees, 10 apart differs
+    assert (b.mean, b.published) == (pytest.approx(70), 60)
+    assert out["md"].splitlines()[4:9] == [
+        "|  | Acc. % | Pearson | Average |",
+        "| --- | ---: | ---: | ---: |",
+        "| Teacher | 80.0 | 90.0 | 85.0 |",
+        r"| A & \<b\>\_1 | **72.0 ± 2.0**<br>*70.0 ± 1.0* agrees | **60.0 ± 10.0**<br>*50.0 ± 1.0* agrees "
+        "| **66.0**<br>*60.0* |",
+        "| B | 70.0 ± 1.0<br>*60.0 ± 1.0* differs | 52.0 ± 10.6 | 61.0 |",
+    ]
+    assert "2 of 3 cells agree" in out["md"]
+
+
+def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
+    made(config)
+    before = Path("out.csv").read_bytes()
+    made(config)
+    assert Path("out.csv").read_bytes() == before
+    header, first = list(csv.reader(before.decode().splitlines()))[:2]
+    assert header == HEADER
+    assert first == ["mini", "table1", "Teacher", "Acc. %", "mini-teacher", "signed", "accuracy", "x100",
+                     "", "", "80", "", "1", "ok", "pocket"]  # fmt: skip
+
+
+def test_a_diverged_seed(config: dict[str, Any]):
+    lines, out = made(config, **{"mini-a": {"signed": [0.7, None, None], "rated": [0.5, 0.6, 0.7]}})
+    cell = next(one for one in lines if one.student == "mini-a" and one.column == "Acc. %")
+    assert (cell.status, cell.mean, cell.n) == ("diverged at step 42, 43 (2 of 3 seeds)", None, 1)
+    average = next(one for one in lines if one.student == "mini-a" and one.column == "Average")
+    assert (average.mean, average.status) == (None, "missing (the row is incomplete)")
+    assert "| div.<sup>a</sup><br>*70.0 ± 1.0* |" in out["md"]
+    assert "<sup>a</sup> diverged at step 42, 43 (2 of 3 seeds)" in out["md"]
+    assert '<span class="ours">div.<sup>a</sup></span>' in out["html"]
+    assert r"div.\textsuperscript{a}" in out["tex"]
+
+
+def test_a_missing_seed_and_a_task_not_run(config: dict[str, Any], tmp_path: Path):
+    students = json.loads((tmp_path / "study/papers/mini/students.yaml").read_text())
+    students["b"] = {**students["b"], "tasks": ["signed"]}
+    table = {**TABLE, "published": {}}
+    config = write_study(tmp_path / "study", students=students, table1=table)
+    book = write_results(config)
+    scores = read_scores(book, [path for path in paths()[0] if "mini-a/signed/seed-2" not in path])
+    status = {(one.student, one.column): one.status for one in score_lines(book, "mini", "table1", scores)}
+    assert status["mini-b", "Pearson"] == "not run at this scale"
+    assert status["mini-a", "Acc. %"] == "missing (seed 2 of 3)"
+
+
+def test_refuses_a_score_of_other_settings(config: dict[str, Any]):
+    book = write_results(config)
+    path = Path("results/scores/mini-a/rated/seed-2.json")
+    record = json.loads(path.read_text())
+    record["settings"]["stages"][0]["schedule"]["steps"] = 99
+    path.write_text(json.dumps(record))
+    with pytest.raises(RetortError) as refused:
+        read_scores(book, [path])
+    assert str(refused.value) == (
+        "results/scores/mini-a/rated/seed-2.json was made with other settings: stages.1.schedule.steps is 99 in it "
+        "and 10 in the study; delete it, the next run makes it again"
+    )
+
+
+def test_refuses_a_score_at_another_address(config: dict[str, Any]):
+    book = write_results(config)
+    path = Path("results/scores/mini-a/rated/seed-2.json")
+    path.write_text(Path("results/scores/mini-b/rated/seed-2.json").read_text())
+    with pytest.raises(RetortError, match='seed-2.json is of student "mini-b", not "mini-a"; delete it'):
+        read_scores(book, [path])
+    path.write_text('{"half": ')
+    with pytest.raises(RetortError, match="seed-2.json is not a whole result; delete it"):
+        read_scores(book, [path])
+
+
+@pytest.mark.parametrize("path", ["mini-a/rated/best.json", "mini-a/songs/seed-1.json", "x/rated/seed-1.json"])
+def test_refuses_what_is_no_address(config: dict[str, Any], path: str):
+    with pytest.raises(RetortError, match=f"{path} is not the address of a score of this study"):
+        read_scores(write_results(config), [path])
+
+
+def test_refuses_a_profile_of_other_settings(config: dict[str, Any]):
+    book = write_results(config)
+    path = Path("results/profiles/mini-b.json")
+    record = json.loads(path.read_text())
+    del record["settings"]["batch"]
+    path.write_text(json.dumps(record))
+    with pytest.raises(RetortError, match='batch is "absent" in it and 1 in the study'):
+        read_profiles(book, [path])
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "at"),
+    [({"a": [1, 2]}, {"a": [1, 3]}, ("a.2", 2, 3)), ([1], [1, 2], ("", [1], [1, 2])), ({"a": 1}, {"a": 1}, None),
+     ({"a": 1, "b": 2}, {"a": 1}, ("b", 2, "absent"))],
+)  # fmt: skip
+def test_first_difference(found: Any, expected: Any, at: Any):
+    assert difference(found, expected) == at
+
+
+def test_tidy_round_trip_and_a_foreign_file(tmp_path: Path):
+    lines = [line(0.1 + 0.2, None, row='a "quoted", label')]
+    write(tmp_path / "t.csv", lines)
+    back = read(tmp_path / "t.csv")[0]
+    assert (back.row, back.mean, back.published) == ('a "quoted", label', pytest.approx(0.3), None)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(RetortError, match=r"t\.csv is not a tidy CSV"):
+        read(tmp_path / "t.csv")
+
+
+# --- the other kinds
+
+
+def test_profiles(config: dict[str, Any]):
+    lines, out = made(config, "table2")
+    values = {(one.student, one.metric): one for one in lines}
+    assert values["mini-b", "latency"].mean == 2.5
+    assert values["mini-b", "latency"].std == pytest.approx(0.5**0.5)
+    assert values["mini-b", "speed-up"].mean == 2.0
+    assert "| B | 1.50<br>*1.50* agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00* | 2.00 |" in out["md"]
+
+
+def test_paired_tests_table(config: dict[str, Any]):
+    lines, out = made(config, "table3")
+    p = {one.metric: one for one in lines}
+    # differences: 1, 2, 3 (signed) and 10, 4, 10 (rated); the teacher is a baseline and left out
+    assert len(lines) == 3
+    assert (p["difference"].mean, p["p"].n, p["p"].task) == (pytest.approx(5), 6, "table1")
+    # std of 1, 2, 3, 10, 4, 10 is 4, t = 5 / (4 / sqrt 6) = 3.0619 with 5 degrees of freedom
+    assert p["difference"].std == pytest.approx(4)
+    assert p["p"].mean == pytest.approx(0.02802, abs=1e-4)
+    assert p["p-holm"].mean == p["p"].mean
+    assert "| 1 A & \\<b\\>\\_1 |  | **0.028** |" in out["md"]
+    assert "6 pairs a test" in out["md"]
+
+
+def test_identical_rows_print_a_dash(config: dict[str, Any]):
+    _, out = made(config, "table3", **{"mini-b": SCORES["mini-a"]})
+    assert "-<sup>a</sup>" in out["md"]
+    assert "<sup>a</sup> the differences of all pairs are equal" in out["md"]
+
+
+# --- claims
+
+
+def claim(margin: float = 0.0) -> Claim:
+    """a and b beat c."""
+    return Claim(claim="x", where="y", table="table1", column="c", better=["a", "b"], worse=["c"], margin=margin)
+
+
+@pytest.mark.parametrize(
+    ("c", "margin", "verdict", "remark"),
+    [(60.0, 0.0, "holds", ""), (60.0, 11.0, "does not hold", ""), (71.0, 0.0, "does not hold", "within the spread"),
+     (70.0, 0.0, "does not hold", "within the spread"), (69.0, 0.0, "holds", "within the spread")],
+)  # fmt: skip
+def test_the_weakest_better_row_decides(c: float, margin: float, verdict: str, remark: str):
+    lines = [line(75.0, student="a"), line(70.0, student="b", row="B"), line(c, student="c", row="C")]
+    found = judge(claim(margin), lines, 1, published=False)
+    assert (found.verdict, found.remark) == (verdict, remark)
+    assert found.numbers.startswith(f"70.0 ± 1.0 for B against {c:.1f} ± 1.0 for C: difference ")
+
+
+def test_a_claim_without_numbers_is_open():
+    lines = [line(75.0, 7.0, student="a"), line(None, 7.0, student="b", row="B"), line(1.0, 1.0, student="c")]
+    assert judge(claim(), lines, 1, published=False).verdict == "cannot be decided"
+    assert judge(claim(), lines, 1, published=False).numbers == "no value for B"
+    assert judge(claim(), lines, 1, published=True).verdict == "holds"
+
+
+def test_check_claims(config: dict[str, Any]):
+    made(config)
+    Path("table1.csv").write_bytes(Path("out.csv").read_bytes())
+    check_claims(quiet(), config, "mini", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
+    assert "A beats B & \\<co\\>." in Path("claims.md").read_text()
+    page = Path("claims.html").read_text()
+    assert "A beats B &amp; &lt;co&gt;." in page
+    assert "difference 10.0" in page  # published: 70 against 60
+    assert "difference 2.0" in page  # ours: 72 against 70
+
+
+# --- markup
+
+
+def test_escaping(config: dict[str, Any]):
+    _, out = made(config)
+    assert r"A \& $<$b$>$\_1 &" in out["tex"]
+    assert r"Acc. \%" in out["tex"]
+    assert "A &amp; &lt;b&gt;_1" in out["html"]
+    assert "<i>one" not in out["html"]
+    assert r"Two \| students" in out["md"]
+
+
+def test_tex_of_every_special_letter():
+    assert render.tex_escape(r"\&%$#_{}~^") == (r"\textbackslash{}\&\%\$\#\_\{\}\textasciitilde{}\textasciicircum{}")
+    assert render.tex_escape("−1 ± 2 [x]") == r"$-$1 $\pm$ 2 {[}x{]}"
+
+
+@pytest.mark.parametrize("kind", sorted(render.formats))
+def test_every_format_prints_title_question_caption_scale_and_notes(kind: str):
+    grid = Grid(["C"], [PrintedRow("R", [Entry("1.0", "2.0", "differs", True, "a")])])
+    sheet = Sheet("p", "table1", "pocket", "Title", "Question?", "Caption.", [grid], [("a", "a note")], ["A remark."])
+    text = render.formats[kind](sheet)
+    for part in ("Title", "Question?", "Caption.", "pocket", "a note", "A remark.", "1.0", "2.0", "differs"):
+        assert part in text
+
+
+def test_small_words():
+    assert [label_of(name) for name in ("table1", "table5-acl", "figure2")] == ["Table 1", "Table 5 (acl)", "Figure 2"]
+    assert (number(-1.25, 1), number(None, 1)) == ("−1.2", "–")
+    assert (p_value(0.0004, 3), p_value(0.001, 3), p_value(1.0, 3)) == ("<0.001", "0.001", "1.000")

@@ -1,0 +1,152 @@
+"""What a change re-runs, as `snakemake -n` tells it, on a finished tiny study."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, snakemake
+
+pytestmark = pytest.mark.workflow
+
+STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
+KD_SCORES = {f"results/scores/tiny-kd/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)}
+# What is made from the scores of table 1: itself, its tests, the figures with its students, claims, the page.
+FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, "make_index": 1, "all": 1}
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    """Nothing; the first `old` of one of the study's files is `new`."""
+    path = folder / "study" / name
+    text = path.read_text()
+    assert old in text, f"{name} holds no {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.fixture
+def restored(finished: Path) -> Iterator[Path]:
+    """The finished study, whose YAML files are put back afterwards, times included."""
+    files = list((finished / "study").rglob("*.yaml"))
+    before = [(path, path.read_bytes(), path.stat().st_mtime_ns) for path in files]
+    yield finished
+    for path, content, stamp in before:
+        path.write_bytes(content)
+        os.utime(path, ns=(stamp, stamp))
+
+
+def planned(folder: Path) -> tuple[dict[str, int], set[str]]:
+    """Jobs by rule, and the outputs of all jobs, that a dry run plans."""
+    said = snakemake(folder, "-n").stdout
+    if "Nothing to be done" in said or "Job stats" not in said:
+        return {}, set()
+    stats = said.split("Job stats:")[1].split("\n\n")[0]
+    jobs = {name: int(count) for name, count in re.findall(r"^(\w+)\s+(\d+)$", stats, re.MULTILINE) if name != "total"}
+    outputs = {
+        name.strip() for line in re.findall(r"^    output: (.*)$", said, re.MULTILINE) for name in line.split(",")
+    }
+    return jobs, outputs
+
+
+def scores(outputs: set[str]) -> set[str]:
+    """The score files among the outputs."""
+    return {name for name in outputs if name.startswith("results/scores/")}
+
+
+def test_nothing_has_changed(restored: Path) -> None:
+    assert planned(restored) == ({}, set())
+
+
+def test_a_learning_rate_of_one_student(restored: Path) -> None:
+    edit(restored, STUDENTS, "{objective: supervised, weight: 0.5}]}]",
+         "{objective: supervised, weight: 0.5}], schedule: {learning_rate: 3.0e-3}}]")  # fmt: skip
+    jobs, outputs = planned(restored)
+    assert scores(outputs) == KD_SCORES
+    assert jobs == {"distill_on_task": 4, **FROM_KD}
+
+
+def test_a_relabelled_row(restored: Path) -> None:
+    edit(restored, "papers/tiny/table1.yaml", "label: Attention}", "label: Attention transfer}")
+    jobs, outputs = planned(restored)
+    assert scores(outputs) == set()
+    assert jobs == {"make_table": 1, "check_claims": 1, "make_index": 1, "all": 1}
+    assert "reports/tiny/table1.html" in outputs
+
+
+def test_a_new_seed(restored: Path) -> None:
+    edit(restored, PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")
+    jobs, outputs = planned(restored)
+    assert scores(outputs) == {
+        *(
+            f"results/scores/tiny-{name}/{task}/seed-3.json"
+            for name in ("kd", "attention")
+            for task in ("mood", "rating")
+        ),
+        "results/scores/tiny-predicting/mood/seed-3.json",
+    }
+    assert jobs["distill_on_task"] == 4
+    assert jobs["finetune_student"] == 1
+    assert not {"finetune_teacher", "record_taps", "distill_student", "run_grid", "encode_task"} & set(jobs)
+
+
+def test_a_comment_in_the_package(restored: Path) -> None:
+    path = ROOT / "workflow/retort/training/loop.py"
+    text, stamp = path.read_bytes(), path.stat().st_mtime_ns
+    try:
+        path.write_bytes(text + b"# a comment\n")
+        assert planned(restored) == ({}, set())
+    finally:
+        path.write_bytes(text)
+        os.utime(path, ns=(stamp, stamp))
+
+
+def test_a_raised_version_of_a_task(restored: Path) -> None:
+    edit(restored, "tasks/rating.yaml", "version: 1", "version: 2")
+    jobs, outputs = planned(restored)
+    assert all("/rating/" in name for name in scores(outputs))
+    assert len(scores(outputs)) == 5
+    assert jobs["encode_task"] == jobs["finetune_teacher"] == jobs["record_taps"] == 1
+    assert jobs["distill_on_task"] == 4
+    assert not {"distill_student", "run_grid", "finetune_student", "build_corpus"} & set(jobs)
+
+
+def test_a_raised_version_of_an_objective(restored: Path) -> None:
+    path = ROOT / "workflow/retort/objectives/relations.py"
+    text, stamp = path.read_text(), path.stat().st_mtime_ns
+    place = text.index("version = 1", text.index('register("value-relation")'))
+    try:
+        path.write_text(text[:place] + "version = 2" + text[place + len("version = 1") :])
+        jobs, outputs = planned(restored)
+    finally:
+        path.write_text(text)
+        os.utime(path, ns=(stamp, stamp))
+    assert scores(outputs) == {
+        f"results/scores/tiny-attention/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)
+    }
+    assert not {"finetune_teacher", "distill_student", "record_taps"} & set(jobs)
+
+
+def test_a_raised_version_of_a_student(restored: Path) -> None:
+    edit(restored, STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  version: 2\n")
+    assert scores(planned(restored)[1]) == KD_SCORES
+
+
+def test_a_title_is_no_setting(restored: Path) -> None:
+    edit(restored, STUDENTS, "title: Vanilla KD", "title: Knowledge distillation")
+    assert planned(restored) == ({}, set())
+
+
+def test_a_student_that_reads_another_tap_leaves_the_others_alone(restored: Path) -> None:
+    edit(
+        restored,
+        STUDENTS,
+        "{objective: value-relation, mapping: uniform}",
+        "{objective: hidden-sequence, mapping: uniform}",
+    )
+    jobs, outputs = planned(restored)
+    assert jobs["record_taps"] == 2
+    assert all("tiny-attention" in name for name in scores(outputs))
+    assert len(scores(outputs)) == 4

@@ -1,0 +1,77 @@
+"""A training that is killed goes on, and ends in the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, read_json, snakemake
+from tests.tiny.make import make_study
+from tests.workflow.test_incremental import edit
+
+pytestmark = pytest.mark.workflow
+
+SCORE = "results/scores/tiny-attention/mood/seed-1.json"
+WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
+CHECKPOINT = "results/checkpoints/distill_on_task.tiny-attention.mood.1"
+
+
+def long_study(folder: Path) -> Path:
+    """The tiny study with trainings long enough to be killed in their middle."""
+    make_study(folder, keep_weights=True, checkpoint_seconds=0.2)
+    edit(folder, "protocols/short.yaml", "steps: 6", "steps: 300")
+    return folder
+
+
+def kill_in_the_middle(folder: Path) -> int:
+    """The step of the checkpoint that a training killed with SIGKILL left behind."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+               "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
+    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    state = folder / CHECKPOINT / "state.json"
+    end = time.monotonic() + 120
+    while time.monotonic() < end and running.poll() is None:
+        if state.is_file() and read_json(state)["part"] == 2:
+            for pid in jobs_of(running.pid):
+                os.kill(pid, signal.SIGKILL)
+            break
+        time.sleep(0.02)
+    assert running.wait(60) != 0
+    assert not (folder / SCORE).exists()
+    return int(read_json(state)["step"])
+
+
+def jobs_of(parent: int) -> list[int]:
+    """The processes below a process, from the deepest up."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    children: dict[int, list[int]] = {}
+    for line in listed.splitlines():
+        pid, above = map(int, line.split())
+        children.setdefault(above, []).append(pid)
+    found: list[int] = []
+    queue = list(children.get(parent, []))
+    while queue:
+        pid = queue.pop()
+        found.insert(0, pid)
+        queue += children.get(pid, [])
+    return found
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    whole, cut = long_study(tmp_path / "whole"), long_study(tmp_path / "cut")
+    snakemake(whole, SCORE)
+    step = kill_in_the_middle(cut)
+    assert 0 < step < 300
+    done = snakemake(cut, SCORE, "--rerun-incomplete")
+    assert f"resumed at step {step} of 300" in done.stdout + done.stderr
+    assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
+    mine, other = read_json(cut / SCORE), read_json(whole / SCORE)
+    for key in ("metrics", "status", "seed", "split"):
+        assert mine[key] == other[key]
+    assert not (cut / CHECKPOINT).exists()

@@ -1,0 +1,191 @@
+"""The whole workflow on the tiny study: both roads, tables, figures, page."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import read_json, snakemake
+
+pytestmark = pytest.mark.workflow
+SCORES = [
+    *(
+        f"tiny-{name}/{task}/seed-{seed}"
+        for name in ("kd", "attention")
+        for task in ("mood", "rating")
+        for seed in (1, 2)
+    ),
+    *(f"tiny-predicting/mood/seed-{seed}" for seed in (1, 2)),
+    *(f"tiny-teacher/{task}/seed-1" for task in ("mood", "rating")),
+]
+
+
+def test_every_score_stands_at_its_address_with_its_origin(finished: Path) -> None:
+    found = sorted(
+        str(p.relative_to(finished / "results/scores"))[:-5] for p in finished.glob("results/scores/*/*/*.json")
+    )
+    assert found == sorted(SCORES)
+    for name in found:
+        score: Any = read_json(finished / "results/scores" / f"{name}.json")
+        student, task, seed = name.split("/")
+        assert (score["student"], score["task"], f"seed-{score['seed']}") == (student, task, seed)
+        assert score["status"] == "ok"
+        assert all(-1 <= value <= 1 for value in score["metrics"].values())
+        assert score["seconds"] > 0
+        assert score["device"].startswith("cpu: ")
+        assert {"python", "torch", "transformers"} <= set(score["versions"])
+        assert score["commit"]
+        assert score["settings"]["precision"] == "float32"
+
+
+def test_seeds_differ_and_the_grid_point_is_the_best_on_dev(finished: Path) -> None:
+    trials = [
+        eval_line(line) for line in next(finished.glob("results/trials/*/mood/1-of-1.jsonl")).read_text().splitlines()
+    ]
+    assert len(trials) == 2
+    best = max(trials, key=lambda trial: trial["dev"])
+    scores = [read_json(finished / f"results/scores/tiny-predicting/mood/seed-{seed}.json") for seed in (1, 2)]
+    assert scores[0]["chosen"] == {key: best[key] for key in ("learning_rate", "batch_size")}
+    one, two = (read_json(finished / f"results/scores/tiny-kd/rating/seed-{seed}.json")["metrics"] for seed in (1, 2))
+    assert one != two
+
+
+def eval_line(line: str) -> Any:
+    """A line of JSON."""
+    import json
+
+    return json.loads(line)
+
+
+def test_task_agnostic_students_are_models_of_transformers(finished: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    for student in ("tiny-narrow", "tiny-predicting"):
+        folder = finished / "results/students" / student / "model"
+        assert AutoModel.from_pretrained(folder).config.hidden_size == 16
+        assert AutoTokenizer.from_pretrained(folder)("glad")["input_ids"]
+        assert "retort" in (folder / "README.md").read_text()
+        assert not list(folder.glob("*.bin"))
+
+
+def test_nothing_is_left_behind(finished: Path) -> None:
+    assert not list((finished / "results/checkpoints").glob("*"))
+    assert not list((finished / "results/students").glob("*/*/seed-*"))  # weights are not kept unless asked for
+
+
+@pytest.mark.parametrize("table", ["table1", "table2", "table3", "table4"])
+def test_each_table_is_printed_in_four_forms(finished: Path, table: str) -> None:
+    rows = list(csv.DictReader((finished / f"results/tables/tiny/{table}.csv").open()))
+    assert rows
+    assert set(rows[0]) >= {
+        "paper",
+        "table",
+        "row",
+        "column",
+        "student",
+        "metric",
+        "published",
+        "mean",
+        "std",
+        "n",
+        "status",
+    }
+    for ending in ("md", "tex", "html"):
+        text = (finished / f"reports/tiny/{table}.{ending}").read_text()
+        assert rows[0]["row"] in text
+    assert "\\toprule" in (finished / f"reports/tiny/{table}.tex").read_text()
+
+
+def test_the_mean_in_the_table_is_that_of_the_scores(finished: Path) -> None:
+    rows = list(csv.DictReader((finished / "results/tables/tiny/table1.csv").open()))
+    cell = next(row for row in rows if row["student"] == "tiny-kd" and row["task"] == "mood")
+    values = [
+        read_json(finished / f"results/scores/tiny-kd/mood/seed-{seed}.json")["metrics"]["accuracy"] for seed in (1, 2)
+    ]
+    assert float(cell["mean"]) == pytest.approx(100 * sum(values) / 2)
+    assert float(cell["published"]) == 50.0
+    assert cell["n"] == "2"
+
+
+def test_the_page_is_one_file_without_a_network(finished: Path) -> None:
+    page = (finished / "reports/index.html").read_text()
+    for text in ("On the task", "Task-agnostic", "Latency", "p-values", "Vanilla KD beats attention transfer on mood."):
+        assert text in page
+    outside = [url for url in re.findall(r"(?:src|href)=[\"']([^\"']+)", page) if not url.startswith(("#", "data:"))]
+    assert outside == []
+    assert "<script" not in page
+    assert "@import" not in page
+
+
+def test_a_second_run_does_nothing_and_says_so(finished: Path) -> None:
+    done = snakemake(finished)
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_a_score_of_other_settings_is_refused(finished: Path) -> None:
+    path = finished / "results/scores/tiny-kd/mood/seed-1.json"
+    whole = path.read_text()
+    stamp = path.stat()
+    try:
+        path.write_text(whole.replace('"learning_rate": 0.001', '"learning_rate": 0.5', 1))
+        done = snakemake(finished, "results/tables/tiny/table1.csv", "--force", check=False)
+    finally:
+        import os
+
+        path.write_text(whole)
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert done.returncode
+    said = done.stdout + done.stderr
+    assert "tiny-kd/mood/seed-1.json" in said
+    assert "learning_rate" in said
+    snakemake(finished)
+
+
+def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_path: Path) -> None:
+    import json
+    import shutil
+
+    shutil.copytree(finished / "study", tmp_path / "study")
+    students = tmp_path / "study/papers/tiny/students.yaml"
+    students.write_text(students.read_text().replace("mapping: uniform", "mapping: unifrom"))
+    config = read_json(finished / "config.yaml")
+    (tmp_path / "config.yaml").write_text(json.dumps({**config, "study": str(tmp_path / "study")}))
+    done = snakemake(tmp_path, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode
+    assert "no mapping is called 'unifrom'; did you mean 'uniform'?" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> None:
+    import shutil
+
+    from tests.workflow.test_incremental import edit
+
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder, symlinks=True)
+    relocate(folder)
+    edit(
+        folder,
+        "papers/tiny/students.yaml",
+        "{objective: supervised, weight: 0.5}",
+        "{objective: supervised, weight: 1.0e+38}",
+    )
+    snakemake(folder, "results/tables/tiny/table1.csv", "--rerun-triggers", "params", "mtime")
+    score = read_json(folder / "results/scores/tiny-kd/rating/seed-1.json")
+    assert score["status"] == "diverged"
+    assert score["step"] >= 1
+    assert "div." in (folder / "reports/tiny/table1.md").read_text()
+
+
+def relocate(folder: Path) -> None:
+    """Nothing; the copied study's configuration names its own files."""
+    import json
+
+    config = read_json(folder / "config.yaml")
+    (folder / "config.yaml").write_text(json.dumps({**config, "study": str(folder / "study")}))
