@@ -68,7 +68,7 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
         for term in stage.terms
     ]
     protocol = book.protocols[student.protocol]
-    schedule = plain(protocol.for_task(place, stage.schedule))
+    schedule = plain(protocol.for_task(place if stage.data == "task" else stage.data, stage.schedule))
     return {"data": stage.data, "terms": terms, "schedule": _scaled(schedule, stage.share)}
 
 

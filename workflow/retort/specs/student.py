@@ -44,7 +44,7 @@ class Stage(Spec):
 
     data: Name = Field(description="'task', or the name of a corpus")
     terms: list[Term] = Field(min_length=1)
-    share: float = Field(default=1.0, gt=0, le=1, description="part of the protocol's steps that this stage takes")
+    share: float = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
     schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
 
 

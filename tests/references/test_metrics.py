@@ -1,0 +1,75 @@
+"""Every registered metric against scikit-learn's or scipy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from retort.scoring.metrics import evaluate, metrics
+from retort.specs.task import METRICS
+
+CLASSES, SCORES = METRICS["classification"], METRICS["regression"]
+
+
+def reference(name: str) -> Callable[[np.ndarray, np.ndarray], float]:
+    """The library's form of a metric."""
+    import sklearn.metrics as sk
+    from scipy import stats
+
+    return {
+        "accuracy": lambda p, t: sk.accuracy_score(t, p),
+        "f1": lambda p, t: sk.f1_score(t, p, zero_division=0),
+        "matthews": lambda p, t: sk.matthews_corrcoef(t, p),
+        "pearson": lambda p, t: stats.pearsonr(p, t)[0],
+        "spearman": lambda p, t: stats.spearmanr(p, t)[0],
+    }[name]
+
+
+def test_every_metric_has_a_reference_and_a_kind() -> None:
+    assert sorted(metrics) == sorted([*CLASSES, *SCORES])
+    for name in metrics:
+        assert callable(reference(name))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("seed", range(5))
+def test_classes(name: str, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    true, predicted = draw.integers(0, 2, 97), draw.integers(0, 2, 97)
+    assert metrics[name](predicted, true) == pytest.approx(reference(name)(predicted, true), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("constant", [0, 1])
+def test_constant_classes(name: str, constant: int) -> None:
+    true = np.array([0, 1, 1, 0, 1])
+    predicted = np.full(5, constant)
+    assert metrics[name](predicted, true) == pytest.approx(reference(name)(predicted, true), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_with_ties(name: str, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    true = draw.integers(-4, 5, 97) / 4
+    predicted = np.round(true + draw.normal(size=97), 1).astype(np.float32)
+    assert metrics[name](predicted, true) == pytest.approx(reference(name)(predicted, true), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_constant_scores_are_zero(name: str) -> None:
+    assert metrics[name](np.ones(4), np.arange(4.0)) == 0.0
+
+
+def test_logits_become_predictions() -> None:
+    logits = np.array([[0.1, 0.9], [2.0, 1.0], [0.0, 0.3]])
+    assert evaluate(["accuracy"], logits, np.array([1.0, 0.0, 0.0])) == {"accuracy": pytest.approx(2 / 3)}
+    assert evaluate(["pearson"], np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 2.0, 4.0]))[
+        "pearson"
+    ] == pytest.approx(1)
+
+
+def test_logits_that_are_not_finite_have_no_score() -> None:
+    assert np.isnan(evaluate(["accuracy"], np.array([[np.nan, 0.0]]), np.array([1.0]))["accuracy"])
