@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
 from retort.scoring.metrics import evaluate, metrics
 from retort.specs.task import METRICS
 

@@ -5,6 +5,7 @@ Every method that takes wildcards is an input function of a rule; nothing here r
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -259,3 +260,9 @@ class Plan:
     def paper_files(self) -> list[str]:
         """The paper.yaml of every paper of the report."""
         return [self._shown(self.book.folder / "papers" / paper / "paper.yaml") for paper in self.book.papers]
+
+
+def share_package() -> None:
+    """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""
+    package = str(Path(__file__).resolve().parent.parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

@@ -1,19 +1,15 @@
 """The book, the cells and the settings that every rule reads; names that wildcards may have."""
 
-import os
 import sys
 from pathlib import Path
 
-PACKAGE = Path(workflow.basedir) / "workflow"
-sys.path.insert(0, str(PACKAGE))
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
-)
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.plan import Plan
+from retort.plan import Plan, share_package
 
+share_package()
 try:
     plan = Plan(read_config(config))
 except RetortError as error:

@@ -57,7 +57,7 @@ class _Checker:
             path = self.book.files["protocols", name]
             for task in protocol.tasks:
                 if self.known(path, "tasks", "task", task, {**self.book.tasks, **self.book.corpora}):
-                    self.problems.attempt(path, f"tasks.{task}", lambda p=protocol, t=task: p.for_task(t))
+                    self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task)
 
     def teachers(self) -> None:
         for name, teacher in self.book.teachers.items():
@@ -82,7 +82,7 @@ class _Checker:
                 if has_protocol:
                     protocol = self.book.protocols[student.protocol]
                     self.problems.attempt(
-                        path, f"{slug}.stages.{index}.schedule", lambda p=protocol, s=stage: p.for_task("", s.schedule)
+                        path, f"{slug}.stages.{index}.schedule", protocol.for_task, "", stage.schedule
                     )
 
     def initialisation(self, path: Path, slug: str, name: str, student: Student) -> None:
@@ -105,7 +105,8 @@ class _Checker:
         if start.student is not None:
             if not self.known(path, f"{where}.student", "student", start.student, self.book.students):
                 return
-            seen, parent = {name}, start.student
+            seen: set[str] = {name}
+            parent: str | None = start.student
             while parent is not None and parent in self.book.students:
                 if parent in seen:
                     self.problems.add(path, f"{where}.student: '{name}' starts from itself by way of '{parent}'")

@@ -35,10 +35,10 @@ class Problems:
             shown = path.relative_to(self.folder.parent)
         self.lines.append(f"{shown}: {what}")
 
-    def attempt(self, path: Path | str, where: str, action: Callable[[], Kind]) -> Kind | None:
-        """What the action returns, or None with its error written down."""
+    def attempt(self, path: Path | str, where: str, action: Callable[..., Kind], *given: Any) -> Kind | None:
+        """What the action returns of what it is given, or None with its error written down."""
         try:
-            return action()
+            return action(*given)
         except ValidationError as error:
             for line in readable(error):
                 self.add(path, f"{where}{': ' if where else ''}{line}")
@@ -93,7 +93,7 @@ def one(path: Path, kind: Any, problems: Problems) -> Any:
 
 def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     """A file that maps names to models; entries that fail are left out and written down."""
-    content = problems.attempt(path, "", lambda: read_yaml(path))
+    content = problems.attempt(path, "", read_yaml, path)
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -104,8 +104,8 @@ def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     for name, entry in content.items():
         if str(name).startswith("_"):  # a place for YAML anchors
             continue
-        safe = problems.attempt(path, "", lambda name=name: _NAMES.validate_python(name))
-        value = problems.attempt(path, str(name), lambda entry=entry: adapter.validate_python(entry))
+        safe = problems.attempt(path, "", _NAMES.validate_python, name)
+        value = problems.attempt(path, str(name), adapter.validate_python, entry)
         if safe is not None and value is not None:
             found[safe] = value
     return found
@@ -115,7 +115,7 @@ def folder(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     """Every YAML file of a folder as a model, by the file's name."""
     found = {}
     for file in sorted(path.glob("*.yaml")):
-        if problems.attempt(file, "file name", lambda file=file: _NAMES.validate_python(file.stem)) is None:
+        if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:
             continue
         value = one(file, kind, problems)
         if value is not None:
