@@ -12,6 +12,8 @@ from retort.specs import settings as resolve
 from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
 from retort.specs.expand import expand
+from retort.tables.make import make_table
+from retort.tables.tidy import Line, read
 
 STAMP = {
     "seconds": 2.0,
@@ -150,3 +152,19 @@ def paths() -> tuple[list[str], list[str]]:
 def quiet() -> Job:
     """A job whose log is nobody's."""
     return Job(name="test", log=io.StringIO())
+
+
+def line(mean: float | None, published: float | None = None, std: float = 1.0, n: int = 3, **more: Any) -> Line:
+    """A score's line with equal spread on both sides."""
+    given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
+    return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
+                std=std, n=n, **given)  # fmt: skip
+
+
+def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:
+    """The tidy lines of a table and its renderings."""
+    write_results(config, {**SCORES, **scores})
+    found, profiles = paths()
+    renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}
+    make_table(quiet(), config, "mini", table, found, profiles, "out.csv", renders)
+    return read("out.csv"), {kind: Path(path).read_text() for kind, path in renders.items()}

@@ -9,39 +9,12 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
-from retort.specs.table import Claim
 from retort.tables import compare, render
-from retort.tables.claims import check_claims, judge
 from retort.tables.collect import difference, read_profiles, read_scores, score_lines
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, number, p_value
-from retort.tables.make import make_table
-from retort.tables.tidy import HEADER, Line, read, write
+from retort.tables.tidy import HEADER, read, write
 
-from tests.unit.small_study import SCORES, TABLE, paths, quiet, write_results, write_study
-
-
-def line(mean: float | None, published: float | None = None, std: float = 1.0, n: int = 3, **more: Any) -> Line:
-    """A score's line with equal spread on both sides."""
-    given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
-    return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
-                std=std, n=n, **given)  # fmt: skip
-
-
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The configuration of the small study; the current folder is for its results."""
-    monkeypatch.chdir(tmp_path)
-    return write_study(tmp_path / "study")
-
-
-def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:
-    """The tidy lines of a table and its renderings."""
-    write_results(config, {**SCORES, **scores})
-    found, profiles = paths()
-    renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}
-    make_table(quiet(), config, "mini", table, found, profiles, "out.csv", renders)
-    return read("out.csv"), {kind: Path(path).read_text() for kind, path in renders.items()}
-
+from tests.unit.small_study import SCORES, TABLE, line, made, paths, write_results, write_study
 
 # --- statistics
 
@@ -243,44 +216,6 @@ def test_identical_rows_print_a_dash(config: dict[str, Any]):
 
 
 # --- claims
-
-
-def claim(margin: float = 0.0) -> Claim:
-    """a and b beat c."""
-    return Claim(claim="x", where="y", table="table1", column="c", better=["a", "b"], worse=["c"], margin=margin)
-
-
-@pytest.mark.parametrize(
-    ("c", "margin", "verdict", "remark"),
-    [(60.0, 0.0, "holds", ""), (60.0, 11.0, "does not hold", ""), (71.0, 0.0, "does not hold", "within the spread"),
-     (70.0, 0.0, "does not hold", "within the spread"), (69.0, 0.0, "holds", "within the spread")],
-)  # fmt: skip
-def test_the_weakest_better_row_decides(c: float, margin: float, verdict: str, remark: str):
-    lines = [line(75.0, student="a"), line(70.0, student="b", row="B"), line(c, student="c", row="C")]
-    found = judge(claim(margin), lines, 1, published=False)
-    assert (found.verdict, found.remark) == (verdict, remark)
-    assert found.numbers.startswith(f"70.0 ± 1.0 for B against {c:.1f} ± 1.0 for C: difference ")
-
-
-def test_a_claim_without_numbers_is_open():
-    lines = [line(75.0, 7.0, student="a"), line(None, 7.0, student="b", row="B"), line(1.0, 1.0, student="c")]
-    assert judge(claim(), lines, 1, published=False).verdict == "cannot be decided"
-    assert judge(claim(), lines, 1, published=False).numbers == "no value for B"
-    assert judge(claim(), lines, 1, published=True).verdict == "holds"
-
-
-def test_check_claims(config: dict[str, Any]):
-    made(config)
-    Path("table1.csv").write_bytes(Path("out.csv").read_bytes())
-    check_claims(quiet(), config, "mini", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
-    assert "A beats B & \\<co\\>." in Path("claims.md").read_text()
-    page = Path("claims.html").read_text()
-    assert "A beats B &amp; &lt;co&gt;." in page
-    assert "difference 10.0" in page  # published: 70 against 60
-    assert "difference 2.0" in page  # ours: 72 against 70
-
-
-# --- markup
 
 
 def test_escaping(config: dict[str, Any]):

@@ -31,9 +31,11 @@ class Dropped(nn.Module):
         super().__init__()
         self.inner = nn.Linear(5, 3)
         self.unused = nn.Linear(2, 2)  # no loss reaches it, so it has no state in the optimiser
+        self.register_buffer("bank", torch.zeros(()))  # what a memory bank is to the loop
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.inner(nn.functional.dropout(x, 0.5, self.training)).square().mean()
+        self.bank += 0.1
+        return self.inner(nn.functional.dropout(x, 0.5, self.training)).square().mean() * (1 + self.bank.clone())
 
 
 def made() -> Dropped:
@@ -94,6 +96,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     train(part(again), 7, checkpoint, progress(), "float32", "cpu")
     for (name, one), other in zip(whole.named_parameters(), again.parameters(), strict=True):
         assert torch.equal(one, other), name
+    assert torch.equal(whole.bank, again.bank)
     assert not torch.equal(whole.inner.weight, made().inner.weight)
 
 

@@ -1,4 +1,4 @@
-"""The `retort` command: list and check; neither imports torch."""
+"""The `retort` command: list, check and record; none of them imports torch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from retort import mappings
 from retort.errors import RetortError
-from retort.registry import Registry
+from retort.registry import Registry, unknown
 from retort.specs import catalogue
 from retort.specs.base import read_yaml
-from retort.specs.book import Book, read
+from retort.specs.book import Book, open_book, read
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.expand import expand
 
@@ -53,8 +53,6 @@ def list_everything(given: argparse.Namespace) -> int:
     book, problems = read(_config(given))
     kinds = _kinds(book)
     if given.what and given.what not in kinds:
-        from retort.registry import unknown
-
         raise unknown("list", given.what, kinds)
     for title, entries in kinds.items():
         if given.what in (None, title):
@@ -84,6 +82,18 @@ def check_everything(given: argparse.Namespace) -> int:
     return 0
 
 
+@verbs.register("record")
+def record_run(given: argparse.Namespace) -> int:
+    """Make the last run's numbers the published ones of a paper that is our own study."""
+    from retort.tables.record import record
+
+    book = open_book(_config(given))
+    if given.paper not in book.papers:
+        raise unknown("paper", given.paper, book.papers)
+    print(f"recorded in {', '.join(record(book, given.paper))}")
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line's parser."""
     top = argparse.ArgumentParser(prog="retort", description="Rebuild the tables of papers on distilling encoders.")
@@ -95,6 +105,8 @@ def parser() -> argparse.ArgumentParser:
         verb = under.add_parser(name, help=said, description=said, parents=[shared])
         if name == "list":
             verb.add_argument("what", nargs="?", help="objectives, mappings, tasks, students or tables")
+        if name == "record":
+            verb.add_argument("paper", help="the paper whose published numbers are of a run of ours")
     return top
 
 

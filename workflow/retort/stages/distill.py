@@ -108,6 +108,42 @@ def online(folder: Path | str, head: str, classes: int, device: str) -> Callable
     return lambda keys: Reader(model, keys)
 
 
+def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Callable[[set[Key]], Taps]) -> Lesson:
+    """The lesson of a task: batches of its training rows, a teacher fine-tuned on it."""
+    classes = classes_of(settings["teacher"]["data"])
+    shape, layers = _teacher_shape(settings, classes)
+    return Lesson(
+        shape=shape,
+        layers=layers,
+        taps=taps,
+        batches=lambda number, stage, start: batches(
+            rows, stage["schedule"]["batch_size"], seed * 1000 + number, classes, start
+        ),
+    )
+
+
+def on_corpora(settings: dict[str, Any], corpora: dict[str, str], taps: Callable[[set[Key]], Taps]) -> Lesson:
+    """The lesson of a student's corpora: masked blocks of the stage's corpus, a teacher that knows no task."""
+    shape, layers = _teacher_shape(settings, settings["teacher"]["model"]["vocabulary"])
+    return Lesson(
+        shape=shape,
+        layers=layers,
+        taps=taps,
+        batches=lambda number, stage, start: masked_batches(
+            corpora[stage["data"]],
+            settings["corpora"][stage["data"]]["masking"]["probability"],
+            stage["schedule"]["batch_size"],
+            settings["seed"] * 1000 + number,
+            start,
+        ),
+    )
+
+
+def _teacher_shape(settings: dict[str, Any], classes: int) -> tuple[Shape, int]:
+    shape = settings["teacher"]["model"]["architecture"]
+    return Shape(shape["hidden"], shape["heads"], shape["intermediate"], classes), shape["layers"]
+
+
 def distill_on_task(
     job: Job,
     settings: dict[str, Any],
@@ -129,18 +165,10 @@ def distill_on_task(
     prepare(job, seed)
     data = settings["teacher"]["data"]
     classes, rows = classes_of(data), Encoded.load(encoded, "train")
-    architecture = settings["teacher"]["model"]["architecture"]
     network = initialise(settings, teacher, model, None, "classification", classes).to(job.device)
-    lesson = Lesson(
-        shape=Shape(architecture["hidden"], architecture["heads"], architecture["intermediate"], classes),
-        layers=architecture["layers"],
-        taps=(lambda keys: Recorded(taps, rows, keys, architecture["heads"]))
-        if taps
-        else online(teacher, "classification", classes, job.device),
-        batches=lambda number, stage, start: batches(
-            rows, stage["schedule"]["batch_size"], seed * 1000 + number, classes, start
-        ),
-    )
+    heads = settings["teacher"]["model"]["architecture"]["heads"]
+    live = None if taps else online(teacher, "classification", classes, job.device)
+    lesson = on_task(settings, rows, seed, live or (lambda keys: Recorded(str(taps), rows, keys, heads)))
     try:
         run_stages(job, network, settings, seed, lesson, classes)
         result: Any = measure(network, encoded, "test", data, settings["precision"], job.device)
@@ -171,23 +199,11 @@ def distill_student(
     Raises:
         RetortError: the training diverged; there is no student to fine-tune.
     """
-    seed = settings["seed"]
+    seed, known = settings["seed"], settings["teacher"]["model"]["vocabulary"]
     prepare(job, seed)
-    architecture, known = settings["teacher"]["model"]["architecture"], settings["teacher"]["model"]["vocabulary"]
     head = "masked-lm" if "data" in settings["teacher"] else "none"
     network = initialise(settings, teacher, model, parent, head, known).to(job.device)
-    lesson = Lesson(
-        shape=Shape(architecture["hidden"], architecture["heads"], architecture["intermediate"], known),
-        layers=architecture["layers"],
-        taps=online(teacher, head, known, job.device),
-        batches=lambda number, stage, start: masked_batches(
-            corpora[stage["data"]],
-            settings["corpora"][stage["data"]]["masking"]["probability"],
-            stage["schedule"]["batch_size"],
-            seed * 1000 + number,
-            start,
-        ),
-    )
+    lesson = on_corpora(settings, corpora, online(teacher, head, known, job.device))
     try:
         run_stages(job, network, settings, seed, lesson, known)
     except Diverged as error:

@@ -87,11 +87,14 @@ class Checkpoint:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def pack(parameters: dict[str, nn.Parameter], optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """All that the next step depends on, as named tensors: weights, moments, the state of the random numbers."""
+def pack(
+    parameters: dict[str, nn.Parameter], buffers: dict[str, Tensor], optimiser: torch.optim.Optimizer
+) -> dict[str, Tensor]:
+    """All that the next step depends on, as named tensors: weights, buffers, moments, the random state."""
     tensors = {"random": torch.get_rng_state()}
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
+    tensors |= {f"buffer.{name}": buffer.clone() for name, buffer in buffers.items()}
     for name, parameter in parameters.items():
         tensors[f"weight.{name}"] = parameter.detach()
         for state, value in optimiser.state[parameter].items():  # empty where no loss reaches the parameter
@@ -99,9 +102,16 @@ def pack(parameters: dict[str, nn.Parameter], optimiser: torch.optim.Optimizer) 
     return tensors
 
 
-def unpack(tensors: dict[str, Tensor], parameters: dict[str, nn.Parameter], optimiser: torch.optim.Optimizer) -> None:
-    """Nothing; weights, optimiser and random numbers are as they were when the state was packed."""
+def unpack(
+    tensors: dict[str, Tensor],
+    parameters: dict[str, nn.Parameter],
+    buffers: dict[str, Tensor],
+    optimiser: torch.optim.Optimizer,
+) -> None:
+    """Nothing; weights, buffers, optimiser and random numbers are as they were when the state was packed."""
     with torch.no_grad():
+        for name, buffer in buffers.items():
+            buffer.copy_(tensors[f"buffer.{name}"])
         for name, parameter in parameters.items():
             parameter.copy_(tensors[f"weight.{name}"])
             if f"step.{name}" in tensors:

@@ -50,13 +50,13 @@ def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, pre
         Diverged: the loss became NaN or infinite, or a gradient did.
     """
     found = checkpoint.found
-    parameters = optim.trainable(*part.modules)
+    parameters, buffers = optim.trainable(*part.modules), optim.buffers(*part.modules)
     optimiser = optim.adamw(parameters, part.schedule)
     torch.manual_seed(seed * 1000 + part.number)  # dropout; a part of its own, so that parts can be resumed
     start = 0
     if found is not None and found["part"] == part.number:
         start = found["step"]
-        unpack(found["tensors"], parameters, optimiser)
+        unpack(found["tensors"], parameters, buffers, optimiser)
     for module in part.modules:
         module.train()
     steps = part.schedule["steps"]
@@ -74,5 +74,5 @@ def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, pre
         optimiser.zero_grad(set_to_none=True)
         progress.step(step, value, terms)
         if checkpoint.due and step < steps:
-            checkpoint.write(part.number, step, pack(parameters, optimiser))
+            checkpoint.write(part.number, step, pack(parameters, buffers, optimiser))
     progress.end(steps)

@@ -19,6 +19,13 @@ def trainable(*modules: nn.Module) -> dict[str, nn.Parameter]:
     }
 
 
+def buffers(*modules: nn.Module) -> dict[str, torch.Tensor]:
+    """The buffers, such as memory banks, by a name that is unique over the modules."""
+    return {
+        f"{index}.{name}": buffer for index, module in enumerate(modules) for name, buffer in module.named_buffers()
+    }
+
+
 def adamw(parameters: dict[str, nn.Parameter], schedule: dict[str, Any]) -> torch.optim.AdamW:
     """The optimiser; biases and layer norms have no weight decay, as in BERT."""
     plain = [p for p in parameters.values() if p.ndim < 2]

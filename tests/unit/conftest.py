@@ -1,0 +1,17 @@
+"""What the tests of tables, figures and the page share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.small_study import write_study
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The configuration of the small study; the current folder is for its results."""
+    monkeypatch.chdir(tmp_path)
+    return write_study(tmp_path / "study")

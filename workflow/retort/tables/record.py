@@ -1,0 +1,109 @@
+"""A run becomes the published numbers of its paper: for the study whose published run is our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from retort.errors import RetortError
+from retort.specs.book import Book
+from retort.specs.expand import expand, score_address
+from retort.tables.collect import AVERAGE
+from retort.tables.tidy import OK, Line, read
+
+KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # decimals: one or two more than are printed
+
+
+def _value(line: Line) -> list[float] | None:
+    if line.status != OK or line.mean is None:
+        return None
+    decimals = KEPT[line.unit]
+    return [round(value, decimals) for value in (line.mean, line.std) if value is not None]
+
+
+def _nested(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in lines:
+        value = _value(line)
+        if value is not None and line.column != AVERAGE:
+            found.setdefault(line.student, {})[line.column] = value
+    return found
+
+
+def _tests(book: Book, paper: str, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in lines:
+        value = _value(line)
+        if value is not None and line.metric == "p":
+            rows: Any = book.exhibits[paper, line.task]
+            other = next(row.student for row in rows.rows if row.label == line.column)
+            found.setdefault(line.task, {})[f"{line.student} vs {other}"] = value
+    return found
+
+
+def replace_block(path: Path, key: str, content: Any) -> None:
+    """Nothing; the last block of a YAML file is `key` with the content, and all above it stands as it was.
+
+    Raises:
+        RetortError: another key comes after the block.
+    """
+    above, _, below = path.read_text(encoding="utf-8").partition(f"\n{key}:")
+    if any(line[:1] not in (" ", "", "#") for line in below.splitlines()[1:]):
+        raise RetortError(f"{path}: '{key}' is not the last key", "move it to the end of the file")
+    block = yaml.safe_dump({key: content}, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
+    path.write_text(f"{above.rstrip()}\n{block}", encoding="utf-8")
+
+
+def origin(book: Book, paper: str) -> dict[str, str]:
+    """Machine, date, commit, precision and versions of a paper's scores.
+
+    Raises:
+        RetortError: a score is missing, or the scores are of several machines or versions.
+    """
+    stamps = []
+    for cell in expand(book):
+        path = Path(score_address(cell.student, cell.task, cell.seed))
+        if cell.paper == paper and not path.is_file():
+            raise RetortError(f"{path} is missing", "run the whole study first")
+        if cell.paper == paper:
+            stamps.append(json.loads(path.read_text(encoding="utf-8")))
+    about = {
+        "machine": {stamp["device"] for stamp in stamps},
+        "commit": {stamp["commit"] for stamp in stamps},
+        "versions": {", ".join(f"{name} {of}" for name, of in stamp["versions"].items()) for stamp in stamps},
+    }
+    for what, values in about.items():
+        if len(values) != 1:
+            raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
+    found = {what: next(iter(values)) for what, values in about.items()}
+    return {
+        **found,
+        "precision": book.config.resolved_precision(),
+        "date": max(stamp["at"] for stamp in stamps)[:10],
+    }
+
+
+def record(book: Book, paper: str) -> list[str]:
+    """The files of a paper that now hold the numbers of the last run as published ones.
+
+    Raises:
+        RetortError: a table has not been made, or the scores are of several machines or versions.
+    """
+    about = origin(book, paper)
+    folder = book.folder / "papers" / paper
+    written = []
+    for (slug, name), exhibit in sorted(book.exhibits.items()):
+        if slug != paper or not hasattr(exhibit, "published"):
+            continue
+        path = Path(f"results/tables/{paper}/{name}.csv")
+        if not path.is_file():
+            raise RetortError(f"{path} is missing", "run the whole study first")
+        lines = read(path)
+        content = _tests(book, paper, lines) if exhibit.kind == "paired-tests" else _nested(lines)
+        replace_block(folder / f"{name}.yaml", "published", content)
+        written.append(f"{name}.yaml")
+    replace_block(folder / "paper.yaml", "recorded", about)
+    return [*written, "paper.yaml"]
