@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -105,5 +106,9 @@ def record(book: Book, paper: str) -> list[str]:
         content = _tests(book, paper, lines) if exhibit.kind == "paired-tests" else _nested(lines)
         replace_block(folder / f"{name}.yaml", "published", content)
         written.append(f"{name}.yaml")
+    for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
+        (folder / "recorded").mkdir(exist_ok=True)
+        shutil.copyfile(figure, folder / "recorded" / figure.name)
+        written.append(f"recorded/{figure.name}")
     replace_block(folder / "paper.yaml", "recorded", about)
     return [*written, "paper.yaml"]

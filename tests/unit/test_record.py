@@ -1,0 +1,57 @@
+"""A run of the study becomes its published numbers, and agrees with itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.errors import RetortError
+from retort.specs.book import open_book
+from retort.specs.config import read_config
+from retort.tables.record import record, replace_block
+
+from tests.unit.small_study import made
+
+
+def test_a_block_is_replaced_and_what_stands_above_it_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "table.yaml"
+    path.write_text("# a comment\nkind: scores\npublished:\n  a: {b: [1.0]}\n")
+    replace_block(path, "published", {"a": {"b": [2.5, 0.5]}})
+    replace_block(path, "published", {"a": {"b": [3.5, 0.5]}})
+    assert path.read_text().startswith("# a comment\nkind: scores\n")
+    assert yaml.safe_load(path.read_text())["published"] == {"a": {"b": [3.5, 0.5]}}
+    assert path.read_text().count("published") == 1
+
+
+def test_a_block_that_is_not_the_last_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.yaml"
+    path.write_text("kind: scores\npublished: {}\nrows: []\n")
+    with pytest.raises(RetortError, match="'published' is not the last key; move it to the end of the file"):
+        replace_block(path, "published", {})
+
+
+def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    book = open_book(read_config(config))
+    folder = book.folder / "papers" / "mini"
+    for path in (*folder.glob("table*.yaml"), *folder.glob("figure*.yaml")):
+        if path.stem != "table1":
+            path.unlink()
+    paper = yaml.safe_load((folder / "paper.yaml").read_text())
+    (folder / "paper.yaml").write_text(yaml.safe_dump({**paper, "show": ["table1"]}, sort_keys=False))
+    book = open_book(read_config(config))
+    assert record(book, "mini") == ["table1.yaml", "paper.yaml"]
+    lines, renders = made(config, "table1")
+    judged = [line for line in lines if line.task and line.published is not None]
+    assert judged
+    assert all(line.mean == pytest.approx(line.published, abs=1e-3) for line in judged)
+    assert "differs" not in renders["md"].split("Scale:")[0]
+    recorded = yaml.safe_load((folder / "paper.yaml").read_text())["recorded"]
+    assert recorded["commit"] == "abc1234"
+
+
+def test_an_unfinished_run_is_not_recorded(config: dict[str, Any]) -> None:
+    with pytest.raises(RetortError, match="run the whole study first"):
+        record(open_book(read_config(config)), "mini")
