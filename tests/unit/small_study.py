@@ -166,5 +166,6 @@ def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[
     write_results(config, {**SCORES, **scores})
     found, profiles = paths()
     renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}
-    make_table(quiet(), config, "mini", table, found, profiles, "out.csv", renders)
-    return read("out.csv"), {kind: Path(path).read_text() for kind, path in renders.items()}
+    csv = Path(f"results/tables/mini/{table}.csv")
+    make_table(quiet(), config, "mini", table, found, profiles, str(csv), renders)
+    return read(csv), {kind: Path(path).read_text() for kind, path in renders.items()}

@@ -38,7 +38,7 @@ def test_a_claim_without_numbers_is_open():
 
 def test_check_claims(config: dict[str, Any]):
     made(config)
-    Path("table1.csv").write_bytes(Path("out.csv").read_bytes())
+    Path("table1.csv").write_bytes(Path("results/tables/mini/table1.csv").read_bytes())
     check_claims(quiet(), config, "mini", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
     assert "A beats B & \\<co\\>." in Path("claims.md").read_text()
     page = Path("claims.html").read_text()

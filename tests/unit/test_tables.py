@@ -90,9 +90,9 @@ def test_golden_table(config: dict[str, Any]):
 
 def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
     made(config)
-    before = Path("out.csv").read_bytes()
+    before = Path("results/tables/mini/table1.csv").read_bytes()
     made(config)
-    assert Path("out.csv").read_bytes() == before
+    assert Path("results/tables/mini/table1.csv").read_bytes() == before
     header, first = list(csv.reader(before.decode().splitlines()))[:2]
     assert header == HEADER
     assert first == ["mini", "table1", "Teacher", "Acc. %", "mini-teacher", "signed", "accuracy", "x100",
