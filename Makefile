@@ -2,7 +2,7 @@
 VENV ?= .venv
 PYTHON ?= python3
 CORES ?= all
-BIN = $(VENV)/bin
+BIN = $(abspath $(VENV)/bin)
 
 .PHONY: install run test report clean
 
@@ -12,13 +12,13 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet -r requirements.lock && $(BIN)/pip install --quiet --no-deps --no-build-isolation -e . && touch $@
 
 run: install
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --quiet rules reason
+	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --quiet rules reason
 
 test: install
-	PATH="$(CURDIR)/$(BIN):$$PATH" pytest
+	PATH="$(BIN):$$PATH" pytest
 
 report: run
-	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip
+	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip
 
 clean:
 	rm -rf results reports .snakemake

@@ -77,7 +77,7 @@ def test_rate_rises_and_falls() -> None:
 def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -> None:
     model = made()
     model.unused.requires_grad_(False)
-    optimiser = optim.adamw(optim.trainable(model), SCHEDULE)
+    optimiser = optim.adamw(model.parameters(), SCHEDULE)
     decays = {tuple(p.shape): group["weight_decay"] for group in optimiser.param_groups for p in group["params"]}
     assert decays == {(3, 5): 0.1, (3,): 0.0}
 

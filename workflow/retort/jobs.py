@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from retort.errors import RetortError
+
+FULL = {errno.ENOSPC, errno.EDQUOT}
+UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass
@@ -71,8 +75,8 @@ def _explain(error: BaseException) -> str | None:
     """One line for what a user can mend; None for a bug, whose traceback is the answer."""
     if isinstance(error, RetortError):
         return str(error)
-    if isinstance(error, OSError) and error.errno in (13, 28, 30):  # permission, no space left, read-only
-        hint = "free some space" if error.errno == 28 else "make the folder writable"
+    if isinstance(error, OSError) and error.errno in UNWRITABLE:
+        hint = "free some space" if error.errno in FULL else "make the folder writable"
         return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
     # safetensors reports a full disk as an error of its own
     if "No space left" in str(error):

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from snakemake.io import ancient, directory, temp
+from snakemake.io import ancient, directory
 
 from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
-from retort.specs.expand import Cell, expand, frame, profiled, score_address
-from retort.specs.table import TestsTable
+from retort.specs.expand import Cell, expand, profiled, score_address
+from retort.specs.table import ScoresTable, TestsTable
 
 Wildcards = Any
 
@@ -36,7 +36,6 @@ class Plan:
         self.config = config
         self.book = open_book(config)
         self.list = expand(self.book)
-        self.cells = frame(self.list)
         students = self.book.students
         self.on_task = [name for name, student in students.items() if student.road == "task"]
         self.on_corpus = [name for name, student in students.items() if student.road == "corpus"]
@@ -74,14 +73,19 @@ class Plan:
             "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
         }
 
+    @property
+    def every_core(self) -> int:
+        """The cores of this machine: a job that claims them runs alone; Snakemake cuts them to what it was given."""
+        return os.cpu_count() or 1
+
     @staticmethod
     def pattern(names: Iterable[str]) -> str:
         """A regular expression that matches just these names; one that matches nothing where there are none."""
         return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
 
     def kept(self, path: str) -> Any:
-        """An output folder of weights, deleted after the job unless the configuration keeps weights."""
-        return directory(path) if self.config.keep_weights else temp(directory(path))
+        """An output folder of weights; none unless the configuration keeps weights."""
+        return directory(path) if self.config.keep_weights else []
 
     # --- sources, tasks, corpora
 
@@ -137,8 +141,13 @@ class Plan:
         """The encoded task of a student."""
         return self.encoded(self._teacher_of(wildcards), wildcards.task)
 
-    def student_teacher(self, wildcards: Wildcards) -> str:
-        """The fine-tuned teacher of a student on a task."""
+    def _learns(self, wildcards: Wildcards) -> bool:
+        return resolve.reads_teacher(self.book.students[wildcards.student])
+
+    def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
+        """The fine-tuned teacher of a student on a task; none where the student reads nothing of it."""
+        if not self._learns(wildcards):
+            return []
         return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
 
     def student_model(self, wildcards: Wildcards) -> str:
@@ -150,7 +159,7 @@ class Plan:
 
         Taps are a cache: other students may ask for more of them without a reason to train this one again.
         """
-        if self.config.scale != "pocket":
+        if self.config.scale != "pocket" or not self._learns(wildcards):
             return []
         return ancient(f"results/taps/{self._teacher_of(wildcards)}/{wildcards.task}")
 
@@ -210,6 +219,16 @@ class Plan:
     def table_file(self, wildcards: Wildcards) -> str:
         """The YAML file of a table."""
         return self.exhibit_file(wildcards.paper, wildcards.table)
+
+    def table_compares(self, wildcards: Wildcards) -> list[Any]:
+        """What a table of tests takes from the tables that it compares: their rows, and each task's first metric."""
+        exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
+        tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
+        return [
+            [[row.student, row.label, row.baseline] for row in table.rows] + [[c.task, c.metric] for c in table.columns]
+            for table in tables
+            if isinstance(table, ScoresTable)
+        ]
 
     def table_scores(self, wildcards: Wildcards) -> list[str]:
         """The score files of a table."""

@@ -15,8 +15,6 @@ try:
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 
-cells = plan.cells
-
 
 wildcard_constraints:
     task=plan.pattern(plan.book.tasks),

@@ -11,7 +11,7 @@ rule profile_student:
         "results/logs/profile_student/{student}.log",
     conda:
         "../../envs/retort.yaml"
-    threads: workflow.cores or 1
+    threads: plan.every_core
     resources:
         gpu=plan.config.gpus,
     params:

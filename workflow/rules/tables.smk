@@ -21,6 +21,8 @@ rule make_table:
         "results/logs/make_table/{paper}.{table}.log",
     conda:
         "../../envs/tables.yaml"
+    params:
+        compares=plan.table_compares,
     script:
         "../scripts/make_table.py"
 

@@ -10,9 +10,9 @@ with job(snakemake) as running:
         task=snakemake.wildcards.task,
         seed=int(snakemake.wildcards.seed),
         encoded=snakemake.input.encoded,
-        teacher=snakemake.input.teacher,
+        teacher=snakemake.input.teacher or None,
         model=snakemake.input.model,
         taps=snakemake.input.taps or None,
         score=snakemake.output.score,
-        weights=snakemake.output.weights,
+        weights=snakemake.output.get("weights"),
     )

@@ -13,5 +13,5 @@ with job(snakemake) as running:
         encoded=snakemake.input.encoded,
         trials=snakemake.input.trials,
         score=snakemake.output.score,
-        weights=snakemake.output.weights,
+        weights=snakemake.output.get("weights"),
     )

@@ -112,19 +112,24 @@ def _blocks(names: list[str], size: int) -> list[list[str]]:
 def rated_pairs(folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0) -> list[Record]:
     """Two sentences of one text; label 1 where the first has the higher human rating, by at least `gap`.
 
-    Every sentence stands first in one pair, with a partner and an order drawn by the seed; a sentence that has no
-    partner so far from it is left out. The group is the text, so that no text stands on both sides of a split.
+    Every sentence is given one partner, and the pair an order, by the seed; a sentence that has no partner so far from
+    it is left out, and so is a pair that was drawn before, in either order. The group is the text, so that no text
+    stands on both sides of a split.
     """
     rows: dict[str, list[tuple[str, float]]] = {}
     for identity, rating, sentence in rated_lines(folder / file):
         rows.setdefault(identity.split("_")[0], []).append((sentence, rating))
     chosen = random.Random(f"rated-pairs {seed}")
-    records = []
+    records, drawn = [], set()
     for name in sorted(rows):
         for first in rows[name]:
             partners = [other for other in rows[name] if abs(other[1] - first[1]) >= gap]
             if partners:
                 one, two = chosen.sample([first, chosen.choice(partners)], 2)
+                both = frozenset((one[0], two[0]))
+                if both in drawn:
+                    continue
+                drawn.add(both)
                 records.append(Record(one[0], two[0], float(one[1] > two[1]), name))
     return records
 

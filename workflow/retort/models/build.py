@@ -91,8 +91,9 @@ def save(model: Any, tokenizer: Path | str, to: Path | str, card: str) -> None:
 def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
     """Nothing; every dropout of the model has the probability, or its own where that is None."""
     for module in model.modules():
-        if probability is not None and isinstance(module, torch.nn.Dropout):
-            module.p = probability
+        if isinstance(module, torch.nn.Dropout):
+            own = module.__dict__.setdefault("own_p", module.p)
+            module.p = own if probability is None else probability
 
 
 def ready(model: Any, schedule: dict[str, Any]) -> None:
@@ -102,7 +103,8 @@ def ready(model: Any, schedule: dict[str, Any]) -> None:
 
 
 def freeze(model: Any, parts: list[str]) -> None:
-    """Nothing; the named parts take no gradient, so that the optimiser never touches them."""
+    """Nothing; the named parts take no gradient, so that the optimiser never touches them; all others do."""
+    model.requires_grad_(True)
     for part in parts:
         if part == "embeddings":
             model.base_model.embeddings.requires_grad_(False)

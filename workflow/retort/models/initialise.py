@@ -42,12 +42,33 @@ def take_head(student: Any, source: Any) -> None:
             mine.load_state_dict(theirs.state_dict())
 
 
+def with_pooler(student: Any, architecture: dict[str, int], source: Path | str) -> Any:
+    """The student without its masked-LM head and with a pooler, as fine-tuning wants it.
+
+    transformers builds masked-LM models without a pooler; its weights are those of the folder `source`, the student's
+    parent or the published model, as every student without such a head has them.
+    """
+    if getattr(student.base_model, "pooler", None) is not None:
+        return student
+    encoder: Any = blank(source, architecture)
+    encoder.load_state_dict(student.base_model.state_dict(), strict=False)
+    other: Any = load(source)
+    if _alike(encoder.pooler, other.pooler):
+        encoder.pooler.load_state_dict(other.pooler.state_dict())
+    return encoder
+
+
 def _alike(one: nn.Module, other: nn.Module) -> bool:
     return {k: v.shape for k, v in one.state_dict().items()} == {k: v.shape for k, v in other.state_dict().items()}
 
 
 def initialise(
-    settings: dict[str, Any], teacher: Path | str, model: Path | str, parent: Path | str | None, head: str, classes: int
+    settings: dict[str, Any],
+    teacher: Path | str | None,
+    model: Path | str,
+    parent: Path | str | None,
+    head: str,
+    classes: int,
 ) -> nn.Module:
     """A student before its first step.
 

@@ -6,6 +6,7 @@ its bits are kept as uint16. Arrays are memory-mapped: a batch reads only its ow
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -43,6 +44,9 @@ class Store:
 
 def create(folder: Path, key: Key, length: int, width: int, precision: str) -> Store:
     """An empty array for a tap; logits keep float32, for they are small and all that the output stage reads."""
+    size = length * width * (2 if precision == "bfloat16" else 4)
+    if shutil.disk_usage(folder).free < size:  # a memory-mapped write to a full disk kills the process without a word
+        raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
     half = precision == "bfloat16" and key[0] != "logits"
     kind = np.uint16 if half else np.float32
     return Store(np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=kind, shape=(length, width)))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from retort.objectives.base import Batch, heads_of
+from retort.objectives.base import Batch, heads_of, product
 from retort.specs.catalogue import BASIS
 
 Key = tuple[str, int | None]
@@ -39,7 +39,7 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[K
     for tap, layer in keys:
         if tap == "scores":
             queries, keys_ = (heads_of(caught[name, layer], heads) for name in ("queries", "keys"))
-            found[tap, layer] = queries @ keys_.transpose(-1, -2) / math.sqrt(queries.shape[-1])
+            found[tap, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
         elif tap == "cls":
             found[tap, layer] = caught["hidden", layer][:, 0]
         else:

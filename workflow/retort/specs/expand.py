@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from retort.specs.book import Book
 
 
@@ -78,10 +76,3 @@ def expand(book: Book) -> list[Cell]:
         if runs(book, student, task)
         for seed in seeds_of(book, student)
     ]
-
-
-def frame(cells: list[Cell]) -> pd.DataFrame:
-    """The cells as a data frame; columns are the fields of Cell."""
-    import pandas as pd
-
-    return pd.DataFrame([asdict(cell) for cell in cells], columns=[field.name for field in fields(Cell)])

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 Settings = dict[str, Any]
 
 # Raised when the code of a stage changes what a number means; part of every job's settings.
-STAGES = {"corpus": 1, "encode": 1, "teacher": 1, "distill": 1, "grid": 1, "finetune": 1, "profile": 1}
+STAGES = {
+    "corpus": 1,
+    "encode": 1,
+    "teacher": 1,
+    "head": 1,
+    "taps": 1,
+    "distill": 1,
+    "grid": 1,
+    "finetune": 1,
+    "profile": 1,
+}
 
 
 def plain(spec: Any, *without: str) -> Settings:
@@ -75,14 +85,15 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
 def teacher(book: Book, name: str, place: str) -> Settings:
     """The settings of a teacher fine-tuned on a task, or given a masked-LM head on a corpus."""
     spec = book.teachers[name]
-    data = task(book, place) if place in book.tasks else corpus(book, place)
+    fine_tuned = place in book.tasks
+    data = task(book, place) if fine_tuned else corpus(book, place)
     return {
         "model": model(book, spec.model),
         "data": data,
         "schedule": plain(book.protocols[spec.protocol].for_task(place)),
         "seed": spec.seed,
         "precision": book.config.resolved_precision(),
-        "versions": [STAGES["teacher"], spec.version, book.protocols[spec.protocol].version],
+        "versions": [STAGES["teacher" if fine_tuned else "head"], spec.version, book.protocols[spec.protocol].version],
     }
 
 
@@ -105,9 +116,21 @@ def grid_seed(book: Book, name: str) -> int:
 
 def on_task(book: Book, name: str, place: str) -> Settings:
     """The settings of a student distilled on a task: its own, its teacher's, the task's."""
-    settings = _student(book, name, place)
-    settings["teacher"] = teacher(book, book.students[name].teacher, place)
+    settings, learns_from = _student(book, name, place), book.students[name].teacher
+    settings["teacher"] = (
+        teacher(book, learns_from, place)
+        if reads_teacher(book.students[name])
+        else {"model": model(book, book.teachers[learns_from].model), "data": task(book, place)}
+    )
     return settings
+
+
+def reads_teacher(student: Student) -> bool:
+    """False where a student on a task neither starts from the fine-tuned teacher nor reads a tap of it."""
+    objectives = catalogue.objectives()
+    terms = [term for stage in student.stages for term in stage.terms]
+    begins = student.initialisation.layers is not None and student.initialisation.of == "teacher"
+    return begins or any(objectives[term.objective].teacher_taps for term in terms)
 
 
 def taps(book: Book, name: str, place: str, students: list[str]) -> Settings:
@@ -124,7 +147,7 @@ def taps(book: Book, name: str, place: str, students: list[str]) -> Settings:
         for pair in term["pairs"] or [(None, None)]
     }
     listed = [list(key) for key in sorted(wanted, key=lambda key: (key[0], key[1] or 0))]
-    return {"teacher": teacher(book, name, place), "taps": listed}
+    return {"teacher": teacher(book, name, place), "taps": listed, "stage": STAGES["taps"]}
 
 
 def masked_lm_corpus(student: Student) -> str | None:
@@ -194,5 +217,6 @@ def profile(book: Book, name: str) -> Settings:
         "length": 32,
         "runs": 5,
         "passes": 30,
+        "threads": 1,
         "stage": STAGES["profile"],
     }

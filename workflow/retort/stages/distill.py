@@ -17,12 +17,13 @@ from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import card
-from retort.models.initialise import initialise
+from retort.models.initialise import initialise, with_pooler
 from retort.models.recorded import Recorded
 from retort.models.taps import Key, Reader
 from retort.objectives.base import Batch, Shape
 from retort.objectives.compose import Sum, compose
 from retort.stages.common import checkpoint_of, classes_of, measure, prepare, progress_of, write_score
+from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Part, train
 
 Taps = Callable[[Batch], dict[Key, Tensor]]
@@ -45,13 +46,20 @@ class Lesson:
     batches: Callable[[int, dict[str, Any], int], Iterator[Batch]]
 
 
-def run_stages(job: Job, student: nn.Module, settings: dict[str, Any], seed: int, lesson: Lesson, classes: int) -> Any:
-    """The job's checkpoint, after every stage is trained; a killed job goes on where its checkpoint was written.
+def run_stages(
+    job: Job,
+    student: nn.Module,
+    settings: dict[str, Any],
+    seed: int,
+    lesson: Lesson,
+    classes: int,
+    checkpoint: Checkpoint,
+) -> None:
+    """Nothing; every stage is trained; a killed job goes on where its checkpoint was written.
 
     Raises:
         Diverged: at the step, counted over all stages.
     """
-    checkpoint = checkpoint_of(job, settings, seed)
     progress = progress_of(job, len(settings["stages"]))
     before = 0
     for number, stage in enumerate(settings["stages"], start=1):
@@ -64,7 +72,6 @@ def run_stages(job: Job, student: nn.Module, settings: dict[str, Any], seed: int
             train(part, seed, checkpoint, progress, settings["precision"], job.device)
             part.close()
         before += schedule["steps"]
-    return checkpoint
 
 
 def _loss(stage: dict[str, Any], student: Any, lesson: Lesson, classes: int) -> Sum:
@@ -151,32 +158,36 @@ def distill_on_task(
     task: str,
     seed: int,
     encoded: str,
-    teacher: str,
+    teacher: str | None,
     model: str,
     taps: str | None,
     score: str,
-    weights: str,
+    weights: str | None,
 ) -> None:
-    """Nothing; the student is distilled on the task, its weights stand in `weights`, its score at its address.
+    """Nothing; the student is distilled on the task, its score stands at its address, its weights in `weights`.
 
     Args:
+        teacher: the folder of the fine-tuned teacher; None where the student reads nothing of it.
         taps: the folder of recorded taps; None has the teacher run for every batch.
+        weights: where the weights are kept; None where they are not.
     """
     prepare(job, seed)
     data = settings["teacher"]["data"]
     classes, rows = classes_of(data), Encoded.load(encoded, "train")
     network = initialise(settings, teacher, model, None, "classification", classes).to(job.device)
     heads = settings["teacher"]["model"]["architecture"]["heads"]
-    live = None if taps else online(teacher, "classification", classes, job.device)
+    live = online(teacher, "classification", classes, job.device) if teacher and not taps else None
     lesson = on_task(settings, rows, seed, live or (lambda keys: Recorded(str(taps), rows, keys, heads)))
+    checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, lesson, classes)
+        run_stages(job, network, settings, seed, lesson, classes, checkpoint)
         result: Any = measure(network, encoded, "test", data, settings["precision"], job.device)
     except Diverged as error:
         result = error
-    build.save(network, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
+    if weights:
+        build.save(network, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
     write_score(job, score, student, task, seed, settings, result)
-    checkpoint_of(job, settings, seed).remove()
+    checkpoint.remove()
 
 
 def distill_student(
@@ -204,10 +215,12 @@ def distill_student(
     head = "masked-lm" if "data" in settings["teacher"] else "none"
     network = initialise(settings, teacher, model, parent, head, known).to(job.device)
     lesson = on_corpora(settings, corpora, online(teacher, head, known, job.device))
+    checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, lesson, known)
+        run_stages(job, network, settings, seed, lesson, known, checkpoint)
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
-    build.save(network, model, to, card(student, settings, job.device))
-    checkpoint_of(job, settings, seed).remove()
+    encoder = with_pooler(network, settings["architecture"], parent or model)
+    build.save(encoder, model, to, card(student, settings, job.device))
+    checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.data.tasks import Encoded
-from retort.errors import Diverged, RetortError
+from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import card
@@ -23,9 +23,13 @@ from retort.stages.common import (
 from retort.training.loop import train
 
 
-def part_of(points: list[dict[str, Any]], part: int, parts: int) -> list[dict[str, Any]]:
-    """The points of one part (from 1) of a grid that is cut into `parts`: every parts-th, so that parts cost alike."""
-    return points[part - 1 :: parts]
+def part_of(points: list[dict[str, Any]], part: int, parts: int) -> list[tuple[int, dict[str, Any]]]:
+    """The points of one part (from 1) of a grid that is cut into `parts`, with their numbers in the whole grid.
+
+    Every parts-th point, so that parts cost alike. The number seeds a point's training: how the grid is cut does not
+    change what comes out.
+    """
+    return list(enumerate(points, start=1))[part - 1 :: parts]
 
 
 def _tuned(
@@ -52,17 +56,15 @@ def run_grid(
     points = part_of(settings["points"], part, parts)
     checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
     lines = checkpoint.notes()  # points that a killed job had finished
-    for number, point in enumerate(points, start=1):
-        if number <= len(lines):
-            continue
+    for number, point in points[len(lines) :]:
         try:
             model = _tuned(
                 job, settings, student, encoded, point, seed, number=number, checkpoint=checkpoint, progress=progress
             )
             metrics = measure(model, encoded, "dev", task, settings["precision"], job.device)
-            line = {**point, "status": "ok", "dev": metrics[settings["choose_by"]]}
+            line = {"number": number, **point, "status": "ok", "dev": metrics[settings["choose_by"]]}
         except Diverged as error:
-            line = {**point, "status": "diverged", "step": error.step}
+            line = {"number": number, **point, "status": "diverged", "step": error.step}
         checkpoint.note(line)
         lines.append(line)
         job.log.write(f"{json.dumps(line)}\n")
@@ -72,17 +74,18 @@ def run_grid(
 
 
 def choose(trials: list[str]) -> dict[str, Any]:
-    """The grid point with the best metric on dev; the first of equals, in the grid's order of parts.
+    """The grid point with the best metric on dev; the first of equals, in the grid's order.
 
     Raises:
-        RetortError: every point diverged.
+        Diverged: every point did; with the step of the first.
     """
-    lines = [json.loads(line) for path in trials for line in Path(path).read_text().splitlines()]
+    lines = [json.loads(line) for line in trials_of(trials)]
+    lines.sort(key=lambda line: line["number"])
     fine = [line for line in lines if line["status"] == "ok"]
     if not fine:
-        raise RetortError(f"all {len(lines)} grid points diverged", "lower the learning rates of the grid")
+        raise Diverged(lines[0]["step"])
     best = max(fine, key=lambda line: line["dev"])
-    return {key: value for key, value in best.items() if key not in ("status", "dev")}
+    return {key: value for key, value in best.items() if key not in ("number", "status", "dev")}
 
 
 def finetune_student(
@@ -95,20 +98,26 @@ def finetune_student(
     encoded: str,
     trials: list[str],
     score: str,
-    weights: str,
+    weights: str | None,
 ) -> None:
     """Nothing; the chosen grid point is trained once more under one seed, its score on test stands at its address."""
-    point = choose(trials)
-    checkpoint = checkpoint_of(job, [settings, point], seed)
-    network: Any = None
+    point: dict[str, Any] = {}
+    checkpoint, network = checkpoint_of(job, [settings, trials_of(trials)], seed), None
     try:
+        point = choose(trials)
         network = _tuned(
             job, settings, model, encoded, point, seed, number=1, checkpoint=checkpoint, progress=progress_of(job)
         )
         result: Any = measure(network, encoded, "test", settings["task"], settings["precision"], job.device)
     except Diverged as error:
         result = error
-        network = build.load(model, "classification", classes_of(settings["task"]))
-    build.save(network, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
+    if weights:
+        kept = network or build.load(model, "classification", classes_of(settings["task"]))
+        build.save(kept, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
     write_score(job, score, student, task, seed, settings, result, chosen=point)
     checkpoint.remove()
+
+
+def trials_of(trials: list[str]) -> list[str]:
+    """The lines of all parts of a grid."""
+    return [line for path in trials for line in Path(path).read_text().splitlines()]

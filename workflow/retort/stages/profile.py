@@ -20,7 +20,7 @@ def profile_student(job: Job, settings: dict[str, Any], student: str, model: str
     A run is the median of many forward passes of one batch; runs give the standard deviation, as in Udagawa et al.
     (2023), Table 1. Weights do not change the time, so none are read.
     """
-    torch.set_num_threads(job.threads)
+    torch.set_num_threads(settings["threads"])
     torch.manual_seed(0)
     network: Any = build.blank(model, settings["architecture"]).eval().to(job.device)
     ids = torch.randint(5, settings["vocabulary"], (settings["batch"], settings["length"]), device=job.device)
@@ -49,7 +49,7 @@ def profile_student(job: Job, settings: dict[str, Any], student: str, model: str
             "latency_ms": runs,
             "settings": settings,
             "seconds": job.seconds(),
-            **stamp(job.device, job.threads),
+            **stamp(job.device, settings["threads"]),
         },
     )
     job.say(f"{statistics.mean(runs):.2f} ms a pass  ({job.seconds():.0f} s)")

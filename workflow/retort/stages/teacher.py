@@ -68,7 +68,7 @@ def fit_teacher_head(
     seed, schedule, data = settings["seed"], settings["schedule"], settings["data"]
     prepare(job, seed)
     network = build.load(model, "masked-lm")
-    build.ready(network, {**schedule, "freeze": ["encoder", *schedule["freeze"]]})
+    build.ready(network, {"freeze": ["encoder"], "dropout": 0.0})
     shape = build.shape_of(network, settings["model"]["vocabulary"])
     loss, reader = compose([{"objective": "masked-lm"}], shape, shape, 1, 1), Reader(network, {LOGITS})
     part = Part(
@@ -80,7 +80,10 @@ def fit_teacher_head(
         loss=lambda batch: loss(reader(batch), {}, batch),
     )
     checkpoint = checkpoint_of(job, settings, seed)
-    train(part, seed, checkpoint, progress_of(job), settings["precision"], job.device)
+    try:
+        train(part, seed, checkpoint, progress_of(job), settings["precision"], job.device)
+    except Diverged as error:
+        raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     build.save(network, model, to, card(f"{teacher} with a masked-LM head, on {corpus}", settings, job.device))
     checkpoint.remove()
 

@@ -97,7 +97,7 @@ def pack(
     tensors |= {f"buffer.{name}": buffer.clone() for name, buffer in buffers.items()}
     for name, parameter in parameters.items():
         tensors[f"weight.{name}"] = parameter.detach()
-        for state, value in optimiser.state[parameter].items():  # empty where no loss reaches the parameter
+        for state, value in optimiser.state.get(parameter, {}).items():  # none where frozen or where no loss reaches
             tensors[f"{state}.{name}"] = value
     return tensors
 
@@ -116,8 +116,7 @@ def unpack(
             parameter.copy_(tensors[f"weight.{name}"])
             if f"step.{name}" in tensors:
                 optimiser.state[parameter] = {
-                    state: tensors[f"{state}.{name}"].to("cpu" if state == "step" else parameter.device).clone()
-                    for state in STATES
+                    state: tensors[f"{state}.{name}"].to(parameter.device).clone() for state in STATES
                 }
     torch.set_rng_state(tensors["random"])
     if "random.cuda" in tensors and torch.cuda.is_available():

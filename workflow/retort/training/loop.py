@@ -50,8 +50,8 @@ def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, pre
         Diverged: the loss became NaN or infinite, or a gradient did.
     """
     found = checkpoint.found
-    parameters, buffers = optim.trainable(*part.modules), optim.buffers(*part.modules)
-    optimiser = optim.adamw(parameters, part.schedule)
+    parameters, buffers = optim.parameters(*part.modules), optim.buffers(*part.modules)
+    optimiser = optim.adamw(parameters.values(), part.schedule)
     torch.manual_seed(seed * 1000 + part.number)  # dropout; a part of its own, so that parts can be resumed
     start = 0
     if found is not None and found["part"] == part.number:
@@ -67,9 +67,9 @@ def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, pre
             loss, terms = part.loss(batch.to(device))
         loss.backward()  # type: ignore[no-untyped-call]
         value = loss.detach().item()
-        if not math.isfinite(value):
+        norm = optim.clip(parameters.values(), part.schedule["clip"])
+        if not (math.isfinite(value) and math.isfinite(norm)):
             raise Diverged(part.before + step)
-        optim.clip(parameters.values(), part.schedule["clip"])
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         progress.step(step, value, terms)

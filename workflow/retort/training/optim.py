@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,13 +10,12 @@ import torch
 from torch import nn
 
 
-def trainable(*modules: nn.Module) -> dict[str, nn.Parameter]:
-    """The parameters that take a gradient, by a name that is unique over the modules."""
+def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
+    """Every parameter, frozen ones too, by a name that is unique over the modules."""
     return {
         f"{index}.{name}": parameter
         for index, module in enumerate(modules)
         for name, parameter in module.named_parameters()
-        if parameter.requires_grad
     }
 
 
@@ -26,10 +26,11 @@ def buffers(*modules: nn.Module) -> dict[str, torch.Tensor]:
     }
 
 
-def adamw(parameters: dict[str, nn.Parameter], schedule: dict[str, Any]) -> torch.optim.AdamW:
-    """The optimiser; biases and layer norms have no weight decay, as in BERT."""
-    plain = [p for p in parameters.values() if p.ndim < 2]
-    decayed = [p for p in parameters.values() if p.ndim >= 2]
+def adamw(weights: Iterable[nn.Parameter], schedule: dict[str, Any]) -> torch.optim.AdamW:
+    """The optimiser of the weights that take a gradient; biases and layer norms have no weight decay, as in BERT."""
+    trained = [p for p in weights if p.requires_grad]
+    plain = [p for p in trained if p.ndim < 2]
+    decayed = [p for p in trained if p.ndim >= 2]
     groups = [
         {"params": decayed, "weight_decay": schedule["weight_decay"]},
         {"params": plain, "weight_decay": 0.0},
@@ -59,7 +60,6 @@ def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
         group["lr"] = value
 
 
-def clip(parameters: Iterable[nn.Parameter], largest: float) -> None:
-    """Nothing; the gradient's norm is at most `largest`, where that is not 0."""
-    if largest:
-        torch.nn.utils.clip_grad_norm_(list(parameters), largest)
+def clip(weights: Iterable[nn.Parameter], largest: float) -> float:
+    """The gradient's norm before it was cut to at most `largest`, where that is not 0."""
+    return float(torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf))
