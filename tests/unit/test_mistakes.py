@@ -226,3 +226,57 @@ def test_the_command_line_says_what_is_wrong(
     said = capsys.readouterr()
     assert "problem" in said.err
     assert verb == "list" or "did you mean 'uniform'?" in said.out
+
+
+def test_a_mapping_of_words(study: Path) -> None:
+    change(study, STUDENTS, "mapping: uniform", "mapping: {single: {layer: top}}")
+    assert any(
+        "mapping 'single' cannot take {'layer': 'top'}; layers are whole numbers" in line for line in problems(study)
+    )
+
+
+def test_relation_heads_that_do_not_divide(study: Path) -> None:
+    change(
+        study,
+        STUDENTS,
+        "objective: hidden-sequence, mapping: last",
+        "objective: relations, mapping: last, options: {heads: 5}",
+    )
+    assert any("options.heads: the student's width 16 is no multiple of 5" in line for line in problems(study))
+
+
+def test_a_table_of_another_kind_than_its_reader_needs(study: Path) -> None:
+    change(study, "papers/tiny/table4.yaml", "of: [table1]", "of: [table3]")
+    change(study, "papers/tiny/claims.yaml", "table: table1", "table: table3")
+    found = problems(study)
+    assert any("table4.yaml: of: 'table3' is not a table of kind 'scores'" in line for line in found)
+    assert any(
+        "claims.yaml: kd-above-attention.table: 'table3' is not a table of kind 'scores'" in line for line in found
+    )
+
+
+def test_a_student_called_as_its_teacher(study: Path) -> None:
+    change(study, STUDENTS, "attention:\n", "teacher:\n")
+    assert any("'tiny-teacher' is also one of the teachers" in line for line in problems(study))
+
+
+def test_a_file_outside_its_source(study: Path) -> None:
+    change(study, "corpora/sentences.yaml", "files: [rated.txt]", "files: [../../secret.txt]")
+    assert any("'../../secret.txt' leaves its folder; give a path inside it" in line for line in problems(study))
+
+
+def test_a_table_whose_name_cannot_be_an_address(study: Path) -> None:
+    (study / "papers/tiny/table2.yaml").rename(study / "papers/tiny/tableA.yaml")
+    assert any("'tableA' is not of the form table1, table5-acl or figure2" in line for line in problems(study))
+
+
+def test_a_file_that_is_not_utf_8(study: Path) -> None:
+    (study / TASK).write_bytes(b"title: caf\xe9\n")
+    assert any("mood.yaml: not UTF-8 text" in line for line in problems(study))
+
+
+def test_a_negative_seed(study: Path) -> None:
+    change(study, PROTOCOL, "seeds: [1, 2]", "seeds: [1, -2]")
+    assert any(
+        "short.yaml: seeds.1: Input should be greater than or equal to 0, not -2" in line for line in problems(study)
+    )

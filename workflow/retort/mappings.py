@@ -159,5 +159,8 @@ def pairs_of(mapping: str | Mapping[str, Any], student_layers: int, teacher_laye
     if len(mapping) != 1:
         raise RetortError(f"a term has one mapping, not {len(mapping)}", "write its name, or {name: {option: value}}")
     ((name, options),) = mapping.items()
-    pairs: Pairs = called("mapping", name, mappings[name], options or {}, student_layers, teacher_layers)
+    try:
+        pairs: Pairs = called("mapping", name, mappings[name], options or {}, student_layers, teacher_layers)
+    except (TypeError, ValueError) as error:
+        raise RetortError(f"mapping '{name}' cannot take {options}", "layers are whole numbers") from error
     return pairs

@@ -35,6 +35,8 @@ def rated_lines(path: Path) -> Iterator[tuple[str, float, str]]:
     Raises:
         RetortError: the file is missing, or a line does not have the three fields.
     """
+    if ".." in path.parts:
+        raise RetortError(f"{path} leaves its source", "give a path inside it")
     if not path.is_file():
         there = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
         raise RetortError(f"{path} does not exist", f"the folder holds {there}")

@@ -47,6 +47,7 @@ STYLE: dict[str, Any] = {
     "figure.dpi": 100,
     "svg.fonttype": "none",
     "svg.hashsalt": "retort",
+    "text.parse_math": False,  # a dollar sign in a label is a dollar sign
 }
 
 

@@ -53,6 +53,8 @@ def read_yaml(path: Path) -> Any:
     try:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_UniqueKeys)
+    except UnicodeDecodeError as error:
+        raise RetortError(f"not UTF-8 text ({error.reason})", "save the file as UTF-8") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""

@@ -65,10 +65,14 @@ def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
         return
     book.papers[slug] = paper
     for name, teacher in paper.teachers.items():
+        if f"{slug}-{name}" in book.teachers:
+            problems.add(path / "paper.yaml", f"another paper's teacher is called '{slug}-{name}'; rename one")
         book.teachers[f"{slug}-{name}"] = teacher
         book.files["teachers", f"{slug}-{name}"] = path / "paper.yaml"
     if (path / "students.yaml").is_file():
         for name, student in load.named(path / "students.yaml", Student, problems).items():
+            if f"{slug}-{name}" in book.students:
+                problems.add(path / "students.yaml", f"another paper's student is called '{slug}-{name}'; rename one")
             book.students[f"{slug}-{name}"] = student
             book.files["students", f"{slug}-{name}"] = path / "students.yaml"
     if len(problems.lines) > before:
@@ -78,6 +82,7 @@ def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
     for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):
         for file in sorted(path.glob(pattern)):
             exhibit = load.one(file, kind, problems)
+            problems.attempt(file, "file name", load.checked_name, file.stem)
             if exhibit is not None:
                 book.exhibits[slug, file.stem] = exhibit
             book.files["exhibits", f"{slug}/{file.stem}"] = file

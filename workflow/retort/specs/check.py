@@ -25,6 +25,9 @@ def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tu
     return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
 
 
+KINDS: dict[type, str] = {ScoresTable: "scores", TestsTable: "paired-tests"}
+
+
 class _Checker:
     def __init__(self, book: Book, problems: Problems) -> None:
         self.book, self.problems = book, problems
@@ -141,6 +144,13 @@ class _Checker:
         self.problems.attempt(
             path, f"{where}.mapping", lambda: layer_pairs(term, student.architecture.layers, teacher.layers)
         )
+        heads = {**entry.options, **term.options}.get("heads")
+        if isinstance(heads, int):
+            for side, width in (("student", student.architecture.hidden), ("teacher", teacher.hidden)):
+                if heads < 1 or width % heads:
+                    self.problems.add(
+                        path, f"{where}.options.heads: the {side}'s width {width} is no multiple of {heads}"
+                    )
         if "scores" in entry.taps and student.architecture.heads != teacher.heads:
             self.problems.add(
                 path,
@@ -157,9 +167,11 @@ class _Checker:
             for task, metric in exhibit_columns(exhibit):
                 if self.known(path, "task", "task", task, self.book.tasks):
                     self.known(path, f"metric of {task}", "metric", metric, self.book.tasks[task].metrics)
-            if isinstance(exhibit, (TestsTable, TestsFigure)):
-                for table in [exhibit.of] if isinstance(exhibit, TestsFigure) else exhibit.of:
-                    self.known(path, "of", "table", table, [n for s, n in self.book.exhibits if s == slug])
+            if isinstance(exhibit, TestsTable):
+                for table in exhibit.of:
+                    self.of_kind(path, "of", slug, table, ScoresTable)
+            if isinstance(exhibit, TestsFigure):
+                self.of_kind(path, "of", slug, exhibit.of, TestsTable)
             if isinstance(exhibit, ScoresTable):
                 self.published(path, exhibit)
         for slug, paper in self.book.papers.items():
@@ -168,6 +180,23 @@ class _Checker:
             ]
             for name in paper.show:
                 self.known(self.book.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
+
+    def of_kind(self, path: Path, where: str, slug: str, name: str, kind: type) -> bool:
+        if not self.known(path, where, "table", name, [n for s, n in self.book.exhibits if s == slug]):
+            return False
+        found = isinstance(self.book.exhibits[slug, name], kind)
+        if not found:
+            self.problems.add(path, f"{where}: '{name}' is not a table of kind '{KINDS[kind]}'")
+        return found
+
+    def names(self) -> None:
+        for one, other, why in (
+            ("students", "teachers", "their scores would have one address"),
+            ("tasks", "corpora", "their teachers would have one address"),
+        ):
+            for name in sorted(set(getattr(self.book, one)) & set(getattr(self.book, other))):
+                path = self.book.files[one, name]
+                self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
 
     def published(self, path: Path, table: ScoresTable) -> None:
         rows, columns = [r.student for r in table.rows], [c.label for c in table.columns]
@@ -184,11 +213,9 @@ class _Checker:
                 for student in (*claim.better, *claim.worse):
                     self.known(path, name, "student", student, everyone)
                 table = self.book.exhibits.get((slug, claim.table))
-                if not isinstance(table, ScoresTable):
-                    self.known(
-                        path, f"{name}.table", "table", claim.table, [n for s, n in self.book.exhibits if s == slug]
-                    )
-                else:
+                if self.of_kind(path, f"{name}.table", slug, claim.table, ScoresTable) and isinstance(
+                    table, ScoresTable
+                ):
                     self.known(path, f"{name}.column", "column", claim.column, [c.label for c in table.columns])
 
 
@@ -216,6 +243,7 @@ def check(book: Book, problems: Problems) -> None:
     """Nothing; the problems that only show when the files are read together are written down."""
     checker = _Checker(book, problems)
     for step in (
+        checker.names,
         checker.sourced,
         checker.protocols,
         checker.teachers,

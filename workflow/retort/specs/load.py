@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,6 +85,17 @@ def _all_specs() -> list[type[Spec]]:
     for kind in found:
         found.extend(kind.__subclasses__())
     return found
+
+
+def checked_name(name: str) -> str:
+    """The name of a table or figure, when it can be a part of an address: small letters, digits, single dashes.
+
+    Raises:
+        RetortError: it cannot.
+    """
+    if not re.fullmatch(r"(table|figure)[a-z0-9]*(-[a-z0-9]+)*", name):
+        raise RetortError(f"'{name}' is not of the form table1, table5-acl or figure2", "rename the file")
+    return name
 
 
 def one(path: Path, kind: Any, problems: Problems) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -43,7 +43,7 @@ class Protocol(Spec):
     schedule: Schedule
     tasks: dict[Name, Settings] = Field(default={}, description="fields of the schedule that a task changes")
     grid: Grid | None = None
-    seeds: list[int] = Field(min_length=1)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     version: int = Field(default=1, ge=1)
 
     def for_task(self, task: str, *changes: Settings) -> Schedule:

@@ -13,7 +13,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 def _relative(path: str) -> str:
     if path.startswith("/") or ".." in path.split("/"):
-        raise ValueError(f"'{path}' leaves the archive; give a path inside it")
+        raise ValueError(f"'{path}' leaves its folder; give a path inside it")
     return path
 
 

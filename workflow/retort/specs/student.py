@@ -82,5 +82,5 @@ class Teacher(Spec):
     title: Text
     model: Name
     protocol: Name
-    seed: int = 1
+    seed: int = Field(default=1, ge=0)
     version: int = Field(default=1, ge=1)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.source import Relative
 
 METRICS = {
     "classification": ("accuracy", "f1", "matthews"),
@@ -77,7 +78,7 @@ class Corpus(Spec):
 
     title: Text
     source: Name
-    files: list[Text] = Field(min_length=1)
+    files: list[Relative] = Field(min_length=1)
     format: Name = Field(description="how the texts stand in the files")
     block: int = Field(ge=8, le=512, description="tokens a packed block holds")
     masking: Masking = Masking()

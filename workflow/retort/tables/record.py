@@ -80,6 +80,8 @@ def origin(book: Book, paper: str) -> dict[str, str]:
         if len(values) != 1:
             raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
     found = {what: next(iter(values)) for what, values in about.items()}
+    if found["commit"].endswith("+changes"):
+        raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
     return {
         **found,
         "precision": book.config.resolved_precision(),
@@ -93,6 +95,8 @@ def record(book: Book, paper: str) -> list[str]:
     Raises:
         RetortError: a table has not been made, or the scores are of several machines or versions.
     """
+    if book.papers[paper].scale != "pocket":
+        raise RetortError(f"the published numbers of '{paper}' are its paper's", "only a study of ours is recorded")
     about = origin(book, paper)
     folder = book.folder / "papers" / paper
     written = []

@@ -31,7 +31,7 @@ def tex_escape(text: str) -> str:
 
 def markdown_escape(text: str) -> str:
     """Text that Markdown prints as it stands, also inside a table."""
-    return re.sub(r"([\\`*_|<>])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", " ".join(text.split()))
 
 
 @functools.cache
