@@ -1,0 +1,47 @@
+"""The profile on a real Slurm, where one is running."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT, read_json
+from tests.tiny.make import make_study
+
+pytestmark = pytest.mark.workflow
+PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text())
+
+
+def running() -> bool:
+    """True where a Slurm answers that has the partitions of the profile."""
+    if shutil.which("sinfo") is None:
+        return False
+    done = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True, check=False)
+    wanted = set(yaml.safe_load((ROOT / "slurm/partitions.yaml").read_text())["partitions"])
+    return done.returncode == 0 and wanted <= set(done.stdout.split())
+
+
+def test_the_profile_asks_for_what_slurm_needs() -> None:
+    assert PROFILE["executor"] == "slurm"
+    assert PROFILE["slurm-status-command"] == "squeue"
+    assert PROFILE["default-resources"]["mem_mb"] >= 300
+    assert PROFILE["retries"] >= 1
+    assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
+
+
+@pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
+def test_the_study_runs_on_slurm(tmp_path: Path) -> None:
+    folder = make_study(tmp_path / "study")
+    shutil.copytree(ROOT / "slurm", folder / "slurm")
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "reports/index.html").is_file()
+    score = read_json(folder / "results/scores/tiny-kd/mood/seed-1.json")
+    assert score["status"] == "ok"
+    assert score["settings"]["precision"] == "bfloat16"  # the profile's, not that of the node
