@@ -86,6 +86,7 @@ def fit_teacher_head(
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     build.save(network, model, to, card(f"{teacher} with a masked-LM head, on {corpus}", settings, job.device))
     checkpoint.remove()
+    job.say(f"done  ({job.seconds():.0f} s)")
 
 
 @torch.no_grad()
