@@ -152,9 +152,17 @@ def test_a_student_that_reads_another_tap_leaves_the_others_alone(restored: Path
         restored,
         STUDENTS,
         "{objective: value-relation, mapping: uniform}",
-        "{objective: hidden-sequence, mapping: uniform}",
+        "{objective: hidden-sequence, mapping: {listed: {pairs: [[1, 1], [2, 3]]}}}",
     )
     jobs, outputs = planned(restored)
-    assert jobs["record_taps"] == 2
     assert all("tiny-attention" in name for name in scores(outputs))
-    assert len(scores(outputs)) == 4
+    assert len(scores(outputs)) == jobs["distill_on_task"] == 4
+    assert not {"record_taps", "finetune_teacher"} & set(jobs)
+
+
+def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
+    edit(restored, STUDENTS, "{objective: value-relation, mapping: uniform}", "{objective: embedding-mse}")
+    said = snakemake(restored, "-n").stdout
+    jobs = [job for job in said.split("rule ") if job.startswith("distill_on_task")]
+    assert len(jobs) == 4
+    assert not any("results/taps" in job for job in jobs)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from snakemake.io import ancient, directory
+from snakemake.io import directory
 
 from retort.specs import settings as resolve
 from retort.specs.book import open_book
@@ -48,8 +48,7 @@ class Plan:
         for name in book.teachers:
             for task in book.tasks:
                 teachers[name][task] = resolve.teacher(book, name, task)
-                here = [s for s, t in pairs if t == task and s in self.on_task]
-                taps[name][task] = resolve.taps(book, name, task, here)
+                taps[name][task] = resolve.taps(book, name, task)
             for corpus in book.corpora:
                 teachers[name][corpus] = resolve.teacher(book, name, corpus)
 
@@ -154,14 +153,12 @@ class Plan:
         """The pre-trained model of a student's teacher, which gives its family and vocabulary."""
         return self._folder(self.book.model_of(self._teacher_of(wildcards)).source)
 
-    def student_taps(self, wildcards: Wildcards) -> Any:
-        """The recorded taps of a student's teacher; none at scales where the teacher is run instead.
-
-        Taps are a cache: other students may ask for more of them without a reason to train this one again.
-        """
-        if self.config.scale != "pocket" or not self._learns(wildcards):
+    def student_taps(self, wildcards: Wildcards) -> str | list[str]:
+        """The recorded taps of a student's teacher; none where the teacher runs beside the student, or is not read."""
+        kept = self.config.scale == "pocket" and resolve.recorded(self.book, wildcards.student)
+        if not (kept and self._learns(wildcards)):
             return []
-        return ancient(f"results/taps/{self._teacher_of(wildcards)}/{wildcards.task}")
+        return f"results/taps/{self._teacher_of(wildcards)}/{wildcards.task}"
 
     def student_corpora(self, wildcards: Wildcards) -> dict[str, str]:
         """The corpora of a student's stages, by name."""

@@ -133,21 +133,33 @@ def reads_teacher(student: Student) -> bool:
     return begins or any(objectives[term.objective].teacher_taps for term in terms)
 
 
-def taps(book: Book, name: str, place: str, students: list[str]) -> Settings:
-    """The settings of a teacher's recorded taps on a task: all that the given students of it read there."""
-    objectives = catalogue.objectives()
-    wanted = {
-        (tap, pair[1])
-        for student in students
-        if book.students[student].teacher == name
-        for stage in _student(book, student, place)["stages"]
-        for term in stage["terms"]
-        for tap_ in objectives[term["objective"]].teacher_taps
-        for tap in catalogue.BASIS.get(tap_, (tap_,))
-        for pair in term["pairs"] or [(None, None)]
-    }
-    listed = [list(key) for key in sorted(wanted, key=lambda key: (key[0], key[1] or 0))]
+RECORDED = ("hidden", "queries", "keys", "values")  # the taps that objectives read most, kept for every layer
+
+
+def taps(book: Book, name: str, place: str) -> Settings:
+    """The settings of a teacher's recorded taps on a task.
+
+    Every layer is recorded, whoever reads it: the files depend on the teacher alone, so that a new student, whatever
+    it reads, leaves those of the others as they are.
+    """
+    layers = range(1, book.model_of(name).architecture.layers + 1)
+    listed = [["logits", None], *([tap, layer] for tap in RECORDED for layer in layers)]
     return {"teacher": teacher(book, name, place), "taps": listed, "stage": STAGES["taps"]}
+
+
+def recorded(book: Book, name: str) -> bool:
+    """True where all that a student on a task reads of its teacher is recorded; else the teacher runs beside it."""
+    objectives, student = catalogue.objectives(), book.students[name]
+    architecture = book.model_of(student.teacher).architecture
+    read = {
+        (tap, layer)
+        for stage in student.stages
+        for term in stage.terms
+        for tap_read in objectives[term.objective].teacher_taps
+        for tap in catalogue.BASIS.get(tap_read, (tap_read,))
+        for _, layer in layer_pairs(term, student.architecture.layers, architecture.layers) or [(0, 0)]
+    }
+    return all(tap == "logits" or (tap in RECORDED and layer) for tap, layer in read)
 
 
 def masked_lm_corpus(student: Student) -> str | None:
