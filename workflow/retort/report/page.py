@@ -165,13 +165,7 @@ def _section(book: Book, paper: str, runs: list[Run]) -> Section:
 
 
 def _environment() -> jinja2.Environment:
-    found = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    found = render.environment(TEMPLATES)
     found.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return found
 

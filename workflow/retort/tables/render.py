@@ -35,10 +35,10 @@ def markdown_escape(text: str) -> str:
 
 
 @functools.cache
-def environment() -> jinja2.Environment:
-    """The templates of tables and claims; autoescape is on, a name that is not given is an error."""
+def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
+    """The templates of a folder; autoescape is on, a name that is not given is an error."""
     found = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
