@@ -76,7 +76,7 @@ HEAT = {"kind": "tests", "title": "Heat", "question": "Where?", "of": "table3"}
 CLAIM = {"claim": "A beats B & <co>.", "where": "section 1", "table": "table1", "column": "Acc. %",
          "better": ["mini-a"], "worse": ["mini-b"]}  # fmt: skip
 PAPER = {
-    "title": "The mini study", "reference": "Nobody (2026)", "scale": "pocket", "recorded": {"machine": "a <box>"},
+    "title": "The mini study", "reference": "Nobody (2026)", "ours": True, "recorded": {"machine": "a <box>"},
     "teachers": {"teacher": {"title": "The teacher", "model": "small", "protocol": "short"}},
     "show": ["table1", "table2", "table3", "figure1", "figure2", "figure3"],
 }  # fmt: skip

@@ -59,3 +59,11 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
 def test_an_unfinished_run_is_not_recorded(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
         record(open_book(read_config(config)), "mini")
+
+
+def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
+    paper = Path(config["study"]) / "papers/mini/paper.yaml"
+    content = {**yaml.safe_load(paper.read_text()), "ours": False}
+    paper.write_text(yaml.safe_dump(content))
+    with pytest.raises(RetortError, match="the published numbers of 'mini' are its paper's"):
+        record(open_book(read_config(config)), "mini")

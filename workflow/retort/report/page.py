@@ -153,7 +153,7 @@ def _section(book: Book, paper: str, runs: list[Run]) -> Section:
         slug=paper,
         title=spec.title,
         reference=spec.reference,
-        scale=spec.scale,
+        scale=book.config.scale,
         recorded=spec.recorded,
         exhibits=[_exhibit(book, paper, name) for name in book.shown(paper)],
         claims=article(Path(f"reports/{paper}/claims.html")) if book.claims.get(paper) else None,

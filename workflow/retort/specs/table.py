@@ -124,8 +124,7 @@ class Paper(Spec):
 
     title: Text
     reference: Text
-    scale: Literal["pocket", "reduced", "paper"]
+    ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher]
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")
-    version: int = 1

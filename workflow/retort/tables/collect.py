@@ -182,7 +182,7 @@ def score_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]
     """A line per (row, column) of a scores table or figure, and one per row for its average."""
     exhibit = book.exhibits[paper, name]
     published = exhibit.published if isinstance(exhibit, ScoresTable) else {}
-    scale = book.papers[paper].scale
+    scale = book.config.scale
     lines = [
         Line(
             paper, name, row, column, student, task, metric, "x100",
@@ -250,7 +250,7 @@ def profile_lines(book: Book, paper: str, name: str, profiles: dict[str, Record]
                     **_printed(published.get(student, {}).get(column.label)),
                     **summary(values),
                     status=OK if values else "missing (no profile)",
-                    scale=book.papers[paper].scale,
+                    scale=book.config.scale,
                 )
             )
     return lines

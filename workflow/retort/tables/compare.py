@@ -145,7 +145,7 @@ def _lines_of(
     for (a, b), test in zip(pairs, tests, strict=True):
         printed = published.get(f"{a.student} vs {b.student}") or published.get(f"{b.student} vs {a.student}")
         theirs = printed[0] if printed else None
-        kept = {"n": test.n, "status": test.status, "scale": book.papers[paper].scale}
+        kept = {"n": test.n, "status": test.status, "scale": book.config.scale}
         where = (paper, name, a.label, b.label, a.student, of)
         lines += [
             Line(*where, "difference", "x100", None, None, test.mean, test.std, **kept),  # type: ignore[arg-type]

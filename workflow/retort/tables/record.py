@@ -95,8 +95,10 @@ def record(book: Book, paper: str) -> list[str]:
     Raises:
         RetortError: a table has not been made, or the scores are of several machines or versions.
     """
-    if book.papers[paper].scale != "pocket":
-        raise RetortError(f"the published numbers of '{paper}' are its paper's", "only a study of ours is recorded")
+    if not book.papers[paper].ours:
+        raise RetortError(
+            f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
+        )
     about = origin(book, paper)
     folder = book.folder / "papers" / paper
     written = []
