@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,17 +48,6 @@ class Problems:
         return None
 
 
-def _keys_of(model: object) -> Iterable[str]:
-    return model.model_fields if isinstance(model, type) and issubclass(model, Spec) else ()
-
-
-def _known_keys(title: str) -> list[str]:
-    found: list[type[Spec]] = [Spec]
-    for kind in found:
-        found.extend(kind.__subclasses__())
-    return [key for kind in found if kind.__name__ == title for key in _keys_of(kind)]
-
-
 def readable(error: ValidationError) -> list[str]:
     """One line a mistake: the key, what is wrong, what would be right."""
     everywhere = sorted({key for kind in _all_specs() for key in kind.model_fields})
@@ -67,9 +56,7 @@ def readable(error: ValidationError) -> list[str]:
         # names of union members stand in the location; they are no keys of the file
         place = ".".join(str(part) for part in item["loc"] if part not in TAGS)
         if item["type"] == "extra_forbidden":
-            key = str(item["loc"][-1])
-            known = _known_keys(error.title) or everywhere
-            text = str(unknown("key", key, everywhere if key not in known else known))
+            text = str(unknown("key", str(item["loc"][-1]), everywhere))
         elif item["type"] == "string_pattern_mismatch":
             text = f"{item['input']!r} does not have the form {item['ctx']['pattern']}"
         else:

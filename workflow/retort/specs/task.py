@@ -61,11 +61,6 @@ class Task(Spec):
             raise ValueError("'labels' takes two or more names for classification and none for regression")
         return self
 
-    @property
-    def classes(self) -> int:
-        """Outputs of the task's head: a label each, or one score."""
-        return len(self.labels) if self.kind == "classification" else 1
-
 
 class Masking(Spec):
     """Dynamic masking for masked language modelling, as BERT's: 80 % [MASK], 10 % random, 10 % kept."""
