@@ -128,7 +128,7 @@ def test_unknown_paper(study: Path) -> None:
 
 
 def test_damaged_archive(tmp_path: Path) -> None:
-    from retort.data.sources import verify
+    from retort.data.packages import verify
     from retort.specs.source import PackageSource
 
     archive = tmp_path / "package-1.0.tar.gz"
@@ -145,7 +145,7 @@ def test_missing_source_folder(tmp_path: Path) -> None:
     from retort.specs.source import FolderSource
 
     with pytest.raises(RetortError, match="source folder .*nowhere does not exist"):
-        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to")
+        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to", tmp_path / "state")
 
 
 def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:

@@ -94,6 +94,17 @@ def record_run(given: argparse.Namespace) -> int:
     return 0
 
 
+@verbs.register("pin")
+def pin_sources(given: argparse.Namespace) -> int:
+    """Ask the hub for the commit of each source that has none, and write it into the source's file."""
+    from retort.data.pin import pin
+
+    book, _ = read(_config(given))
+    for line in pin(book, given.source, given.revision, given.renew):
+        print(line)
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line's parser."""
     top = argparse.ArgumentParser(prog="retort", description="Rebuild the tables of papers on distilling encoders.")
@@ -107,6 +118,10 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("what", nargs="?", help="objectives, mappings, tasks, students or tables")
         if name == "record":
             verb.add_argument("paper", help="the paper whose published numbers are of a run of ours")
+        if name == "pin":
+            verb.add_argument("source", nargs="*", help="sources of the hub (default: all that have no commit)")
+            verb.add_argument("--revision", help="branch, tag or commit to ask for (default: the file's branch)")
+            verb.add_argument("--renew", action="store_true", help="replace commits that stand there")
     return top
 
 

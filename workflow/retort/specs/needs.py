@@ -41,6 +41,9 @@ def sources(book: Book) -> set[str]:
 
 def check_sources(book: Book, problems: Problems) -> None:
     """Nothing; a source that is needed and cannot be had as it stands is written down."""
+    for name, source in book.sources.items():
+        if isinstance(source, HubSource) and source.hub.commit and not source.hub.found:
+            problems.add(book.files["sources", name], "hub.found: say where the commit was read")
     for name in sorted(sources(book)):
         source, path = book.sources[name], book.files["sources", name]
         if not isinstance(source, HubSource):

@@ -15,7 +15,7 @@ from retort.specs.source import Source
 def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
     """Nothing; the files of a source stand in the folder `to`."""
     source: Source = TypeAdapter(Source).validate_python({"title": to, "licence": "-", **settings})
-    count = sources.fetch(source, Path(to))
+    count = sources.fetch(source, Path(to), job.checkpoints)
     job.say(f"{count} files")
 
 
