@@ -28,7 +28,10 @@ def _of_student(book: Book, name: str) -> set[str]:
     corpora = {
         stage.data for one in _lineage(book, name) for stage in book.students[one].stages if stage.data != "task"
     }
-    return {book.model_of(book.students[name].teacher).source, *(book.corpora[corpus].source for corpus in corpora)}
+    return {
+        book.model_of(book.students[name].teacher).source,
+        *(part.source for name in corpora for part in book.corpora[name].parts),
+    }
 
 
 def sources(book: Book) -> set[str]:

@@ -25,7 +25,8 @@ def encode_task(job: Job, settings: dict[str, Any], source: str, model: str, to:
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
-def build_corpus(job: Job, settings: dict[str, Any], source: str, model: str, to: str) -> None:
-    """Nothing; the corpus is packed to blocks of the model's tokens."""
-    blocks = corpora.build_corpus(settings, Path(source), Path(model) / "tokenizer.json", Path(to))
+def build_corpus(job: Job, settings: dict[str, Any], sources: list[str], model: str, to: str) -> None:
+    """Nothing; the corpus is packed to blocks of the model's tokens; `sources` stand in the order of the settings."""
+    folders = dict(zip(settings["sources"], map(Path, sources), strict=True))
+    blocks = corpora.build_corpus(settings, folders, Path(model), Path(to), job.checkpoints, job.say)
     job.say(f"{blocks} blocks of {settings['block']} tokens")
