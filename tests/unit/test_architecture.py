@@ -61,13 +61,16 @@ def test_the_command_starts_without_torch(verb: str) -> None:
 
 
 def test_what_is_read_without_torch_is_what_is_registered() -> None:
-    from retort.data.readers import readers, texts
+    from retort.data.packing import packers
+    from retort.data.readers import readers
+    from retort.data.texts import texts
     from retort.objectives import objectives
     from retort.specs import catalogue
 
     assert list(catalogue.objectives()) == list(objectives)
     assert list(catalogue.readers()) == list(readers)
     assert list(catalogue.text_formats()) == list(texts)
+    assert list(catalogue.packers()) == list(packers)
     for name, entry in catalogue.objectives().items():
         assert entry.version == objectives[name].version
         assert entry.level == getattr(objectives[name], "level", "layer")
