@@ -57,9 +57,12 @@ def refused(tmp_path: Path, wanted: HubSource) -> str:
     return str(caught.value)
 
 
-def test_the_library_itself_understands_the_server(hub: TinyHub, tmp_path: Path) -> None:
+def test_the_library_itself_understands_the_server(
+    hub: TinyHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import huggingface_hub
 
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     found = huggingface_hub.snapshot_download(
         "someone/texts", repo_type="dataset", cache_dir=tmp_path, endpoint=hub.address
     )

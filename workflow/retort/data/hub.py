@@ -44,13 +44,14 @@ class Remote:
 
 
 def _library() -> Any:
-    # jobs.py closes the hub to every stage; it is opened here, before the library reads the setting
-    os.environ["HF_HUB_OFFLINE"] = "0"
-    os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
+    """huggingface_hub, allowed to reach the hub: jobs.py forbids it to every stage, and this one is the exception."""
     import huggingface_hub
+    import huggingface_hub.constants
     import huggingface_hub.errors
     import huggingface_hub.utils
 
+    huggingface_hub.constants.HF_HUB_OFFLINE = False
+    huggingface_hub.utils.disable_progress_bars()
     return huggingface_hub
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ def encode_task(job: Job, settings: dict[str, Any], source: str, model: str, to:
 
 def build_corpus(job: Job, settings: dict[str, Any], sources: list[str], model: str, to: str) -> None:
     """Nothing; the corpus is packed to blocks of the model's tokens; `sources` stand in the order of the settings."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "true" if job.threads > 1 else "false"
+    os.environ["RAYON_NUM_THREADS"] = str(job.threads)
     folders = dict(zip(settings["sources"], map(Path, sources), strict=True))
     blocks = corpora.build_corpus(settings, folders, Path(model), Path(to), job.checkpoints, job.say)
     job.say(f"{blocks} blocks of {settings['block']} tokens")
