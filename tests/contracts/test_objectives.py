@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from retort.errors import RetortError
 from retort.objectives import Pair, Shape, objectives
+from retort.objectives.logits import choices
 from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -30,6 +31,8 @@ def filled(taps: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Ten
     """The same taps, with `value` wherever a padding token is a row, a query or a key."""
     real = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), mask[..., None])
     real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(taps["scores"])
+    if taps["logits"].dim() == 3:
+        real["logits"] = mask[..., None]
     return {tap: torch.where(real[tap], x, value) if tap in real else x for tap, x in taps.items()}
 
 
@@ -61,7 +64,7 @@ def test_least_at_the_teacher(case: Case) -> None:
     least = torch.zeros((), dtype=value.dtype)
     if case.same == "entropy":
         temperature = case.options.get("temperature", 1.0)
-        log_p = F.log_softmax(taps["logits"] / temperature, dim=-1)
+        log_p = F.log_softmax(choices(taps["logits"] / temperature, batch.mask), dim=-1)
         factor = temperature**2 if case.options.get("squared", True) else 1.0
         least = -factor * (log_p.exp() * log_p).sum(-1).mean().detach()
     torch.testing.assert_close(value.detach(), least, rtol=1e-10, atol=1e-12)

@@ -26,6 +26,7 @@ class Case:
 
     Args:
         same: what its value is at a student that equals its teacher: "zero", "entropy" (its least), or "" for neither.
+        span: the logits are those of an answer's start and end, (batch, length, 2).
     """
 
     name: str
@@ -33,9 +34,11 @@ class Case:
     student: Shape = NARROW
     teacher: Shape = WIDE
     same: str = "zero"
+    span: bool = False
 
     def __str__(self) -> str:
         said = [f"{key}={value}" for key, value in self.options.items()]
+        said += ["span"] * self.span
         return " ".join([self.name, *said, f"{self.student.width}-{self.teacher.width}"])
 
     def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
@@ -48,7 +51,11 @@ class Case:
 CASES = [
     Case("supervised", same=""),
     Case("supervised", student=SCORE, teacher=SCORE, same=""),
+    Case("supervised", same="", span=True),
     Case("soft-labels", same="entropy"),
+    Case("soft-labels", {"temperature": 2.5, "divergence": True}),
+    Case("soft-labels", {"divergence": True}, span=True),
+    Case("soft-labels", {"temperature": 2.0}, same="entropy", span=True),
     Case("soft-labels", {"temperature": 2.5}, same="entropy"),
     Case("soft-labels", {"temperature": 2.5, "squared": False}, same="entropy"),
     Case("soft-labels", student=SCORE, teacher=SCORE),
@@ -98,6 +105,9 @@ def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.fl
     mask = torch.arange(LENGTH)[None, :] < torch.tensor(lengths)[:, None]
     if case.name == "masked-lm":
         labels = torch.tensor([4, -100, 0, 2])
+    elif case.span:
+        last = torch.tensor(lengths)[:, None] - 1
+        labels = torch.tensor([[1, 3], [0, 2], [0, 0]])[:size].minimum(last).clamp(min=0)
     elif case.student.classes == 1:
         labels = torch.randn(size, generator=generator, dtype=dtype)
     else:
@@ -114,4 +124,6 @@ def taps_of(case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype =
     sizes["cls"] = (size, shape.width)
     sizes["scores"] = (size, shape.heads, LENGTH, LENGTH)
     sizes["logits"] = (4, VOCABULARY) if case.name == "masked-lm" else (size, shape.classes)
+    if case.span:
+        sizes["logits"] = (size, LENGTH, 2)
     return {tap: torch.randn(*shape, generator=generator, dtype=dtype) for tap, shape in sizes.items()}

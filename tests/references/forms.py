@@ -82,20 +82,29 @@ def tap_relation(tap: str, heads: Callable[[Case], int]) -> Callable[..., Tensor
     return form
 
 
+def distributions(logits: Tensor, batch: Batch) -> list[Tensor]:
+    """The rows of logits that are one distribution each: of an answer's ends, the real tokens alone."""
+    if logits.dim() == 2:
+        return list(logits)
+    return [logits[i, :n, end] for i, n in enumerate(batch.mask.sum(1).tolist()) for end in (0, 1)]
+
+
 def supervised(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    logits = student["logits"]
-    if logits.shape[1] == 1:
-        return mean([(row[0] - label) ** 2 for row, label in zip(logits, batch.labels, strict=True)])
-    return mean([-torch.log(softmax(row)[label]) for row, label in zip(logits, batch.labels, strict=True)])
+    rows = distributions(student["logits"], batch)
+    if case.student.classes == 1:
+        return mean([(row[0] - label) ** 2 for row, label in zip(rows, batch.labels, strict=True)])
+    return mean([-torch.log(softmax(row)[label]) for row, label in zip(rows, batch.labels.flatten(), strict=True)])
 
 
 def soft_labels(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    if student["logits"].shape[1] == 1:
+    if case.student.classes == 1:
         return mean(squares(student["logits"], teacher["logits"]))
     rows, temperature = [], case.options.get("temperature", 1)
-    for ours, theirs in zip(student["logits"], teacher["logits"], strict=True):
+    both = (distributions(taps["logits"], batch) for taps in (student, teacher))
+    for ours, theirs in zip(*both, strict=True):
         q, p = softmax(ours / temperature), softmax(theirs / temperature)
-        rows.append(-sum(a * torch.log(b) for a, b in zip(p, q, strict=True)))
+        below = p if case.options.get("divergence") else torch.ones_like(p)
+        rows.append(sum(a * torch.log(c / b) for a, b, c in zip(p, q, below, strict=True)))
     return (temperature**2 if case.options.get("squared", True) else 1) * mean(rows)
 
 

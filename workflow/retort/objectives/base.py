@@ -26,7 +26,8 @@ class Batch:
         input_ids: (batch, length).
         token_types: (batch, length).
         mask: (batch, length), bool, True at real tokens.
-        labels: (batch,) classes or scores of a task; (positions,) token numbers of masked-LM; None without labels.
+        labels: (batch,) classes or scores of a task; (batch, 2) positions where an answer starts and ends;
+            (positions,) token numbers of masked-LM; None without labels.
         rows: (batch,) each example's number in its data set, for memory banks.
         positions: (positions,) of masked-LM: where the labels' tokens stand in the flattened batch.
     """
