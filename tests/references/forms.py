@@ -192,7 +192,7 @@ def relations(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: A
 def direct(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
     total, heads = 0.0, case.options.get("heads", case.teacher.heads)
     for tap, maps in zip(("queries", "keys", "values"), learned.maps, strict=True):
-        matrices = maps.matrices()
+        matrices = maps.matrices().to(student[tap].dtype)
         for head in range(heads):
             values = []
             for i, n in enumerate(lengths(batch, case)):
@@ -272,7 +272,8 @@ def earth_mover(costs: list[list[Tensor]], given: list[float], taken: list[float
     sums = [[float(i == row) for i in range(rows) for _ in range(columns)] for row in range(rows)]
     sums += [[float(j == column) for _ in range(rows) for j in range(columns)] for column in range(columns)]
     flat = [cost for row in costs for cost in row]
-    flow = scipy.optimize.linprog([float(cost) for cost in flat], A_eq=sums, b_eq=[*given, *taken]).x
+    used = [x / sum(given) for x in given] + [x / sum(taken) for x in taken]
+    flow = scipy.optimize.linprog([float(cost.detach()) for cost in flat], A_eq=sums, b_eq=used).x
     return sum(float(carried) * cost for carried, cost in zip(flow, flat, strict=True))
 
 

@@ -196,7 +196,7 @@ class HeadMaps(nn.Module):
         if not self.orthogonal:
             return self.weight
         upper = self.skew.triu(1)
-        half = (upper - upper.mT) / 2
+        half = wide(upper - upper.mT) / 2  # a solver has no 16 bits
         identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
         # solve_ex does not look at its result on the host; identity - half is never singular
         rotation: Tensor = torch.linalg.solve_ex(identity - half, identity + half).result
