@@ -48,3 +48,23 @@ def test_a_study_moves_from_a_folder_to_a_commit_of_the_hub(
         (folder / "config.yaml").write_text(json.dumps({**settings, "data_dir": str(folder)}))
         run_in(folder, "results/sources/texts")
         assert (folder / "results/sources/texts/rated.txt").is_symlink()
+
+
+def test_a_teacher_is_trained_from_a_model_of_the_hub(
+    tmp_path: Path, run_in: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_study(tmp_path)
+    files = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    content = {name: (folder / "encoder" / name).read_bytes() for name in files}
+    where = {"repository": "someone/encoder", "kind": "model", "commit": COMMIT, "found": "made up"}
+    source = {"title": "E", "licence": "MIT", "hub": {**where, "files": ["config.json", "*.safetensors", "tokenizer*"]}}
+    (folder / "study" / "sources" / "encoder.yaml").write_text(json.dumps(source))
+    with serve(TinyHub({"models/someone/encoder": {COMMIT: {**content, "pytorch_model.bin": b"pickle"}}})) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        run_in(folder, "results/scores/tiny-teacher/mood/seed-1.json", "results/corpora/sentences/encoder")
+        assert not any("pytorch_model" in path for path in hub.paths())
+    fetched = folder / "results" / "sources" / "encoder"
+    assert sorted(path.name for path in fetched.glob("[!.]*")) == sorted(files)
+    score = json.loads((folder / "results/scores/tiny-teacher/mood/seed-1.json").read_text())
+    assert score["settings"]["model"]["source"]["hub"]["commit"] == COMMIT
+    assert "found" not in score["settings"]["model"]["source"]["hub"]

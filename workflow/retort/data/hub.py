@@ -171,7 +171,7 @@ def fetch(source: HubSource, to: Path, state: Path) -> int:
     for file, blob in zip(wanted, blobs, strict=True):
         sums[file.path] = {"bytes": file.size, "sha256": file.digest if len(file.digest) == 64 else sha256(blob)}
         (to / file.path).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(blob, to / file.path)
+        shutil.move(blob, to / file.path)
     manifest = {"repository": source.hub.repository, "commit": source.hub.commit, "files": sums}
     (to / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     shutil.rmtree(state)

@@ -92,7 +92,7 @@ def assemble(notes: list[dict[str, Any]], order: np.ndarray, state: Path, to: Pa
     to.mkdir(parents=True, exist_ok=True)
     listed = [{key: note[key] for key in ("file", "blocks", "sha256")} for note in notes]
     for note in listed:
-        os.replace(state / note["file"], to / note["file"])
+        shutil.move(state / note["file"], to / note["file"])
     _save(to / ORDER, {"order": order.astype(np.int64)})
     (to / SHARDS).write_text(json.dumps(listed, indent=1) + "\n")
     shutil.rmtree(state)
