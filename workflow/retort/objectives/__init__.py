@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retort.objectives import attention, contrast, embeddings, hidden, logits, relations, samples
+from retort.objectives import attention, contrast, embeddings, hidden, logits, relations, samples, transport
 from retort.objectives.base import Batch, Pair, Shape, Taps, objectives
 from retort.objectives.compose import Sum, Term, compose
 
@@ -22,4 +22,5 @@ __all__ = [
     "objectives",
     "relations",
     "samples",
+    "transport",
 ]

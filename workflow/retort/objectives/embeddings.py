@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from retort.objectives.attention import divergence
 from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, token_mean, wide
-from retort.objectives.hidden import linear_map
+from retort.objectives.hidden import MapRule, linear_map
 from retort.objectives.relations import relation
 
 
@@ -24,9 +24,10 @@ class EmbeddingMSE(nn.Module):
     version = 1
     level = "input"
     taps = ("embeddings",)
+    over = "tokens"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
@@ -44,6 +45,7 @@ class EmbeddingRelation:
     version = 1
     level = "input"
     taps = ("embeddings",)
+    over = "tokens"
 
     def __init__(self, shapes: Pair) -> None:
         pass
