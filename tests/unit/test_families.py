@@ -43,32 +43,31 @@ def batch(length: int = 7) -> Batch:
     return Batch(ids * mask, types, mask)
 
 
-def untouched(folder: Path, head: str, given: Batch) -> Any:
-    """What transformers says by itself, with its own switches for hidden states and attention."""
-    model: Any = build.load(folder, head, 2).eval()
-    model.set_attn_implementation("eager")
-    types = {"token_type_ids": given.token_types} if model.config.type_vocab_size > 1 else {}
+def inputs(model: Any, given: Batch) -> dict[str, torch.Tensor]:
+    """The batch as transformers wants it, with the model's own padding."""
     ids = given.input_ids.masked_fill(~given.mask, model.config.pad_token_id)
+    types = {"token_type_ids": given.token_types} if model.config.type_vocab_size > 1 else {}
+    return {"input_ids": ids, "attention_mask": given.mask.long(), **types}
+
+
+def untouched(folder: Path, given: Batch) -> Any:
+    """What transformers says by itself, with its own switches for hidden states and attention."""
+    model: Any = build.load(folder).eval()
+    model.set_attn_implementation("eager")
     with torch.no_grad():
-        return model(
-            ids,
-            attention_mask=given.mask.long(),
-            output_hidden_states=True,
-            output_attentions=True,
-            **types,
-        )
+        return model(**inputs(model, given), output_hidden_states=True, output_attentions=True)
 
 
-def read(folder: Path, keys: set[Key], given: Batch, head: str = "none") -> dict[Key, torch.Tensor]:
+def read(folder: Path, keys: set[Key], given: Batch) -> dict[Key, torch.Tensor]:
     """The taps of the folder's model."""
     with torch.no_grad():
-        return Reader(build.load(folder, head, 2).eval(), keys)(given)
+        return Reader(build.load(folder).eval(), keys)(given)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hidden_states_of_every_layer(folders: dict[str, Path], kind: str) -> None:
     given = batch()
-    whole = untouched(folders[kind], "none", given)
+    whole = untouched(folders[kind], given)
     keys: set[Key] = {("embeddings", None), *((tap, layer) for tap in ("hidden", "cls") for layer in range(DEPTH + 1))}
     found = read(folders[kind], keys, given)
     assert len(whole.hidden_states) == DEPTH + 1
@@ -81,7 +80,7 @@ def test_hidden_states_of_every_layer(folders: dict[str, Path], kind: str) -> No
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_of_every_layer_give_the_attention(folders: dict[str, Path], kind: str) -> None:
     given = batch()
-    whole = untouched(folders[kind], "none", given)
+    whole = untouched(folders[kind], given)
     found = read(folders[kind], {("scores", layer) for layer in range(1, DEPTH + 1)}, given)
     for layer, attention in enumerate(whole.attentions, start=1):
         masked = found["scores", layer].masked_fill(~given.mask[:, None, None, :], -torch.inf)
@@ -91,15 +90,14 @@ def test_scores_of_every_layer_give_the_attention(folders: dict[str, Path], kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_projections_and_what_attention_makes_of_them(folders: dict[str, Path], kind: str) -> None:
     given = batch()
-    attentions = untouched(folders[kind], "none", given).attentions
+    attentions = untouched(folders[kind], given).attentions
     model: Any = build.load(folders[kind]).eval()
     for layer in range(1, DEPTH + 1):
         block = model.encoder.layer[layer - 1]
         names = {"queries": "query", "keys": "key", "values": "value"}
         with torch.no_grad():
-            found = read(
-                folders[kind], {(tap, at) for at, tap in [(layer - 1, "hidden"), *((layer, t) for t in PLACES)]}, given
-            )
+            keys: set[Key] = {("hidden", layer - 1), *((tap, layer) for tap in PLACES)}
+            found = read(folders[kind], keys, given)
             for tap, name in names.items():
                 own = getattr(block.attention.self, name)(found["hidden", layer - 1])
                 torch.testing.assert_close(found[tap, layer], own, **CLOSE)
@@ -112,18 +110,25 @@ def test_projections_and_what_attention_makes_of_them(folders: dict[str, Path], 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", ["classification", "masked-lm"])
+def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind: str, head: str) -> None:
     given = batch()
-    for head, positions in (("classification", None), ("masked-lm", torch.tensor([1, 8, 13]))):
-        torch.manual_seed(2)
-        build.save(build.load(folders[kind], head, 2), folders[kind], tmp_path / head, "# A card\n")
-        expected = untouched(tmp_path / head, head, given).logits
-        given.positions = positions
-        found = read(tmp_path / head, {("logits", None), ("hidden", 2)}, given, head)
-        if positions is not None:
-            expected = expected.flatten(0, 1)[positions]
-        torch.testing.assert_close(found["logits", None], expected, **CLOSE)
-        given.positions = None
+    model: Any = build.load(folders[kind], head, 2).eval()
+    with torch.no_grad():
+        expected = model(**inputs(model, given)).logits
+        found = Reader(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_masked_lm_logits_are_those_of_the_chosen_positions(folders: dict[str, Path], kind: str) -> None:
+    given = batch()
+    model: Any = build.load(folders[kind], "masked-lm").eval()
+    given.positions = torch.tensor([1, 8, 13])
+    with torch.no_grad():
+        found = Reader(model, {("logits", None)})(given)["logits", None]
+        expected = model(**inputs(model, given)).logits.flatten(0, 1)[given.positions]
+    torch.testing.assert_close(found, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,17 +139,21 @@ def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind:
         layer.register_forward_hook(lambda *_, number=number: ran.append(number))
         for number, layer in enumerate(model.encoder.layer, start=1)
     ]
+    asked: set[str] = set()
+    counters.append(model.register_forward_pre_hook(lambda _, __, given: asked.update(given), with_kwargs=True))
     keys: set[Key] = {("hidden", 2), ("queries", 1)}
     reader = Reader(model, keys)
     with torch.no_grad():
         reader(batch())
     assert ran == [1, 2]
     assert set(reader.caught) == keys
+    assert asked <= {"input_ids", "attention_mask", "token_type_ids"}  # neither attentions nor hidden states
     with torch.no_grad():
         model(batch().input_ids)
     assert ran == [1, 2, 1, 2, 3, 4]  # the hooks sleep while another runs the model
-    for handle in (reader, *counters):
-        handle.close() if isinstance(handle, Reader) else handle.remove()
+    reader.close()
+    for counter in counters:
+        counter.remove()
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
@@ -152,8 +161,8 @@ def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind:
 @pytest.mark.parametrize("length", [7, 32])
 def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], kind: str, length: int) -> None:
     """Batches are padded with 0; RoBERTa's padding is 1, and 32 tokens are all the positions that there are."""
-    right = untouched(folders[kind], "none", batch(length))
-    short = untouched(folders[kind], "none", batch())
+    right = untouched(folders[kind], batch(length))
+    short = untouched(folders[kind], batch())
     found = read(folders[kind], {("hidden", DEPTH)}, batch(length))["hidden", DEPTH]
     torch.testing.assert_close(found, right.last_hidden_state, **CLOSE)
     real = batch(length).mask
@@ -186,14 +195,16 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_freezing_the_embeddings_freezes_all_below_layer_one(folders: dict[str, Path], kind: str) -> None:
+@pytest.mark.parametrize(("part", "frozen"), [("embeddings", "embeddings"), ("encoder", "")])
+def test_a_frozen_part_takes_no_gradient(folders: dict[str, Path], kind: str, part: str, frozen: str) -> None:
+    """The embeddings are all that stands below layer 1; a masked-LM head over them or over the encoder still learns."""
     model: Any = build.load(folders[kind], "masked-lm")
-    build.freeze(model, ["embeddings"])
+    build.freeze(model, [part])
     given = batch()
     given.positions = torch.tensor([1])
-    Reader(model, {("logits", None)})(given)["logits", None].sum().backward()
-    below = {id(weight) for name, weight in model.base_model.named_parameters() if name.startswith("embeddings")}
-    assert below == {id(weight) for weight in model.parameters() if weight.grad is None}
+    Reader(model, {("logits", None)})(given)["logits", None].square().sum().backward()
+    expected = {id(weight) for name, weight in model.base_model.named_parameters() if name.startswith(frozen)}
+    assert {id(weight) for weight in model.parameters() if weight.grad is None} == expected
 
 
 def test_a_family_that_is_not_known(encoder: Path, tmp_path: Path) -> None:
