@@ -179,3 +179,10 @@ def test_weights_that_are_not_safetensors_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
     with pytest.raises(RetortError, match="weights are read as safetensors only"):
         build.load(tmp_path)
+
+
+def test_weights_in_half_precision_become_float32(folders: dict[str, Path], tmp_path: Path) -> None:
+    half = build.load(folders["bert"]).to(torch.float16)
+    build.save(half, folders["bert"], tmp_path, "# A card\n")
+    for model in (build.load(tmp_path), build.blank(tmp_path, SHAPE), build.blank(tmp_path, NARROW)):
+        assert {weight.dtype for weight in model.parameters()} == {torch.float32}

@@ -56,16 +56,16 @@ KEPT = (
 
 
 def load(folder: Path | str, head: str = "none", classes: int = 1) -> torch.nn.Module:
-    """The model of a folder, with a head of the named kind; a head that the folder lacks starts at random.
+    """The model of a folder in float32, with a head of the named kind; a head that it lacks starts at random.
 
     Raises:
         RetortError: the folder has no safetensors weights.
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    more = {"num_labels": classes} if head == "classification" else {}
+    more: dict[str, Any] = {"num_labels": classes} if head == "classification" else {}
     model: torch.nn.Module = HEADS[head].from_pretrained(
-        str(folder), use_safetensors=True, trust_remote_code=False, local_files_only=True, **more
+        str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
     )
     return model
 
@@ -96,7 +96,7 @@ def blank(like: Path | str, architecture: dict[str, int], head: str = "none", cl
             setattr(config, key, sizes[name])
     if head == "classification":
         config.num_labels = classes
-    model: torch.nn.Module = HEADS[head].from_config(config)
+    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     return model
 
 
