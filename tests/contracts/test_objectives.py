@@ -248,6 +248,24 @@ def test_negatives_are_other_examples_and_spread_evenly() -> None:
     assert (counts - 1).abs().max() < 5 * math.sqrt(1 / 4000)
 
 
+def test_layer_weights_follow_the_costs_in_training_alone_and_are_saved() -> None:
+    case = Case("emd", layers=(2, 3))
+    batch = batch_of(case, PADDED)
+    student, teacher = both(case)
+    student["hidden"][1] += 5  # the second layer pays more for what it carries, and is given less to carry
+    one, other = case.build(), case.build()
+    one.eval()(student, teacher, batch)
+    assert one.student_weights.tolist() == [0.5, 0.5]
+    one.train()(student, teacher, batch)
+    assert one.student_weights[0] > one.student_weights[1]
+    torch.testing.assert_close(one.teacher_weights.sum(), torch.ones((), dtype=torch.float64))
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(one(student, teacher, batch), other(student, teacher, batch))
+    fixed = dataclasses.replace(case, options={"update": False}).build()
+    fixed(student, teacher, batch)
+    assert fixed.student_weights.tolist() == [0.5, 0.5]
+
+
 def test_regression_has_one_score() -> None:
     case = Case("supervised", student=SCORE, teacher=SCORE)
     batch = batch_of(case, PADDED)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from retort.objectives.attention import divergence
-from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, token_mean, wide
+from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, wide
+from retort.objectives.divergence import relation_divergence, token_weights
 from retort.objectives.hidden import MapRule, linear_map
-from retort.objectives.relations import relation
 
 
 @objectives.register("embedding-mse")
@@ -51,6 +50,5 @@ class EmbeddingRelation:
         pass
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours = relation(student["embeddings"], student["embeddings"], 1)
-        theirs = relation(teacher["embeddings"], teacher["embeddings"], 1)
-        return token_mean(divergence(ours, theirs, batch.mask).squeeze(1), batch.mask)
+        ours, theirs = student["embeddings"], teacher["embeddings"]
+        return relation_divergence((ours, ours), (theirs, theirs), 1, batch.mask, token_weights(batch.mask, 1))

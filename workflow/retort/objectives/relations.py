@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from typing import Literal, get_args
 
@@ -10,35 +9,13 @@ import torch
 from torch import Tensor
 
 from retort.errors import RetortError
-from retort.objectives.attention import divergence
-from retort.objectives.base import (
-    Batch,
-    Pair,
-    Taps,
-    counted,
-    divides,
-    heads_of,
-    objectives,
-    one_of,
-    product,
-    token_mean,
-    wide,
-)
+from retort.objectives.base import Batch, Pair, Taps, counted, divides, objectives, one_of, wide
+from retort.objectives.divergence import relation_divergence, token_weights
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 Letters = Literal["q-q", "q-k", "q-v", "k-q", "k-k", "k-v", "v-q", "v-k", "v-v"]
 Normaliser = Literal["mean", "sum-over-heads", "sum"]
 Split = Literal["concat", "average", "random"]
-
-
-def relation(a: Tensor, b: Tensor, heads: int) -> Tensor:
-    """(batch, heads, length, length): dot products of the tokens' vectors by root of head size, before softmax.
-
-    Args:
-        a: (batch, length, width), whose tokens are the rows; b likewise, whose tokens are the columns.
-    """
-    a, b = heads_of(a, heads), heads_of(b, heads)
-    return product(a, b.transpose(-1, -2)) / math.sqrt(a.shape[-1])
 
 
 @objectives.register("value-relation")
@@ -65,10 +42,10 @@ class ValueRelation:
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours = relation(student["values"], student["values"], self.heads)
-        theirs = relation(teacher["values"], teacher["values"], self.heads)
-        kl = divergence(ours, theirs, counted(batch, self.padded_keys), self.floor)
-        return token_mean(kl.mean(1), counted(batch, self.padded_queries))
+        weights = token_weights(counted(batch, self.padded_queries), self.heads)
+        keys = counted(batch, self.padded_keys)
+        ours, theirs = student["values"], teacher["values"]
+        return relation_divergence((ours, ours), (theirs, theirs), self.heads, keys, weights, self.floor)
 
 
 @objectives.register("relations")
@@ -115,21 +92,18 @@ class Relations:
         self.over = "examples" if normaliser == "sum" else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
-    def normalised(self, kl: Tensor, queries: Tensor) -> Tensor:
-        """The scalar that (batch, heads, query) divergences come to."""
-        if self.normaliser == "mean":
-            return token_mean(kl.mean(1), queries)
-        if self.normaliser == "sum-over-heads":
-            return token_mean(kl.sum(1), queries)
-        return torch.where(queries, kl.sum(1), 0).sum(1).mean()
+    def weights_of(self, queries: Tensor) -> Tensor:
+        """(batch, length): what a row counts in the sum over heads and rows."""
+        if self.normaliser == "sum":
+            return queries / queries.shape[0]
+        return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        queries, keys = counted(batch, self.padded_queries), counted(batch, self.padded_keys)
+        weights, keys = self.weights_of(counted(batch, self.padded_queries)), counted(batch, self.padded_keys)
         losses = []
         for (a, b), weight in zip(self.pairs, self.weights, strict=True):
-            ours = relation(student[a], student[b], self.heads)
-            theirs = relation(teacher[a], teacher[b], self.heads)
-            losses.append(weight * self.normalised(divergence(ours, theirs, keys), queries))
+            ours, theirs = (student[a], student[b]), (teacher[a], teacher[b])
+            losses.append(weight * relation_divergence(ours, theirs, self.heads, keys, weights))
         return torch.stack(losses).sum()
 
 
@@ -151,9 +125,8 @@ class HiddenRelation:
         self.heads = divides(shapes.student.heads if heads is None else heads, shapes)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours = relation(student["hidden"], student["hidden"], self.heads)
-        theirs = relation(teacher["hidden"], teacher["hidden"], self.heads)
-        return token_mean(divergence(ours, theirs, batch.mask).mean(1), batch.mask)
+        ours, theirs, weights = student["hidden"], teacher["hidden"], token_weights(batch.mask, self.heads)
+        return relation_divergence((ours, ours), (theirs, theirs), self.heads, batch.mask, weights)
 
 
 @objectives.register("mha-output-relation")
@@ -198,6 +171,9 @@ class OutputRelation:
         return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours, theirs = student["context"], self.target(teacher["context"])
-        kl = divergence(relation(ours, ours, self.splits), relation(theirs, theirs, self.splits), batch.mask)
-        return token_mean(kl.mean(1), batch.mask)
+        ours, theirs, weights = (
+            student["context"],
+            self.target(teacher["context"]),
+            token_weights(batch.mask, self.splits),
+        )
+        return relation_divergence((ours, ours), (theirs, theirs), self.splits, batch.mask, weights)

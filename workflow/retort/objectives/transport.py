@@ -98,7 +98,7 @@ class EarthMovers(nn.Module):
         distances, paid = [], []
         for tap, real in compared.items():
             theirs = wide(teacher[tap])
-            costs = pairwise(ours[tap].detach(), theirs, real)
+            costs = pairwise(ours[tap].detach(), theirs.detach(), real)
             flow = cheapest(costs, self.student_weights, self.teacher_weights)
             # a cheapest transport uses few of the ways: only their layers are compared again, with a gradient
             for s, t in flow.nonzero().tolist():

@@ -161,8 +161,8 @@ def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]
         if default is not None and (not isinstance(value, alike) or wrong_bool):
             problems.append(f"option '{name}' of {kind} '{entry.name}' takes a {type(default).__name__}, not {value!r}")
             continue
-        words = entry.choices.get(name)
-        for word in (value if isinstance(value, list) else [value]) if words else []:
-            if word not in words:
+        words = entry.choices.get(name, ())
+        for word in value if isinstance(value, list) else [value]:
+            if words and word not in words:
                 problems.append(str(unknown(f"{name} of {kind} '{entry.name}'", word, words)))
     return problems
