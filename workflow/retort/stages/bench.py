@@ -21,7 +21,12 @@ from retort.training import optim
 
 CLASSES, VOCABULARY, MASKED = 3, 30522, 0.15
 SCHEDULE = {"weight_decay": 0.01, "learning_rate": 1e-4, "betas": (0.9, 0.999), "epsilon": 1e-8}
-EVERY = {"layer": ("last", "uniform"), "layers": ("emd",), "input": (None,), "output": (None,)}
+MAPPINGS: dict[str, tuple[str | None, ...]] = {
+    "layer": ("last", "uniform"),
+    "layers": ("emd",),
+    "input": (None,),
+    "output": (None,),
+}
 
 Step = Callable[[], None]
 
@@ -192,9 +197,14 @@ def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
         chosen = [name for name in names if (name == "masked-lm") == language]
         bench = Bench(setting, language) if chosen else None
         for name in chosen:
-            for mapping in EVERY[getattr(objectives[name], "level", "layer")]:
+            for mapping in MAPPINGS[getattr(objectives[name], "level", "layer")]:
                 assert bench is not None
                 yield bench.cost(name, mapping)
+
+
+def devices() -> list[str]:
+    """The CPU, and the GPU where there is one."""
+    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
 def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:
