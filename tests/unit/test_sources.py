@@ -77,6 +77,23 @@ def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study: P
     ]
 
 
+def test_every_road_to_a_source_is_followed(study: Path) -> None:
+    (study / "corpora" / "more.yaml").write_text(
+        "{title: M, parts: [{source: far, files: [a], format: text}], block: 16, version: 1}"
+    )
+    (study / "models" / "released.yaml").write_text(
+        "{title: R, source: released, vocabulary: 90,"
+        " architecture: {layers: 1, heads: 2, hidden: 16, intermediate: 32}}"
+    )
+    for name in ("far", "released", "unused"):
+        (study / "sources" / f"{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": HUB}))
+    students = study / "papers" / "tiny" / "students.yaml"
+    text = students.read_text().replace("{random: true}", "{checkpoint: released}")
+    students.write_text(text.replace("data: sentences", "data: more", 1))
+    lines = read(config(study))[1]
+    assert [line.split(":")[0] for line in lines] == ["study/sources/far.yaml", "study/sources/released.yaml"], lines
+
+
 @pytest.mark.parametrize("key", ["data_dir", "models_dir"])
 def test_a_directory_that_is_not_there(key: str) -> None:
     with pytest.raises(BookError, match=f"config.yaml: {key}: there is no folder /nowhere; null takes data"):

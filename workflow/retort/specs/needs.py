@@ -25,13 +25,12 @@ def _lineage(book: Book, student: str) -> list[str]:
 def _of_student(book: Book, name: str) -> set[str]:
     if name in book.teachers:
         return {book.model_of(name).source}
-    corpora = {
-        stage.data for one in _lineage(book, name) for stage in book.students[one].stages if stage.data != "task"
-    }
-    return {
-        book.model_of(book.students[name].teacher).source,
-        *(part.source for name in corpora for part in book.corpora[name].parts),
-    }
+    line = [book.students[one] for one in _lineage(book, name)]
+    corpora = {stage.data for student in line for stage in student.stages if stage.data != "task"}
+    found = {part.source for corpus in corpora for part in book.corpora[corpus].parts}
+    starts = [student.initialisation.checkpoint for student in line]
+    models = [book.model_of(line[0].teacher), *(book.models[start] for start in starts if start)]
+    return found | {model.source for model in models}
 
 
 def sources(book: Book) -> set[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retort.specs import catalogue
-from retort.specs.check import layer_pairs
 from retort.specs.source import in_force
 from retort.specs.student import Stage, Student
+from retort.specs.terms import layer_pairs
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -122,7 +122,7 @@ def _student(book: Book, name: str, place: str) -> Settings:
     student = book.students[name]
     return {
         "architecture": plain(student.architecture),
-        "initialisation": plain(student.initialisation),
+        "initialisation": {**plain(student.initialisation, "truncated"), "layers": student.taken},
         "stages": [_stage(book, student, stage, place) for stage in student.stages],
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["distill"], student.version, book.protocols[student.protocol].version],
@@ -143,14 +143,22 @@ def on_task(book: Book, name: str, place: str) -> Settings:
         if reads_teacher(book.students[name])
         else {"model": model(book, book.teachers[learns_from].model), "data": task(book, place)}
     )
-    return settings
+    return {**settings, **_parent(book, name)}
+
+
+def _parent(book: Book, name: str) -> Settings:
+    """The settings of the student or of the published model that a student starts from; empty where it does not."""
+    start = book.students[name].initialisation
+    if start.checkpoint:
+        return {"parent": model(book, start.checkpoint)}
+    return {"parent": on_corpus(book, start.student)} if start.student else {}
 
 
 def reads_teacher(student: Student) -> bool:
     """False where a student on a task neither starts from the fine-tuned teacher nor reads a tap of it."""
     objectives = catalogue.objectives()
     terms = [term for stage in student.stages for term in stage.terms]
-    begins = student.initialisation.layers is not None and student.initialisation.of == "teacher"
+    begins = student.taken is not None and student.initialisation.of == "teacher"
     return begins or any(objectives[term.objective].teacher_taps for term in terms)
 
 
@@ -160,11 +168,11 @@ RECORDED = ("hidden", "queries", "keys", "values")  # the taps that objectives r
 def taps(book: Book, name: str, place: str) -> Settings:
     """The settings of a teacher's recorded taps on a task.
 
-    Every layer is recorded, whoever reads it: the files depend on the teacher alone, so that a new student, whatever
-    it reads, leaves those of the others as they are.
+    Every layer is recorded, whoever reads it, and the embeddings as layer 0: the files depend on the teacher alone, so
+    that a new student, whatever it reads, leaves those of the others as they are.
     """
     layers = range(1, book.model_of(name).architecture.layers + 1)
-    listed = [["logits", None], *([tap, layer] for tap in RECORDED for layer in layers)]
+    listed = [["logits", None], ["hidden", 0], *([tap, layer] for tap in RECORDED for layer in layers)]
     return {"teacher": teacher(book, name, place), "taps": listed, "stage": STAGES["taps"]}
 
 
@@ -173,16 +181,14 @@ def recorded(book: Book, name: str) -> bool:
     objectives, student = catalogue.objectives(), book.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
         return False
-    architecture = book.model_of(student.teacher).architecture
     read = {
-        (tap, layer)
+        tap
         for stage in student.stages
         for term in stage.terms
         for tap_read in objectives[term.objective].teacher_taps
         for tap in catalogue.BASIS.get(tap_read, (tap_read,))
-        for _, layer in layer_pairs(term, student.architecture.layers, architecture.layers) or [(0, 0)]
     }
-    return all(tap == "logits" or (tap in RECORDED and layer) for tap, layer in read)
+    return read <= {"logits", *RECORDED}
 
 
 def masked_lm_corpus(student: Student) -> str | None:
@@ -204,9 +210,7 @@ def on_corpus(book: Book, name: str) -> Settings:
     settings["teacher"] = (
         teacher(book, student.teacher, head) if head else {"model": model(book, book.teachers[student.teacher].model)}
     )
-    if student.initialisation.student:
-        settings["parent"] = on_corpus(book, student.initialisation.student)
-    return settings
+    return {**settings, **_parent(book, name)}
 
 
 def grid(book: Book, name: str, place: str) -> Settings:

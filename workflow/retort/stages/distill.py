@@ -162,6 +162,7 @@ def distill_on_task(
     encoded: str,
     teacher: str | None,
     model: str,
+    parent: str | None,
     taps: str | None,
     score: str,
     weights: str | None,
@@ -170,13 +171,14 @@ def distill_on_task(
 
     Args:
         teacher: the folder of the fine-tuned teacher; None where the student reads nothing of it.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
         taps: the folder of recorded taps; None has the teacher run for every batch.
         weights: where the weights are kept; None where they are not.
     """
     prepare(job, seed)
     data = settings["teacher"]["data"]
     classes, rows = classes_of(data), Encoded.load(encoded, "train")
-    network = initialise(settings, teacher, model, None, "classification", classes).to(job.device)
+    network = initialise(settings, teacher, model, parent, "classification", classes).to(job.device)
     heads = settings["teacher"]["model"]["architecture"]["heads"]
     live = online(teacher, "classification", classes, job.device) if teacher and not taps else None
     lesson = on_task(settings, rows, seed, live or (lambda keys, _: Recorded(str(taps), rows, keys, heads)))
@@ -207,7 +209,7 @@ def distill_student(
     Args:
         corpora: name of a corpus to its folder, for every corpus that a stage reads.
         teacher: the folder of the teacher, with a masked-LM head where a stage reads its output.
-        parent: the folder of the student that this one starts from, where it does.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
 
     Raises:
         RetortError: the training diverged; there is no student to fine-tune.
