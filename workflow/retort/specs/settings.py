@@ -20,7 +20,7 @@ Settings = dict[str, Any]
 # Raised when the code of a stage changes what a number means; part of every job's settings.
 STAGES = {
     "corpus": 1,
-    "encode": 1,
+    "encode": 2,
     "teacher": 1,
     "head": 1,
     "taps": 1,
