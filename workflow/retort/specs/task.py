@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Name, Spec, Text
-from retort.specs.source import Relative
 
 
 class Split(Spec):
@@ -61,21 +60,3 @@ class Task(Spec):
             how = "two or more names" if facts["named"] else "none"
             raise ValueError(f"'labels' takes {how} for {self.kind}")
         return self
-
-
-class Masking(Spec):
-    """Dynamic masking for masked language modelling, as BERT's: 80 % [MASK], 10 % random, 10 % kept."""
-
-    probability: float = Field(default=0.15, gt=0, lt=1)
-
-
-class Corpus(Spec):
-    """One YAML file of workflow/corpora: texts for task-agnostic distillation."""
-
-    title: Text
-    source: Name
-    files: list[Relative] = Field(min_length=1)
-    format: Name = Field(description="how the texts stand in the files")
-    block: int = Field(ge=8, le=512, description="tokens a packed block holds")
-    masking: Masking = Masking()
-    version: int = Field(ge=1)
