@@ -16,9 +16,10 @@ MAY: dict[str, set[str]] = {
     "scoring": set(),
     "objectives": set(),
     "data": {"specs", "objectives"},
+    "kinds": {"specs", "data", "scoring"},
     "models": {"specs", "objectives", "data"},
     "training": {"specs", "objectives"},
-    "stages": {"specs", "objectives", "data", "models", "training", "scoring"},
+    "stages": {"specs", "objectives", "data", "kinds", "models", "training"},
     "tables": {"specs"},
     "figures": {"specs", "tables"},
     "report": {"specs", "tables"},
@@ -62,12 +63,18 @@ def test_the_command_starts_without_torch(verb: str) -> None:
 
 def test_what_is_read_without_torch_is_what_is_registered() -> None:
     from retort.data.readers import readers, texts
+    from retort.kinds import kinds
     from retort.objectives import objectives
     from retort.specs import catalogue
 
     assert list(catalogue.objectives()) == list(objectives)
     assert list(catalogue.readers()) == list(readers)
     assert list(catalogue.text_formats()) == list(texts)
+    assert list(catalogue.kinds()) == list(kinds)
+    for name, entry in catalogue.kinds().items():
+        assert entry.facts["metrics"] == kinds[name].metrics
+        assert entry.facts["named"] == kinds[name].named
+        assert entry.version == kinds[name].version
     for name, entry in catalogue.objectives().items():
         assert entry.version == objectives[name].version
         assert entry.level == getattr(objectives[name], "level", "layer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from retort.errors import BookError, RetortError
@@ -61,6 +62,7 @@ MISTAKES = [
     (TASK, "split: {seed: 1, test: 40, dev: 20}", "split: {seed: 1, dev: 20}", "mood.yaml: split.test: Field required"),
     (TASK, "name: rated-sentences", "name: rated-sentence", "did you mean 'rated-sentences'?"),
     (TASK, "file: rated.txt", "fil: rated.txt", "no option of reader 'rated-sentences' is called 'fil'"),
+    (TASK, "kind: classification", "kind: classifikation", "did you mean 'classification'?"),
     (TASK, "labels: [sad, glad]", "labels: [sad]", "'labels' takes two or more names"),
     (PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: []", "grid.learning_rate"),
     (PROTOCOL, "steps: 6", "steps: 0", "schedule.steps: Input should be greater than 0, not 0"),
@@ -174,9 +176,11 @@ def test_a_split_that_leaves_nothing_to_train_on() -> None:
 
 
 def test_a_split_without_a_file(tmp_path: Path) -> None:
-    from retort.data.tasks import Encoded
+    from retort.data.tasks import Encoded, write_arrays
 
-    with pytest.raises(RetortError, match=r"validation.safetensors does not exist; splits are train, dev, test"):
+    for name in ("train", "dev"):
+        write_arrays(tmp_path / name, {"offsets": np.zeros(1, np.int64)})
+    with pytest.raises(RetortError, match=r"validation does not exist; splits are dev, train"):
         Encoded.load(tmp_path, "validation")
 
 

@@ -60,7 +60,7 @@ class Plan:
             return found
 
         return {
-            "sources": {name: resolve.plain(spec, "licence") for name, spec in book.sources.items()},
+            "sources": {name: resolve.source(book, name) for name in book.sources},
             "tasks": {name: resolve.task(book, name) for name in book.tasks},
             "corpora": {name: resolve.corpus(book, name) for name in book.corpora},
             "teachers": teachers,

@@ -10,12 +10,13 @@ from retort.errors import BookError
 from retort.registry import unknown
 from retort.specs import load
 from retort.specs.config import Config
+from retort.specs.corpus import Corpus
 from retort.specs.model import Model
 from retort.specs.protocol import Protocol
 from retort.specs.source import Source
 from retort.specs.student import Student, Teacher
 from retort.specs.table import Claim, Figure, Paper, Table
-from retort.specs.task import Corpus, Task
+from retort.specs.task import Task
 
 FOLDERS: dict[str, Any] = {
     "sources": Source,

@@ -32,6 +32,7 @@ class Entry:
     taps: tuple[str, ...]
     teacher_taps: tuple[str, ...]
     options: dict[str, Any]
+    facts: dict[str, Any]  # every attribute of a class that is a literal
 
 
 def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str | None:
@@ -95,6 +96,7 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
                 taps=taps,
                 teacher_taps=tuple(attributes.get("teacher_taps", taps) or ()),
                 options=_options(node),
+                facts=attributes,
             )
     return dict(sorted(found.items()))
 
@@ -102,6 +104,11 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
 def objectives() -> dict[str, Entry]:
     """Every objective by name."""
     return catalogue("objectives", "objectives")
+
+
+def kinds() -> dict[str, Entry]:
+    """Every kind of task by name."""
+    return catalogue("kinds", "kinds")
 
 
 def readers() -> dict[str, Entry]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retort import mappings
 from retort.registry import unknown
 from retort.specs import catalogue
+from retort.specs.needs import check_sources
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
 
@@ -252,3 +253,5 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    if not problems.lines:
+        check_sources(book, problems)

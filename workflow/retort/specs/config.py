@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from retort.errors import BookError
 from retort.specs.base import Name, Spec
@@ -25,6 +25,15 @@ class Config(Spec):
     study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
     checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")
+    data_dir: str | None = Field(default=None, description="data sets in their original formats; wins over the hub")
+    models_dir: str | None = Field(default=None, description="a folder a model; wins over the hub")
+
+    @field_validator("data_dir", "models_dir")
+    @classmethod
+    def _there(cls, path: str | None) -> str | None:
+        if path is not None and not Path(path).expanduser().is_dir():
+            raise ValueError(f"there is no folder {path}; null takes data and models from the hub")
+        return path
 
     @property
     def folder(self) -> Path:

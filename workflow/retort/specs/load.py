@@ -14,7 +14,8 @@ from retort.registry import unknown
 from retort.specs.base import Name, Spec, read_yaml
 
 Kind = TypeVar("Kind")
-TAGS = {"package", "folder", "scores", "profiles", "paired-tests", "layers", "pareto", "tests"}  # of unions, no keys
+# names of union members, which are no keys of a file
+TAGS = {"package", "folder", "from-hub", "scores", "profiles", "paired-tests", "layers", "pareto", "tests"}
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from retort.specs import catalogue
 from retort.specs.check import layer_pairs
+from retort.specs.source import in_force
 from retort.specs.student import Stage, Student
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Settings = dict[str, Any]
 # Raised when the code of a stage changes what a number means; part of every job's settings.
 STAGES = {
     "corpus": 1,
-    "encode": 1,
+    "encode": 2,
     "teacher": 1,
     "head": 1,
     "taps": 1,
@@ -37,11 +38,17 @@ def plain(spec: Any, *without: str) -> Settings:
     return dumped
 
 
+def source(book: Book, name: str) -> Settings:
+    """The settings of a source as it is in force: an archive's checksum, a commit of the hub, or a folder's path."""
+    found = plain(in_force(book.sources[name], book.config), "licence", "local")
+    hub = found.get("hub", {})
+    return {**found, "hub": {key: hub[key] for key in hub if key not in ("branch", "found")}} if hub else found
+
+
 def model(book: Book, name: str) -> Settings:
-    """The settings of a pre-trained model: its files' checksum or folder, and its shape."""
+    """The settings of a pre-trained model: where its files come from, and its shape."""
     spec = book.models[name]
-    source = book.sources[spec.source]
-    return {**plain(spec, "source"), "source": plain(source, "licence")}
+    return {**plain(spec, "source"), "source": source(book, spec.source)}
 
 
 def task(book: Book, name: str) -> Settings:
@@ -49,7 +56,7 @@ def task(book: Book, name: str) -> Settings:
     spec = book.tasks[name]
     return {
         **plain(spec, "sample", "jobs", "metrics"),
-        "source": plain(book.sources[spec.source], "licence"),
+        "source": source(book, spec.source),
         "encode": STAGES["encode"],
     }
 
@@ -57,7 +64,7 @@ def task(book: Book, name: str) -> Settings:
 def corpus(book: Book, name: str) -> Settings:
     """The settings of a corpus, with those of its source."""
     spec = book.corpora[name]
-    return {**plain(spec), "source": plain(book.sources[spec.source], "licence"), "stage": STAGES["corpus"]}
+    return {**plain(spec), "source": source(book, spec.source), "stage": STAGES["corpus"]}
 
 
 def _scaled(schedule: Settings, share: float) -> Settings:

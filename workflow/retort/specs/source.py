@@ -1,14 +1,23 @@
-"""Where files come from: a package of the package index, checked by sha256, or a local folder."""
+"""Where files come from: a package of the package index, a commit of the Hugging Face hub, or a folder.
+
+A hub source may name the folder that the same data has in `data_dir` (models: `models_dir`); where config.yaml gives
+that directory, the folder is used and the hub is never asked.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from retort.specs.base import Spec, Text
 
+if TYPE_CHECKING:
+    from retort.specs.config import Config
+
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
 def _relative(path: str) -> str:
@@ -41,11 +50,60 @@ class FolderSource(Spec):
     path: Text
 
 
+class Hub(Spec):
+    """Files of a repository of the Hugging Face hub at one commit."""
+
+    repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")]
+    kind: Literal["dataset", "model"]
+    branch: Text = Field(default="main", description="what `retort pin` asks the hub for")
+    commit: Commit | None = Field(default=None, description="none until `retort pin` has written one")
+    found: Text | None = Field(default=None, description="where the commit was read")
+    files: list[Relative] = Field(min_length=1, description="patterns of the files that are fetched")
+
+    @model_validator(mode="after")
+    def _origin(self) -> Hub:
+        if self.commit and not self.found:
+            raise ValueError("a commit needs 'found': where it was read")
+        return self
+
+
+class HubSource(Spec):
+    """A repository of the hub, or the folder that holds the same in its original form."""
+
+    title: Text
+    licence: Text
+    hub: Hub
+    local: Relative | None = Field(default=None, description="its folder in data_dir (models: models_dir)")
+
+
 def _kind(given: Any) -> str:
     keys = given if isinstance(given, dict) else vars(given)
-    return "folder" if "path" in keys else "package"
+    return next((tag for key, tag in (("path", "folder"), ("hub", "from-hub")) if key in keys), "package")
 
 
 Source = Annotated[
-    Annotated[PackageSource, Tag("package")] | Annotated[FolderSource, Tag("folder")], Discriminator(_kind)
+    Annotated[PackageSource, Tag("package")]
+    | Annotated[FolderSource, Tag("folder")]
+    | Annotated[HubSource, Tag("from-hub")],
+    Discriminator(_kind),
 ]
+SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml that holds a kind's folders
+FORMS: dict[type, str] = {PackageSource: "package", FolderSource: "folder", HubSource: "hub"}
+
+
+def form_of(source: Source, config: Config) -> str:
+    """'package', 'folder', 'hub' or 'local': how a source is had under a configuration.
+
+    'local' exactly where a hub source names its folder and config.yaml gives the directory that the folder is in.
+    """
+    if isinstance(source, HubSource) and source.local and getattr(config, SETTING[source.hub.kind]):
+        return "local"
+    return FORMS[type(source)]
+
+
+def in_force(source: Source, config: Config) -> Source:
+    """The source that files are taken from under a configuration: a 'local' one has become its folder."""
+    if not isinstance(source, HubSource) or form_of(source, config) != "local":
+        return source
+    top = Path(getattr(config, SETTING[source.hub.kind])).expanduser()
+    return FolderSource(title=source.title, licence=source.licence, path=str(top / str(source.local)))

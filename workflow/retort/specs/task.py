@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, model_validator
 
+from retort.registry import unknown
+from retort.specs import catalogue
 from retort.specs.base import Name, Spec, Text
-from retort.specs.source import Relative
-
-METRICS = {
-    "classification": ("accuracy", "f1", "matthews"),
-    "regression": ("pearson", "spearman"),
-}
 
 
 class Split(Spec):
@@ -42,7 +38,7 @@ class Task(Spec):
     title: Text
     source: Name
     reader: Reader
-    kind: Literal["classification", "regression"]
+    kind: Name
     labels: list[Text] = []
     metrics: list[str] = Field(min_length=1)
     split: Split
@@ -53,28 +49,14 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _agree(self) -> Task:
-        known = METRICS[self.kind]
-        wrong = [name for name in self.metrics if name not in known]
+        kinds = catalogue.kinds()
+        if self.kind not in kinds:
+            raise ValueError(str(unknown("kind of task", self.kind, kinds)))
+        facts = kinds[self.kind].facts
+        wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
-            raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(known)}")
-        if (self.kind == "classification") != (len(self.labels) > 1):
-            raise ValueError("'labels' takes two or more names for classification and none for regression")
+            raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(facts['metrics'])}")
+        if facts["named"] != (len(self.labels) > 1):
+            how = "two or more names" if facts["named"] else "none"
+            raise ValueError(f"'labels' takes {how} for {self.kind}")
         return self
-
-
-class Masking(Spec):
-    """Dynamic masking for masked language modelling, as BERT's: 80 % [MASK], 10 % random, 10 % kept."""
-
-    probability: float = Field(default=0.15, gt=0, lt=1)
-
-
-class Corpus(Spec):
-    """One YAML file of workflow/corpora: texts for task-agnostic distillation."""
-
-    title: Text
-    source: Name
-    files: list[Relative] = Field(min_length=1)
-    format: Name = Field(description="how the texts stand in the files")
-    block: int = Field(ge=8, le=512, description="tokens a packed block holds")
-    masking: Masking = Masking()
-    version: int = Field(ge=1)

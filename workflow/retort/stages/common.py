@@ -13,12 +13,11 @@ from retort.data.collate import batches, in_order
 from retort.data.tasks import Encoded
 from retort.errors import Diverged
 from retort.jobs import Job, write_json
+from retort.kinds import kind_of
 from retort.models import build
 from retort.models.taps import Reader
 from retort.objectives.compose import Sum, compose
 from retort.provenance import stamp
-from retort.scoring.metrics import evaluate
-from retort.specs.task import METRICS
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Part
 from retort.training.progress import Progress
@@ -32,39 +31,42 @@ def prepare(job: Job, seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def classes_of(task: dict[str, Any]) -> int:
-    """Outputs of a task's head."""
-    return len(task["labels"]) if task["kind"] == "classification" else 1
-
-
 def checkpoint_of(job: Job, settings: Any, seed: int) -> Checkpoint:
     """Where the job keeps its state for resuming."""
     return Checkpoint(job.checkpoints, [settings, seed], job.checkpoint_seconds)
 
 
-def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], classes: int, seed: int) -> Part:
+def head_of(task: dict[str, Any]) -> tuple[str, int]:
+    """A task's head: its name in models/build.py, and its outputs."""
+    kind = kind_of(task)
+    return kind.head, kind.outputs(task)
+
+
+def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], task: dict[str, Any], seed: int) -> Part:
     """Fine-tuning as a part: the labels' loss alone."""
-    shape = build.shape_of(model, classes)
-    loss: Sum = compose([{"objective": "supervised"}], shape, shape, 1, 1)
+    kind = kind_of(task)
+    shape = build.shape_of(model, kind.outputs(task))
+    loss: Sum = compose([{"objective": kind.loss}], shape, shape, 1, 1)
     reader = Reader(model, {LOGITS})
     return Part(
         modules=[model],
         schedule=schedule,
-        batches=lambda start: batches(encoded, schedule["batch_size"], seed, classes, start),
+        batches=lambda start: batches(encoded, schedule["batch_size"], seed, start),
         loss=lambda batch: loss(reader(batch), {}, batch),
         close=reader.close,
     )
 
 
 @torch.no_grad()
-def predict(model: nn.Module, encoded: Encoded, classes: int, precision: str, device: str) -> np.ndarray:
-    """(rows, classes) logits of every row, in the order of the split; dropout is off."""
+def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precision: str, device: str) -> np.ndarray:
+    """(rows, *width) logits of every row, in the order of the split; dropout is off."""
     model.eval().to(device)
     reader = Reader(model, {LOGITS})
-    found = torch.zeros(len(encoded), classes)
+    found = torch.zeros(len(encoded), *width)
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-        for rows, batch in in_order(encoded, 64, classes):
-            found[rows] = reader(batch.to(device))[LOGITS].float().cpu()
+        for rows, batch in in_order(encoded, 64):
+            given = reader(batch.to(device))[LOGITS].float().cpu()
+            found[(rows, *(slice(size) for size in given.shape[1:]))] = given
     reader.close()
     logits: np.ndarray = found.numpy()
     return logits
@@ -74,9 +76,9 @@ def measure(
     model: nn.Module, folder: Path | str, split: str, task: dict[str, Any], precision: str, device: str
 ) -> dict[str, float]:
     """Every metric that the task's kind has, on one split."""
-    encoded = Encoded.load(folder, split)
-    logits = predict(model, encoded, classes_of(task), precision, device)
-    return evaluate(list(METRICS[task["kind"]]), logits, encoded.labels)
+    kind, encoded = kind_of(task), Encoded.load(folder, split)
+    logits = predict(model, encoded, kind.width(task, encoded), precision, device)
+    return kind.scores(kind.answers(logits, encoded), kind.truth(encoded))
 
 
 def write_score(

@@ -13,7 +13,7 @@ from retort.models import build
 from retort.models.cards import card
 from retort.stages.common import (
     checkpoint_of,
-    classes_of,
+    head_of,
     measure,
     prepare,
     progress_of,
@@ -38,10 +38,10 @@ def _tuned(
     """The model, trained at a point of the grid under a seed."""
     prepare(job, seed)
     task = settings["task"]
-    model = build.load(student, "classification", classes_of(task)).to(job.device)
+    model = build.load(student, *head_of(task)).to(job.device)
     schedule = {**settings["schedule"], **point}
     build.ready(model, schedule)
-    part = supervised(model, Encoded.load(encoded, "train"), schedule, classes_of(task), seed)
+    part = supervised(model, Encoded.load(encoded, "train"), schedule, task, seed)
     part.number = place["number"]
     train(part, seed, place["checkpoint"], place["progress"], settings["precision"], job.device)
     part.close()
@@ -112,7 +112,7 @@ def finetune_student(
     except Diverged as error:
         result = error
     if weights:
-        kept = network or build.load(model, "classification", classes_of(settings["task"]))
+        kept = network or build.load(model, *head_of(settings["task"]))
         build.save(kept, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
     write_score(job, score, student, task, seed, settings, result, chosen=point)
     checkpoint.remove()

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from retort.data import corpora, sources, tasks
 from retort.jobs import Job
+from retort.kinds import kind_of
 from retort.specs.source import Source
 
 
@@ -21,7 +22,7 @@ def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
 
 def encode_task(job: Job, settings: dict[str, Any], source: str, model: str, to: str) -> None:
     """Nothing; the task's splits are tokenised with the model's tokenizer."""
-    counts = tasks.encode_task(settings, Path(source), Path(model) / "tokenizer.json", Path(to))
+    counts = tasks.encode_task(settings, kind_of(settings), Path(source), Path(model) / "tokenizer.json", Path(to))
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 

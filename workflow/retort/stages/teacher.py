@@ -21,7 +21,7 @@ from retort.objectives.compose import compose
 from retort.stages.common import (
     LOGITS,
     checkpoint_of,
-    classes_of,
+    head_of,
     measure,
     prepare,
     progress_of,
@@ -42,9 +42,9 @@ def finetune_teacher(
     seed, data, precision = settings["seed"], settings["data"], settings["precision"]
     prepare(job, seed)
     build.check_shape(model, settings["model"]["architecture"])
-    network = build.load(model, "classification", classes_of(data))
+    network = build.load(model, *head_of(data))
     build.ready(network, settings["schedule"])
-    part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], classes_of(data), seed)
+    part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], data, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         train(part, seed, checkpoint, progress_of(job), precision, job.device)
@@ -99,11 +99,11 @@ def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, 
     prepare(job, settings["teacher"]["seed"])
     task, precision = settings["teacher"]["data"], settings["teacher"]["precision"]
     rows = Encoded.load(encoded, "train")
-    network = build.load(teacher, "classification", classes_of(task)).eval().to(job.device)
+    network = build.load(teacher, *head_of(task)).eval().to(job.device)
     reader = Reader(network, wanted)
     stores: dict[Any, Any] = {}
     with torch.autocast(job.device, torch.bfloat16, enabled=precision == "bfloat16"):
-        for numbers, batch in in_order(rows, 64, classes_of(task)):
+        for numbers, batch in in_order(rows, 64):
             for key, value in reader(batch.to(job.device)).items():
                 kept = value if key == LOGITS else value[batch.mask]
                 if key not in stores:

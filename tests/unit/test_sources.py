@@ -1,0 +1,98 @@
+"""Which of its forms a source has under a configuration, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.errors import BookError
+from retort.specs import settings as resolve
+from retort.specs.book import open_book, read
+from retort.specs.config import Config, read_config
+from retort.specs.source import form_of, in_force
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HUB: dict[str, Any] = {"repository": "someone/texts", "kind": "dataset", "files": ["plain/*.parquet"]}
+PINNED = {**HUB, "commit": COMMIT, "found": "made up for the tests"}
+
+
+def with_hub(study: Path, hub: dict[str, Any], **more: Any) -> None:
+    """Nothing; the texts of the tiny study come from the hub."""
+    source = {"title": "Texts", "licence": "MIT", "hub": hub, **more}
+    (study / "sources" / "texts.yaml").write_text(json.dumps(source))
+
+
+def config(study: Path, **more: Any) -> Config:
+    """The configuration of the tiny study."""
+    return Config(papers=["tiny"], study=str(study), **more)
+
+
+def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study: Path) -> None:
+    with_hub(study, PINNED, local="Texts")
+    book = open_book(config(study))
+    expected = {"repository": "someone/texts", "kind": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
+    assert form_of(book.sources["texts"], book.config) == "hub"
+    assert resolve.task(book, "mood")["source"] == {"hub": expected}
+
+
+def test_data_dir_wins_and_the_settings_say_so(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "data" / "Texts").mkdir(parents=True)
+    with_hub(study, PINNED, local="Texts")
+    book = open_book(config(study, data_dir=str(tmp_path / "data")))
+    assert form_of(book.sources["texts"], book.config) == "local"
+    assert resolve.task(book, "mood")["source"] == {"path": str(tmp_path / "data" / "Texts")}
+
+
+def test_models_dir_says_nothing_about_data(study: Path, tmp_path: Path) -> None:
+    with_hub(study, PINNED, local="Texts")
+    book = open_book(config(study, models_dir=str(tmp_path)))
+    assert form_of(book.sources["texts"], book.config) == "hub"
+    assert in_force(book.sources["texts"], book.config) is book.sources["texts"]
+
+
+def test_no_commit_is_refused_where_the_source_is_used(study: Path) -> None:
+    with_hub(study, HUB, local="Texts")
+    assert read(config(study))[1] == [
+        "study/sources/texts.yaml: hub.commit: none is known; run `retort pin texts` once, "
+        "or give data_dir in config.yaml"
+    ]
+
+
+def test_no_commit_is_fine_where_nothing_uses_the_source_or_the_folder_wins(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "data" / "Texts").mkdir(parents=True)
+    unused = {"title": "Unused", "licence": "MIT", "hub": HUB}
+    (study / "sources" / "unused.yaml").write_text(json.dumps(unused))
+    assert read(config(study))[1] == []
+    with_hub(study, HUB, local="Texts")
+    assert read(config(study, data_dir=str(tmp_path / "data")))[1] == []
+
+
+def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study: Path, tmp_path: Path) -> None:
+    with_hub(study, PINNED, local="Texts")
+    found = read(config(study, data_dir=str(tmp_path)))[1]
+    assert found == [
+        "study/sources/texts.yaml: local: data_dir holds no folder Texts; put it there, or set data_dir: null"
+    ]
+
+
+@pytest.mark.parametrize("key", ["data_dir", "models_dir"])
+def test_a_directory_that_is_not_there(key: str) -> None:
+    with pytest.raises(BookError, match=f"config.yaml: {key}: there is no folder /nowhere; null takes data"):
+        read_config({key: "/nowhere"})
+
+
+@pytest.mark.parametrize(
+    ("hub", "said"),
+    [
+        ({**HUB, "commit": COMMIT}, "hub: a commit needs 'found': where it was read"),
+        ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not have the form"),
+        ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not have the form"),
+        ({**HUB, "files": ["../*"]}, "hub.files.0: '../*' leaves its folder"),
+        ({**HUB, "kind": "space"}, "hub.kind: Input should be 'dataset' or 'model'"),
+    ],
+)
+def test_a_mistake_in_a_hub_source(study: Path, hub: dict[str, Any], said: str) -> None:
+    with_hub(study, hub)
+    assert any(said in line for line in read(config(study))[1]), read(config(study))[1]

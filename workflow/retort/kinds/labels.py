@@ -1,0 +1,71 @@
+"""One label a row: a class, or a score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retort.data.readers import Record
+from retort.data.tasks import Encoded, Flat
+from retort.kinds.base import Task, Tokenise, kinds
+from retort.scoring.metrics import metrics
+
+
+class _Labelled:
+    """What classes and scores share: a row is a text or a pair, its answer one number."""
+
+    version = 1
+    metrics: tuple[str, ...] = ()
+    head = "classification"
+    loss = "supervised"
+    dtype: type = np.float32
+
+    def outputs(self, task: Task) -> int:
+        return len(task["labels"]) or 1
+
+    def truncation(self, task: Task) -> dict[str, Any]:
+        return {"max_length": task["max_length"]}
+
+    def encode(self, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
+        flat = Flat()
+        for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records]):
+            flat.add(row)
+        return {**flat.arrays(), "labels": np.array([r.label for r in records], self.dtype)}
+
+    def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
+        return (self.outputs(task),)
+
+    def truth(self, encoded: Encoded) -> list[Any]:
+        found: list[Any] = encoded.labels.tolist()
+        return found
+
+    def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
+        if None in answers:
+            return dict.fromkeys(self.metrics, float("nan"))
+        return {name: metrics[name](np.array(answers), np.array(truth)) for name in self.metrics}
+
+
+@kinds.register("classification")
+class Classification(_Labelled):
+    """One of several classes a row; F1 and Matthews' correlation are those of class 1 of two."""
+
+    version = 1
+    metrics = ("accuracy", "f1", "matthews")
+    named = True
+    dtype = np.int64
+
+    def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
+        return [int(row.argmax()) if np.isfinite(row).all() else None for row in logits]
+
+
+@kinds.register("regression")
+class Regression(_Labelled):
+    """One score a row."""
+
+    version = 1
+    metrics = ("pearson", "spearman")
+    named = False
+
+    def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
+        return [float(row[0]) if np.isfinite(row[0]) else None for row in logits]

@@ -1,0 +1,54 @@
+"""Which sources a study's cells reach, so that one that cannot be had is told before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retort.specs.expand import expand, profiled
+from retort.specs.source import SETTING, FolderSource, HubSource, form_of, in_force
+
+if TYPE_CHECKING:
+    from retort.specs.book import Book
+    from retort.specs.load import Problems
+
+
+def _lineage(book: Book, student: str) -> list[str]:
+    found: list[str] = []
+    parent: str | None = student
+    while parent is not None and parent in book.students and parent not in found:
+        found.append(parent)
+        parent = book.students[parent].initialisation.student
+    return found
+
+
+def _of_student(book: Book, name: str) -> set[str]:
+    if name in book.teachers:
+        return {book.model_of(name).source}
+    corpora = {
+        stage.data for one in _lineage(book, name) for stage in book.students[one].stages if stage.data != "task"
+    }
+    return {book.model_of(book.students[name].teacher).source, *(book.corpora[corpus].source for corpus in corpora)}
+
+
+def sources(book: Book) -> set[str]:
+    """The names of the sources that some cell or profile of the study is made from."""
+    cells = expand(book)
+    students = {cell.student for cell in cells} | {name for shown in book.exhibits.values() for name in profiled(shown)}
+    found = {book.tasks[task].source for task in {cell.task for cell in cells}}
+    return found.union(*(_of_student(book, student) for student in students))
+
+
+def check_sources(book: Book, problems: Problems) -> None:
+    """Nothing; a source that is needed and cannot be had as it stands is written down."""
+    for name in sorted(sources(book)):
+        source, path = book.sources[name], book.files["sources", name]
+        if not isinstance(source, HubSource):
+            continue
+        folder = in_force(source, book.config)
+        setting = SETTING[source.hub.kind]
+        if isinstance(folder, FolderSource) and not Path(folder.path).is_dir():
+            problems.add(path, f"local: {setting} holds no folder {source.local}; put it there, or set {setting}: null")
+        if form_of(source, book.config) == "hub" and source.hub.commit is None:
+            local = f", or give {setting} in config.yaml" if source.local else ""
+            problems.add(path, f"hub.commit: none is known; run `retort pin {name}` once{local}")
