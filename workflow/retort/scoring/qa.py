@@ -10,15 +10,14 @@ import string
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from retort.errors import RetortError
 from retort.registry import Registry
 
 Normalise = Callable[[str], str]
-Answers = Mapping[str, Sequence[str]]  # every question's id to its true answers; none where it has no answer
+Answers = Sequence[Sequence[str]]  # the true answers of each question
 
 normalisations: Registry[Normalise] = Registry("answer normalisation")
 
@@ -79,80 +78,62 @@ def word_f1_or_both_empty(predicted: list[str], true: list[str]) -> float:
 
 
 def _percent(scores: np.ndarray) -> float:
-    return float(100.0 * np.cumsum(scores)[-1] / len(scores))
+    return float(100.0 * np.cumsum(scores)[-1] / len(scores)) if len(scores) else float("nan")
 
 
 def _each(
-    predictions: Mapping[str, str],
-    answers: Answers,
-    normalise: Normalise,
-    f1: Callable[[list[str], list[str]], float],
+    predicted: Sequence[str], true: Answers, normalised: Sequence[str], f1: Callable[[list[str], list[str]], float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact match and F1 of every question, (questions,) each, in the order of `answers`: the best over its answers.
-
-    Raises:
-        RetortError: a question has no prediction, or there is none to score.
-    """
-    missing = [name for name in answers if name not in predictions]
-    if missing or not answers:
-        raise RetortError(
-            f"{len(missing)} of {len(answers)} questions have no prediction: {', '.join(missing[:3]) or '-'}",
-            "every question of the split takes one, an empty text for 'no answer'",
-        )
-    exact, shared = np.zeros(len(answers)), np.zeros(len(answers))
-    for row, (name, texts) in enumerate(answers.items()):
-        said, true = normalise(predictions[name]), [normalise(text) for text in texts]
-        exact[row] = said in true
+    """Exact match and F1 of every question, (questions,) each: the best over its answers."""
+    exact, shared = np.zeros(len(true)), np.zeros(len(true))
+    for row, (text, answers, name) in enumerate(zip(predicted, true, normalised, strict=True)):
+        normalise = normalisations[name]
+        said, known = normalise(text), [normalise(answer) for answer in answers]
+        exact[row] = said in known
         words = said.split()
-        shared[row] = max(f1(words, text.split()) for text in true)
+        shared[row] = max(f1(words, answer.split()) for answer in known)
     return exact, shared
 
 
-def squad(predictions: Mapping[str, str], answers: Answers, normalise: Normalise) -> dict[str, float]:
+def squad(predicted: Sequence[str], true: Answers, normalised: Sequence[str]) -> dict[str, float]:
     """Exact match and F1 in percent, as SQuAD 1.1 and MLQA define them.
 
     Args:
-        predictions: every question's id to the predicted text.
-        answers: every question's id to its true answers, at least one.
-        normalise: an entry of `normalisations`.
-
-    Raises:
-        RetortError: a question has no prediction.
+        predicted: the text that is said to answer each question.
+        true: the answers of each question, at least one.
+        normalised: the name of the normalisation that each question is compared by.
     """
-    exact, f1 = _each(predictions, answers, normalise, word_f1)
+    exact, f1 = _each(predicted, true, normalised, word_f1)
     return {"exact": _percent(exact), "f1": _percent(f1)}
 
 
 def squad2(
-    predictions: Mapping[str, str], answers: Answers, differences: Mapping[str, float], threshold: float = 0.0
+    predicted: Sequence[str], true: Answers, differences: Sequence[float], threshold: float = 0.0
 ) -> dict[str, float]:
     """Exact match and F1 in percent, as SQuAD 2.0 defines them, and the thresholds that would have been best.
 
     `exact` and `f1` over all questions, `...-answered` and `...-unanswered` over those that have an answer and that
-    have none (left out where there are no such questions), `best-...` at the threshold that is best on these very
-    questions, and that `...-threshold`.
+    have none (NaN where there are no such questions), `best-...` at the threshold that is best on these very questions,
+    and that `...-threshold`.
 
     Args:
-        predictions: every question's id to the best text that is not empty; the threshold decides what becomes of it.
-        answers: every question's id to its true answers, none where it has no answer.
-        differences: every question's id to the score of 'no answer' less that of the predicted text.
+        predicted: the best text for each question that is not empty; the threshold decides whether it is said.
+        true: the answers of each question, none where it has no answer.
+        differences: for each question the score of 'no answer' less that of the predicted text.
         threshold: 'no answer' is said where the difference is larger.
-
-    Raises:
-        RetortError: a question has no prediction.
     """
     normalise = normalisations["squad"]
-    known = {name: [text for text in texts if normalise(text)] or [""] for name, texts in answers.items()}
-    has_answer = np.array([bool(texts) for texts in answers.values()])
-    said = np.array([bool(predictions.get(name)) for name in answers])
-    difference = np.array([differences[name] for name in answers], dtype=np.float64)
+    known = [[text for text in texts if normalise(text)] or [""] for texts in true]
+    has_answer = np.array([bool(texts) for texts in true])
+    said = np.array([bool(text) for text in predicted])
+    difference = np.array(differences, dtype=np.float64)
     found, best = {}, {}
-    for metric, raw in zip(("exact", "f1"), _each(predictions, known, normalise, word_f1_or_both_empty), strict=True):
+    both = _each(predicted, known, ["squad"] * len(known), word_f1_or_both_empty)
+    for metric, raw in zip(("exact", "f1"), both, strict=True):
         scores = np.where(difference > threshold, ~has_answer, raw)
         found[metric] = _percent(scores)
-        for part, chosen in (("answered", has_answer), ("unanswered", ~has_answer)):
-            if chosen.any():
-                found[f"{metric}-{part}"] = _percent(scores[chosen])
+        found[f"{metric}-answered"] = _percent(scores[has_answer])
+        found[f"{metric}-unanswered"] = _percent(scores[~has_answer])
         best[f"best-{metric}"], best[f"best-{metric}-threshold"] = _best(raw, said, has_answer, difference)
     return {**found, **best}
 
