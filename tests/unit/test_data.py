@@ -11,7 +11,8 @@ from retort.data.collate import batches, collate, in_order, row_order
 from retort.data.corpora import build_corpus, pack
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
-from retort.data.tasks import Encoded, encode_task, split_groups
+from retort.data.splits import split_groups
+from retort.data.tasks import Encoded, encode_task
 from retort.kinds import kind_of
 
 TASK = {
@@ -68,7 +69,7 @@ def test_equal_texts_stay_on_one_side() -> None:
 
 def encoded(texts: Path, encoder: Path, to: Path) -> Encoded:
     """The tiny task, encoded."""
-    encode_task(TASK, kind_of(TASK), texts, encoder / "tokenizer.json", to)
+    encode_task(TASK, kind_of(TASK), {"texts": texts}, encoder / "tokenizer.json", to)
     return Encoded.load(to, "train")
 
 
@@ -104,7 +105,7 @@ def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Pa
         "labels": [],
         "reader": {"name": "rated-texts", "options": {"file": "rated.txt"}},
     }
-    encode_task(task, kind_of(task), texts, encoder / "tokenizer.json", tmp_path)
+    encode_task(task, kind_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
     rows = Encoded.load(tmp_path, "dev")
     batch = collate(rows, np.array([3, 1]))
     assert batch.labels is not None

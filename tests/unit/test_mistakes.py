@@ -168,7 +168,7 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
 
 def test_a_split_that_leaves_nothing_to_train_on() -> None:
     from retort.data.readers import Record
-    from retort.data.tasks import split_groups
+    from retort.data.splits import split_groups
 
     rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
     with pytest.raises(RetortError, match="10 rows leave none to train on"):

@@ -91,9 +91,9 @@ class Plan:
     def _folder(self, source: str) -> str:
         return f"results/sources/{source}"
 
-    def task_source(self, wildcards: Wildcards) -> str:
-        """The source of a task."""
-        return self._folder(self.book.tasks[wildcards.task].source)
+    def task_source(self, wildcards: Wildcards) -> list[str]:
+        """The sources of a task's splits."""
+        return [self._folder(source) for source in self.book.tasks[wildcards.task].sources]
 
     def corpus_source(self, wildcards: Wildcards) -> str:
         """The source of a corpus."""
@@ -222,7 +222,8 @@ class Plan:
         exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
         tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
         return [
-            [[row.student, row.label, row.baseline] for row in table.rows] + [[c.task, c.metric] for c in table.columns]
+            [[row.student, row.label, row.baseline] for row in table.rows]
+            + [[c.task, c.measure] for c in table.columns]
             for table in tables
             if isinstance(table, ScoresTable)
         ]

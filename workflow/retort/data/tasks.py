@@ -1,84 +1,67 @@
-"""Encoded tasks: read once, split by a named seed, tokenised once per vocabulary, used by every job."""
+"""Encoded tasks: read once, tokenised once per vocabulary, mapped from disk by every job."""
 
 from __future__ import annotations
 
 import json
-import random
+import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from retort.data.readers import Record, readers
+from retort.data.splits import read_task
 from retort.errors import RetortError
 
-SPLITS = ("train", "dev", "test")
-
-
-def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[str, list[Record]]:
-    """The records of each split: whole groups drawn by the seed, at least `test` and `dev` rows held out.
-
-    Raises:
-        RetortError: nothing would be left to train on.
-    """
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.group, []).append(record)
-    order = sorted(groups)
-    random.Random(f"split {seed}").shuffle(order)
-    splits: dict[str, list[Record]] = {name: [] for name in SPLITS}
-    for group in order:
-        short = next((name for name, rows in (("test", test), ("dev", dev)) if len(splits[name]) < rows), "train")
-        splits[short] += groups[group]
-    if not splits["train"]:
-        raise RetortError(f"{len(records)} rows leave none to train on", f"test: {test} and dev: {dev} are too large")
-    return splits
-
-
-def read_task(task: dict[str, Any], folder: Path) -> dict[str, list[Record]]:
-    """The records of each split of a task, from the files of its source.
-
-    Args:
-        task: the task's settings.
-        folder: the fetched source.
-    """
-    records = readers[task["reader"]["name"]](folder, **task["reader"]["options"])
-    split = task["split"]
-    return split_groups(records, split["seed"], split["test"], split["dev"])
-
+Say = Callable[[str], None]
 
 CHUNK = 2000  # texts that are tokenised at a time: an Encoding takes kilobytes, the arrays a few bytes a token
 
 
-def encode_task(task: dict[str, Any], kind: Any, folder: Path, tokenizer: Path, to: Path) -> dict[str, int]:
-    """Rows a split, written to `to` as a folder of arrays a split, beside `rows.json`.
+def encode_task(
+    task: dict[str, Any], kind: Any, folders: dict[str, Path], tokenizer: Path, to: Path, say: Say = print
+) -> dict[str, int]:
+    """Rows a piece (a split, or a part of one), written to `to` as a folder of arrays a piece, beside `rows.json`.
 
     Args:
         task: the task's settings.
         kind: the task's kind, which makes arrays of records.
-        folder: the fetched source.
+        folders: the fetched sources by name.
         tokenizer: the tokenizer.json of the vocabulary.
         to: the folder of the encoded task.
+        say: is told how far it is, and what was left out.
     """
     from tokenizers import Tokenizer
 
     encoder = Tokenizer.from_file(str(tokenizer))
     encoder.no_padding()
     encoder.enable_truncation(**kind.truncation(task))
+    about: dict[str, dict[str, Any]] = {"rows": {}, "sample": {}, "unlabelled": {}}
+    for name, piece in read_task(task, kind, folders):
+        for note in piece.notes:
+            say(note)
+        write_arrays(to / name, kind.encode(piece.records, tokeniser(encoder, name, say)))
+        about["rows"][name] = len(piece.records)
+        about["sample"] |= {name: piece.sample} if piece.sample else {}
+        about["unlabelled"] |= {} if piece.labelled else {name: True}
+    (to / "rows.json").write_text(json.dumps(about, indent=1) + "\n")
+    return about["rows"]
+
+
+def tokeniser(encoder: Any, name: str, say: Say) -> Callable[[list[Any]], Iterator[Any]]:
+    """A function from texts, or pairs of texts, to their Encodings; every ten seconds it says how far it is."""
 
     def tokenise(texts: list[Any]) -> Iterator[Any]:
+        said = time.monotonic()
         for start in range(0, len(texts), CHUNK):
             yield from encoder.encode_batch(texts[start : start + CHUNK])
+            if time.monotonic() - said > 10:
+                said = time.monotonic()
+                say(f"{name}: {start + CHUNK:,} of {len(texts):,} rows are tokenised")
 
-    counts = {}
-    for name, records in read_task(task, folder).items():
-        write_arrays(to / name, kind.encode(records, tokenise))
-        counts[name] = len(records)
-    (to / "rows.json").write_text(json.dumps(counts, indent=1) + "\n")
-    return counts
+    return tokenise
 
 
 def write_arrays(to: Path, arrays: dict[str, np.ndarray]) -> None:
@@ -115,7 +98,7 @@ class Encoded:
     """One split, mapped from disk: token ids of all rows one after another, offsets into them, labels.
 
     Args:
-        labels: (rows, ...) in the dtype of a batch.
+        labels: (rows, ...) in the dtype of a batch; zeros where the rows have none.
         more: further arrays of the task's kind, by name.
         folder: where the split stands.
     """

@@ -17,12 +17,16 @@ Tokenise = Callable[[list[Any]], Iterator[Any]]
 class Kind(Protocol):
     """A kind of task; one registered class is all that the package knows of it.
 
-    `metrics`, `named` and `version` are literals: `retort check` reads them from the source.
+    `version`, `metrics`, `named`, `fields` and `optional` are literals of the class itself: `retort check` reads them
+    from the source.
 
     Args:
         version: raised when what is encoded or scored changes.
         metrics: every metric that is measured, by its registered name.
         named: whether the task's YAML names its labels.
+        fields: what `columns` must name; `label` may be absent in rows without labels.
+        optional: what `columns` may name besides; an `id` must not stand twice in a file.
+        texts: the fields that must not be empty.
         head: the head, by its name in models/build.py.
         loss: the objective of plain fine-tuning.
     """
@@ -30,11 +34,28 @@ class Kind(Protocol):
     version: int
     metrics: tuple[str, ...]
     named: bool
+    fields: tuple[str, ...]
+    optional: tuple[str, ...]
+    texts: tuple[str, ...]
     head: str
     loss: str
 
     def outputs(self, task: Task) -> int:
         """How many numbers the head gives for a row, or for a token of it."""
+        ...
+
+    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Any:
+        """The record of a row, None to leave it out.
+
+        Args:
+            row: the fields that `columns` names.
+            task: the task's settings.
+            words: how the labels are written in this file; none where they are numbers.
+            labelled: False where the rows have no labels.
+
+        Raises:
+            RetortError: a field is not what the task says; without the place, which the caller knows.
+        """
         ...
 
     def truncation(self, task: Task) -> dict[str, Any]:

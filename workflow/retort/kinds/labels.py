@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import math
 from typing import Any
 
 import numpy as np
 
 from retort.data.readers import Record
 from retort.data.tasks import Encoded, Flat
+from retort.errors import RetortError
 from retort.kinds.base import Task, Tokenise, kinds
 from retort.scoring.metrics import metrics
+
+
+def _record(row: dict[str, Any], label: float) -> Record:
+    return Record(row["text"] or "", (row["pair"] or "") if "pair" in row else None, label, "")
+
+
+def class_of(value: Any, words: list[str]) -> int:
+    """The class of a label as it stands in a file; JSON's true is the word 'true'.
+
+    Raises:
+        RetortError: it is none of the words.
+    """
+    word = value if isinstance(value, str) else json.dumps(value)
+    if word not in words:
+        raise RetortError(f"label {word!r} is not one of {', '.join(words)}")
+    return words.index(word)
+
+
+def score_of(value: Any, least: float, greatest: float) -> float:
+    """The score that stands in a file.
+
+    Raises:
+        RetortError: it is no number between the bounds.
+    """
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        score = math.nan
+    if not (math.isfinite(score) and least <= score <= greatest):
+        raise RetortError(f"score {value!r} is not a number from {least:g} to {greatest:g}")
+    return score
 
 
 class _Labelled:
@@ -19,6 +53,7 @@ class _Labelled:
     metrics: tuple[str, ...] = ()
     head = "classification"
     loss = "supervised"
+    texts = ("text", "pair")
     dtype: type = np.float32
 
     def outputs(self, task: Task) -> int:
@@ -53,7 +88,13 @@ class Classification(_Labelled):
     version = 1
     metrics = ("accuracy", "f1", "matthews")
     named = True
+    fields = ("text", "label")
+    optional = ("pair", "id")
     dtype = np.int64
+
+    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+        known = words or [str(number) for number in range(len(task["labels"]))]
+        return _record(row, class_of(row["label"], known) if labelled else 0)
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
         return [int(row.argmax()) if np.isfinite(row).all() else None for row in logits]
@@ -66,6 +107,12 @@ class Regression(_Labelled):
     version = 1
     metrics = ("pearson", "spearman")
     named = False
+    fields = ("text", "label")
+    optional = ("pair", "id")
+
+    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+        bounds = task.get("bounds") or (-math.inf, math.inf)
+        return _record(row, score_of(row["label"], *bounds) if labelled else 0)
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
         return [float(row[0]) if np.isfinite(row[0]) else None for row in logits]

@@ -116,6 +116,11 @@ def readers() -> dict[str, Entry]:
     return catalogue("readers", "data/readers.py")
 
 
+def formats() -> dict[str, Entry]:
+    """Every format of a split's files by name."""
+    return catalogue("formats", "data/formats.py")
+
+
 def text_formats() -> dict[str, Entry]:
     """Every text format of corpora by name."""
     return catalogue("texts", "data/readers.py")

@@ -9,6 +9,7 @@ from retort import mappings
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.needs import check_sources
+from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
 
@@ -52,7 +53,9 @@ class _Checker:
             )
         for name, task in self.book.tasks.items():
             path = self.book.files["tasks", name]
-            if self.known(path, "reader", "reader", task.reader.name, readers):
+            for other in task.sources[1:]:
+                self.known(path, "splits", "source", other, self.book.sources)
+            if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
                 for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
                     self.problems.add(path, f"reader.options: {line}")
 
@@ -167,7 +170,8 @@ class _Checker:
                 self.known(path, "student", "student", student, everyone)
             for task, metric in exhibit_columns(exhibit):
                 if self.known(path, "task", "task", task, self.book.tasks):
-                    self.known(path, f"metric of {task}", "metric", metric, self.book.tasks[task].metrics)
+                    spec = self.book.tasks[task]
+                    self.known(path, f"metric of {task}", "metric", metric, spec.measures(spec.evaluate_on))
             if isinstance(exhibit, TestsTable):
                 for table in exhibit.of:
                     self.of_kind(path, "of", slug, table, ScoresTable)
@@ -234,7 +238,7 @@ def exhibit_students(exhibit: object) -> list[str]:
 def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
     """Every (task, metric) that a table or figure names."""
     if isinstance(exhibit, ScoresTable):
-        return [(column.task, column.metric) for column in exhibit.columns]
+        return [(column.task, column.measure) for column in exhibit.columns]
     if isinstance(exhibit, (LayersFigure, ParetoFigure)):
         return [(exhibit.task, exhibit.metric)]
     return []
@@ -253,5 +257,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    check_tasks(book, problems)
     if not problems.lines:
         check_sources(book, problems)

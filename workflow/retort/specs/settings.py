@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from retort.specs import catalogue
 from retort.specs.check import layer_pairs
+from retort.specs.reading import reading
 from retort.specs.source import in_force
 from retort.specs.student import Stage, Student
 
@@ -51,12 +52,21 @@ def model(book: Book, name: str) -> Settings:
     return {**plain(spec, "source"), "source": source(book, spec.source)}
 
 
+TASK = {"kind", "labels", "bounds", "parts", "train_on", "choose_on", "evaluate_on", "max_length", "version"}
+
+
 def task(book: Book, name: str) -> Settings:
-    """The settings of a task, with those of its source."""
+    """The settings of a task: how its splits come about, and where their files come from."""
     spec = book.tasks[name]
+    found = spec.model_dump(mode="json", include={*TASK, "reader", "split"}, exclude_none=True)
+    if spec.splits:
+        found["splits"] = {split: reading(book, spec, split) for split in spec.used}
+        found["sample"] = book.config.sample
     return {
-        **plain(spec, "sample", "jobs", "metrics"),
+        **found,
+        "kind_version": catalogue.kinds()[spec.kind].version,
         "source": source(book, spec.source),
+        "further_sources": {other: source(book, other) for other in spec.sources[1:]},
         "encode": STAGES["encode"],
     }
 
@@ -203,7 +213,7 @@ def grid(book: Book, name: str, place: str) -> Settings:
         "schedule": plain(protocol.for_task(place)),
         "points": points,
         "seed": grid_seed(book, name),
-        "choose_by": book.tasks[place].metrics[0],
+        "choose_by": book.tasks[place].chosen_by,
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["grid"], protocol.version],
     }

@@ -26,6 +26,7 @@ from retort.stages.common import (
     prepare,
     progress_of,
     supervised,
+    training_rows,
     write_score,
 )
 from retort.training.loop import Part, train
@@ -44,16 +45,15 @@ def finetune_teacher(
     build.check_shape(model, settings["model"]["architecture"])
     network = build.load(model, *head_of(data))
     build.ready(network, settings["schedule"])
-    part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], data, seed)
+    part = supervised(network, training_rows(encoded, data), settings["schedule"], data, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         train(part, seed, checkpoint, progress_of(job), precision, job.device)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     build.save(network, model, to, card(f"{teacher} on {task}", settings, job.device))
-    write_score(
-        job, score, teacher, task, seed, settings, measure(network, encoded, "test", data, precision, job.device)
-    )
+    result = measure(network, encoded, data["evaluate_on"], data, precision, job.device)
+    write_score(job, score, teacher, task, seed, settings, result)
     checkpoint.remove()
 
 
@@ -98,7 +98,7 @@ def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, 
         return
     prepare(job, settings["teacher"]["seed"])
     task, precision = settings["teacher"]["data"], settings["teacher"]["precision"]
-    rows = Encoded.load(encoded, "train")
+    rows = training_rows(encoded, task)
     network = build.load(teacher, *head_of(task)).eval().to(job.device)
     reader = Reader(network, wanted)
     stores: dict[Any, Any] = {}
