@@ -5,9 +5,7 @@ A question is one example; where its context is longer than a window, it becomes
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retort.data.formats import Broken, Row, formats
+from retort.data.formats import Broken, Row, formats, lines
 from retort.data.tasks import Flat
 from retort.errors import RetortError
 
@@ -106,16 +104,10 @@ def _content(path: Path) -> Any:
     Raises:
         RetortError: the file is cut short, not UTF-8 or not JSON.
     """
-    raw = path.read_bytes()
     try:
-        return json.loads((gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8"))
+        return json.loads("\n".join(text for _, text in lines(path)))
     except json.JSONDecodeError as error:
         raise RetortError(f"{path.name}:{error.lineno}: not valid JSON ({error.msg})", "is it cut short?") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from error
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise RetortError(f"{path.name}:{line}: not UTF-8 text ({error.reason})", "save the file as UTF-8") from error
 
 
 class Window(NamedTuple):

@@ -74,7 +74,7 @@ def read_task(task: dict[str, Any], kind: Any, folders: dict[str, Path]) -> Iter
     for reading in task["splits"].values():
         for name, piece in reading["pieces"].items():
             path = found(folders[reading["source"]] / piece["file"])
-            yield name, Rows(task, kind, reading, path).read(piece["rows"])
+            yield name, Rows(task, kind, reading, path, piece.get("part")).read(piece["rows"])
 
 
 class Rows:
@@ -85,10 +85,14 @@ class Rows:
         kind: the task's kind.
         reading: the settings of the split.
         path: the file.
+        part: the part of the split that it holds, where it has parts.
     """
 
-    def __init__(self, task: dict[str, Any], kind: Any, reading: dict[str, Any], path: Path) -> None:
+    def __init__(
+        self, task: dict[str, Any], kind: Any, reading: dict[str, Any], path: Path, part: str | None = None
+    ) -> None:
         self.task, self.kind, self.reading, self.path = task, kind, reading, path
+        self.known = {"part": part} if part else {}
         self.broken: list[str] = []
         self.empty: list[str] = []
         self.left_out: list[str] = []
@@ -146,7 +150,7 @@ class Rows:
             if len(self.empty) > self.reading["empty"]:
                 raise self._error(place, f"{blank[0]} ({columns[blank[0]]}) is empty")
         try:
-            return self.kind.record(row, self.task, self.reading["words"], bool(self.labelled))
+            return self.kind.record(row | self.known, self.task, self.reading["words"], bool(self.labelled))
         except RetortError as error:
             raise self._error(place, error) from None
 

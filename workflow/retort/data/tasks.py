@@ -42,7 +42,7 @@ def encode_task(
     for name, piece in read_task(task, kind, folders):
         for note in piece.notes:
             say(note)
-        write_arrays(to / name, kind.encode(piece.records, tokeniser(encoder, name, say)))
+        write_arrays(to / name, kind.encode(task, piece.records, tokeniser(encoder, name, say)))
         about["rows"][name] = len(piece.records)
         about["sample"] |= {name: piece.sample} if piece.sample else {}
         about["unlabelled"] |= {} if piece.labelled else {name: True}

@@ -17,13 +17,14 @@ Tokenise = Callable[[list[Any]], Iterator[Any]]
 class Kind(Protocol):
     """A kind of task; one registered class is all that the package knows of it.
 
-    `version`, `metrics`, `named`, `fields` and `optional` are literals of the class itself: `retort check` reads them
-    from the source.
+    `version`, `metrics`, `named`, `windowed`, `fields` and `optional` are literals of the class itself: `retort check`
+    reads them from the source.
 
     Args:
         version: raised when what is encoded or scored changes.
         metrics: every metric that is measured, by its registered name.
         named: whether the task's YAML names its labels.
+        windowed: whether a text that is longer than a row becomes several, as the task's `windows` says.
         fields: what `columns` must name; `label` may be absent in rows without labels.
         optional: what `columns` may name besides; an `id` must not stand twice in a file.
         texts: the fields that must not be empty.
@@ -34,6 +35,7 @@ class Kind(Protocol):
     version: int
     metrics: tuple[str, ...]
     named: bool
+    windowed: bool
     fields: tuple[str, ...]
     optional: tuple[str, ...]
     texts: tuple[str, ...]
@@ -48,7 +50,7 @@ class Kind(Protocol):
         """The record of a row, None to leave it out.
 
         Args:
-            row: the fields that `columns` names.
+            row: the fields that `columns` names, and `part` where the file is that of a part.
             task: the task's settings.
             words: how the labels are written in this file; none where they are numbers.
             labelled: False where the rows have no labels.
@@ -62,10 +64,11 @@ class Kind(Protocol):
         """What tokenizers' `enable_truncation` is called with."""
         ...
 
-    def encode(self, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
+    def encode(self, task: Task, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
         """The arrays of a split: `ids`, `types`, `offsets`, `labels` in the dtype of a batch, and any of its own.
 
         Args:
+            task: the task's settings.
             records: what the task's reader made.
             tokenise: from texts, or pairs of texts, to their `tokenizers.Encoding`s, in order.
         """

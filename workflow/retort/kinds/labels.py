@@ -62,7 +62,7 @@ class _Labelled:
     def truncation(self, task: Task) -> dict[str, Any]:
         return {"max_length": task["max_length"]}
 
-    def encode(self, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
+    def encode(self, task: Task, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
         flat = Flat()
         for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records]):
             flat.add(row)
@@ -88,6 +88,7 @@ class Classification(_Labelled):
     version = 1
     metrics = ("accuracy", "f1", "matthews")
     named = True
+    windowed = False
     fields = ("text", "label")
     optional = ("pair", "id")
     dtype = np.int64
@@ -107,6 +108,7 @@ class Regression(_Labelled):
     version = 1
     metrics = ("pearson", "spearman")
     named = False
+    windowed = False
     fields = ("text", "label")
     optional = ("pair", "id")
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+)
 from transformers.utils import logging
 
 from retort.errors import RetortError
@@ -21,6 +27,7 @@ HEADS: dict[str, Any] = {
     "none": AutoModel,
     "classification": AutoModelForSequenceClassification,
     "masked-lm": AutoModelForMaskedLM,
+    "span": AutoModelForQuestionAnswering,
 }
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
@@ -33,7 +40,7 @@ def load(folder: Path | str, head: str = "none", classes: int = 1) -> torch.nn.M
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    more = {"num_labels": classes} if head == "classification" else {}
+    more = {"num_labels": classes} if head in ("classification", "span") else {}
     model: torch.nn.Module = HEADS[head].from_pretrained(
         str(folder), use_safetensors=True, trust_remote_code=False, local_files_only=True, **more
     )

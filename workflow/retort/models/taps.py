@@ -118,13 +118,20 @@ class Reader:
                 hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]
                 self.caught["logits", None] = lm_head(self.model)(hidden)
             else:
-                self.caught["logits", None] = output.logits
+                self.caught["logits", None] = logits_of(output)
         return derive(self.keys, self.caught, self.model.config.num_attention_heads)
 
     def close(self) -> None:
         """Nothing; the model is as it was."""
         for handle in self.handles:
             handle.remove()
+
+
+def logits_of(output: Any) -> Tensor:
+    """(batch, classes), or (batch, length, 2) of a span head: start and end."""
+    both = [output[name] for name in ("start_logits", "end_logits") if name in output]
+    logits: Tensor = torch.stack(both, dim=-1) if both else output.logits
+    return logits
 
 
 def lm_head(model: Any) -> nn.Module:

@@ -118,7 +118,7 @@ def readers() -> dict[str, Entry]:
 
 def formats() -> dict[str, Entry]:
     """Every format of a split's files by name."""
-    return catalogue("formats", "data/formats.py")
+    return catalogue("formats", "data/formats.py", "data/qa.py")
 
 
 def text_formats() -> dict[str, Entry]:

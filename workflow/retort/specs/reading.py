@@ -51,6 +51,7 @@ def reading(book: Book, task: Task, split: str) -> Settings:
             f"{split}-{part}" if part else split: {
                 "file": files.files[split].replace("{part}", part or ""),
                 "rows": spec.expected(part),
+                **({"part": part} if part else {}),
             }
             for part in parts
         },

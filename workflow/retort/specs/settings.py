@@ -52,7 +52,9 @@ def model(book: Book, name: str) -> Settings:
     return {**plain(spec, "source"), "source": source(book, spec.source)}
 
 
-TASK = {"kind", "labels", "bounds", "parts", "train_on", "choose_on", "evaluate_on", "max_length", "version"}
+TASK = {
+    "kind", "labels", "bounds", "parts", "train_on", "choose_on", "evaluate_on", "max_length", "windows", "version"
+}  # fmt: skip
 
 
 def task(book: Book, name: str) -> Settings:

@@ -75,6 +75,13 @@ class Submission(Spec):
     words: list[str] = Field(default=[], description="how the server writes the labels, in the order of `labels`")
 
 
+class Windows(Spec):
+    """How a context that is too long for one row is cut into several; the defaults are the usual ones of SQuAD."""
+
+    overlap: int = Field(default=128, ge=0, description="tokens that a window has in common with the next")
+    question: int = Field(default=64, gt=0, description="tokens of the question that are kept in each")
+
+
 class Jobs(Spec):
     """How work is cut; never part of what decides a number."""
 
@@ -101,6 +108,7 @@ class Task(Spec):
     evaluate_on: Name = Field(default="test", description="whose score is reported")
     submission: Submission | None = None
     max_length: int = Field(gt=2, le=512, description="tokens")
+    windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
     version: int = Field(ge=1, description="raised when a score would change")
     jobs: Jobs = Jobs()
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
@@ -117,6 +125,11 @@ class Task(Spec):
         if facts["named"] != (len(self.labels) > 1):
             how = "two or more names" if facts["named"] else "none"
             raise ValueError(f"'labels' takes {how} for {self.kind}")
+        if facts["windowed"] != bool(self.windows):
+            how = "says how long contexts are cut" if facts["windowed"] else "is of no use"
+            raise ValueError(f"'windows' {how} for {self.kind}: {{overlap: 128, question: 64}}")
+        if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
+            raise ValueError("windows: overlap and question together leave no room in max_length")
         return self
 
     @model_validator(mode="after")
