@@ -36,7 +36,7 @@ def take_layers(student: Any, source: Any, layers: list[int]) -> None:
 
 def take_head(student: Any, source: Any) -> None:
     """Nothing; the student has the source's head, where both have one of the same shape."""
-    for name in ("classifier", "cls", "lm_head"):
+    for name in ("classifier", "qa_outputs", "cls", "lm_head"):
         mine, theirs = getattr(student, name, None), getattr(source, name, None)
         if isinstance(mine, nn.Module) and isinstance(theirs, nn.Module) and _alike(mine, theirs):
             mine.load_state_dict(theirs.state_dict())

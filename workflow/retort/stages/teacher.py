@@ -105,11 +105,12 @@ def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, 
     with torch.autocast(job.device, torch.bfloat16, enabled=precision == "bfloat16"):
         for numbers, batch in in_order(rows, 64):
             for key, value in reader(batch.to(job.device)).items():
-                kept = value if key == LOGITS else value[batch.mask]
+                each = value.dim() == 3  # one vector a token, as all taps but the logits of whole rows
+                kept = value[batch.mask] if each else value
                 if key not in stores:
-                    length = len(rows) if key == LOGITS else int(rows.offsets[-1])
+                    length = int(rows.offsets[-1]) if each else len(rows)
                     stores[key] = create(Path(to), key, length, kept.shape[-1], precision)
-                place = numbers.numpy() if key == LOGITS else flat_places(rows, numbers.numpy())
+                place = flat_places(rows, numbers.numpy()) if each else numbers.numpy()
                 stores[key].write(place, kept.cpu())
     total = sum(store.nbytes for store in stores.values())
     job.say(f"{len(stores)} taps, {total / 1e6:.0f} MB  ({job.seconds():.0f} s)")
