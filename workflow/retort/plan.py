@@ -17,6 +17,7 @@ from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
+from retort.specs.reading import readable
 from retort.specs.table import ScoresTable, TestsTable
 
 Wildcards = Any
@@ -43,10 +44,11 @@ class Plan:
 
     def _settings(self) -> dict[str, Any]:
         book, pairs = self.book, sorted({(cell.student, cell.task) for cell in self.list})
+        tasks = [name for name in book.tasks if readable(book, name)]
         teachers: dict[str, Any] = {name: {} for name in book.teachers}
         taps: dict[str, Any] = {name: {} for name in book.teachers}
         for name in book.teachers:
-            for task in book.tasks:
+            for task in tasks:
                 teachers[name][task] = resolve.teacher(book, name, task)
                 taps[name][task] = resolve.taps(book, name, task)
             for corpus in book.corpora:
@@ -61,7 +63,7 @@ class Plan:
 
         return {
             "sources": {name: resolve.source(book, name) for name in book.sources},
-            "tasks": {name: resolve.task(book, name) for name in book.tasks},
+            "tasks": {name: resolve.task(book, name) for name in tasks},
             "corpora": {name: resolve.corpus(book, name) for name in book.corpora},
             "teachers": teachers,
             "taps": taps,

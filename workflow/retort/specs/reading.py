@@ -85,6 +85,15 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
     return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
 
 
+def readable(book: Book, name: str) -> bool:
+    """True where every split that is used has a file in the form of its source."""
+    task = book.tasks[name]
+    try:
+        return all(files_of(book, task, split) for split in task.used if task.splits)
+    except RetortError:
+        return False
+
+
 def check_forms(book: Book, tasks: set[str], problems: Problems) -> None:
     """Nothing; a split that is used and has no file in the form of its source is written down."""
     for name in sorted(tasks):
