@@ -18,6 +18,7 @@ from retort.specs.book import open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
 from retort.specs.reading import readable
+from retort.specs.submission import submission, tests
 from retort.specs.table import ScoresTable, TestsTable
 
 Wildcards = Any
@@ -44,7 +45,7 @@ class Plan:
 
     def _settings(self) -> dict[str, Any]:
         book, pairs = self.book, sorted({(cell.student, cell.task) for cell in self.list})
-        tasks = [name for name in book.tasks if readable(book, name)]
+        tasks = [name for name, task in book.tasks.items() if readable(book, name, task.used)]
         teachers: dict[str, Any] = {name: {} for name in book.teachers}
         taps: dict[str, Any] = {name: {} for name in book.teachers}
         for name in book.teachers:
@@ -71,6 +72,8 @@ class Plan:
             "students": {name: resolve.on_corpus(book, name) for name in self.on_corpus},
             "grids": by_pair(self.on_corpus, resolve.grid),
             "finetunings": by_pair(self.on_corpus, resolve.finetune),
+            "tests": tests(book),
+            "submission": submission(book),
             "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
         }
 

@@ -85,11 +85,11 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
     return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
 
 
-def readable(book: Book, name: str) -> bool:
-    """True where every split that is used has a file in the form of its source."""
+def readable(book: Book, name: str, splits: list[str]) -> bool:
+    """True where each of the splits has a file in the form of its source, or the task draws them."""
     task = book.tasks[name]
     try:
-        return all(files_of(book, task, split) for split in task.used if task.splits)
+        return all(files_of(book, task, split) for split in splits if task.splits)
     except RetortError:
         return False
 
