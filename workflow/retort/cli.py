@@ -72,6 +72,10 @@ def check_everything(given: argparse.Namespace) -> int:
     if problems:
         print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
         return 1
+    if given.data:
+        from retort.stages.inventory import report
+
+        return report(book)
     cells = expand(book)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
     print(
@@ -105,6 +109,8 @@ def parser() -> argparse.ArgumentParser:
         verb = under.add_parser(name, help=said, description=said, parents=[shared])
         if name == "list":
             verb.add_argument("what", nargs="?", help="objectives, mappings, tasks, students or tables")
+        if name == "check":
+            verb.add_argument("--data", action="store_true", help="find and read the files of every task, too")
         if name == "record":
             verb.add_argument("paper", help="the paper whose published numbers are of a run of ours")
     return top

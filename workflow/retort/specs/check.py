@@ -127,8 +127,10 @@ class _Checker:
                 )
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
-        if stage.data != "task":
-            self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora)
+        if stage.data != "task" and self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora):
+            protocol = self.book.protocols.get(student.protocol)
+            if protocol and protocol.for_task(stage.data).epochs and "steps" not in stage.schedule:
+                self.problems.add(path, f"{where}.schedule: a corpus takes 'steps', and the protocol counts in epochs")
         for index, term in enumerate(stage.terms, start=1):
             self.term(path, f"{where}.terms.{index}", student, term)
 

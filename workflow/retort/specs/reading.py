@@ -86,6 +86,15 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
     return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
 
 
+def readable(book: Book, name: str, splits: list[str]) -> bool:
+    """True where each of the splits has a file in the form of its source, or the task draws them."""
+    task = book.tasks[name]
+    try:
+        return all(files_of(book, task, split) for split in splits if task.splits)
+    except RetortError:
+        return False
+
+
 def check_forms(book: Book, tasks: set[str], problems: Problems) -> None:
     """Nothing; a split that is used and has no file in the form of its source is written down."""
     for name in sorted(tasks):

@@ -48,6 +48,13 @@ def head_of(task: dict[str, Any]) -> tuple[str, int]:
     return kind.head, kind.outputs(task)
 
 
+def stepped(schedule: dict[str, Any], rows: int) -> dict[str, Any]:
+    """The schedule with its length in steps; an epoch is as many whole batches as the rows make."""
+    if "epochs" not in schedule:
+        return schedule
+    return {**schedule, "steps": max(1, round(schedule["epochs"] * (rows // min(schedule["batch_size"], rows))))}
+
+
 def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], task: dict[str, Any], seed: int) -> Part:
     """Fine-tuning as a part: the labels' loss alone."""
     kind = kind_of(task)
@@ -56,7 +63,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], tas
     reader = Reader(model, {LOGITS})
     return Part(
         modules=[model],
-        schedule=schedule,
+        schedule=stepped(schedule, len(encoded)),
         batches=lambda start: batches(encoded, schedule["batch_size"], seed, start),
         loss=lambda batch: loss(reader(batch), {}, batch),
         close=reader.close,

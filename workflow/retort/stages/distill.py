@@ -22,7 +22,16 @@ from retort.models.recorded import Recorded
 from retort.models.taps import Key, Reader
 from retort.objectives.base import Batch, Shape
 from retort.objectives.compose import Sum, compose
-from retort.stages.common import checkpoint_of, head_of, measure, prepare, progress_of, training_rows, write_score
+from retort.stages.common import (
+    checkpoint_of,
+    head_of,
+    measure,
+    prepare,
+    progress_of,
+    stepped,
+    training_rows,
+    write_score,
+)
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Part, train
 
@@ -174,13 +183,14 @@ def distill_on_task(
     prepare(job, seed)
     data = settings["teacher"]["data"]
     (head, classes), rows = head_of(data), training_rows(encoded, data)
+    stages = [{**stage, "schedule": stepped(stage["schedule"], len(rows))} for stage in settings["stages"]]
     network = initialise(settings, teacher, model, None, head, classes).to(job.device)
     heads = settings["teacher"]["model"]["architecture"]["heads"]
     live = online(teacher, head, classes, job.device) if teacher and not taps else None
     lesson = on_task(settings, rows, seed, live or (lambda keys: Recorded(str(taps), rows, keys, heads)))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, lesson, classes, checkpoint)
+        run_stages(job, network, {**settings, "stages": stages}, seed, lesson, classes, checkpoint)
         result: Any = measure(network, encoded, data["evaluate_on"], data, settings["precision"], job.device)
     except Diverged as error:
         result = error
