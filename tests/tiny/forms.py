@@ -33,7 +33,24 @@ def write_parquet(path: Path, rows: Rows) -> None:
     parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 
-WRITERS: dict[str, Callable[..., None]] = {"tsv": write_tsv, "jsonl": write_jsonl, "parquet": write_parquet}
+def write_squad(path: Path, rows: Rows) -> None:
+    """Nothing; a file in SQuAD's JSON, a paragraph a question."""
+    paragraphs = []
+    for row in rows:
+        given = row["answers"]
+        answers = [{"text": text, "answer_start": at} for text, at in zip(*given.values(), strict=True)]
+        asked = {key: value for key, value in row.items() if key not in ("context", "answers")}
+        paragraphs.append({"context": row["context"], "qas": [{**asked, "answers": answers}]})
+    content = {"version": "made up", "data": [{"title": "Ferries", "paragraphs": paragraphs}]}
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[..., None]] = {
+    "tsv": write_tsv,
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+    "squad": write_squad,
+}
 
 
 def _label(task: Task, files: Files, label: Any) -> Any:
@@ -62,7 +79,7 @@ def write_form(task: Task, form: str, sources: dict[str, Path]) -> None:
         options = {**files.options, **(change.options if change else {})}
         rows: Rows = []
         for number, record in enumerate(task.sample):
-            given = {**record, "id": number, "label": _label(task, files, record["label"])}
+            given = {"id": number, **record, "label": _label(task, files, record["label"])}
             known = {key: column for key, column in columns.items() if key != "label" or split.labelled}
             rows.append({column: given[key] for key, column in known.items()})
         path = sources[split.source or task.source] / files.files[name].replace("{part}", part or "")
