@@ -142,6 +142,10 @@ class _Template:
         """Where the context begins in the window of a question."""
         return len(self.ids[0]) + len(question) + len(self.ids[1])
 
+    def spread(self, values: np.ndarray, start: int) -> list[int]:
+        """What stands at the context's tokens, which begin at `start`, and -1 at all other tokens of the window."""
+        return [-1] * start + values.tolist() + [-1] * len(self.ids[2])
+
 
 @dataclass(frozen=True)
 class _Tokens:
@@ -165,8 +169,8 @@ def windows(
 
     `ids`, `types` and `offsets` as for any task; `labels` (windows, 2): the first and the last token of the first
     answer, or 0 and 0, the [CLS] token, where the window does not hold it whole; `question` (windows,): whose window it
-    is; `starts` and `ends`, as long as `ids`: which characters of the context a token covers, -1 for those outside the
-    context; `text`: what `texts` reads.
+    is; `starts` and `ends`, as long as `ids`: the characters of the context that a token covers, -1 where it is none of
+    the context's; `text`: what `texts` reads.
 
     Args:
         questions: in order.
@@ -180,30 +184,34 @@ def windows(
     """
     template, flat = _Template(tokenise), Flat()
     labels, owner, starts, ends = array("q"), array("i"), array("i"), array("i")
-    contexts = list(dict.fromkeys(question.context for question in questions))
-    known = dict(zip(contexts, map(_tokens, tokenise(contexts)), strict=True))
-    asked = map(_tokens, tokenise([question.text for question in questions]))
-    for number, (question, said) in enumerate(zip(questions, asked, strict=True)):
-        context, ids = known[question.context], said.ids[:longest]
+    for number, (question, ids, context) in enumerate(_tokenised(questions, tokenise, longest)):
         first = template.start(ids)
         answer = _answer_tokens(context, question.answers)
         for part in _parts(len(context.ids), length - template.tokens - len(ids), overlap, question.id):
             flat.add(template.row(ids, context.ids[part]))
             owner.append(number)
-            for values, own in ((starts, context.starts), (ends, context.ends)):
-                values.extend([-1] * first)
-                values.extend(own[part].tolist())
-                values.extend([-1] * len(template.ids[2]))
+            starts.extend(template.spread(context.starts[part], first))
+            ends.extend(template.spread(context.ends[part], first))
             held = part.start <= answer[0] <= answer[1] < part.stop
             labels.extend(first + place - part.start if held else 0 for place in answer)
+    more = {"question": owner, "starts": starts, "ends": ends}
     return {
         **flat.arrays(),
+        **{name: np.frombuffer(values, np.int32) for name, values in more.items()},
         "labels": np.frombuffer(labels, np.int64).reshape(-1, 2),
-        "question": np.frombuffer(owner, np.int32),
-        "starts": np.frombuffer(starts, np.int32),
-        "ends": np.frombuffer(ends, np.int32),
-        "text": _packed(questions, contexts),
+        "text": _packed(questions),
     }
+
+
+def _tokenised(
+    questions: list[Question], tokenise: Tokenise, longest: int
+) -> Iterator[tuple[Question, np.ndarray, _Tokens]]:
+    """Each question, the tokens of it that are kept, and those of its context, which is tokenised once."""
+    contexts = list(dict.fromkeys(question.context for question in questions))
+    known = dict(zip(contexts, map(_tokens, tokenise(contexts)), strict=True))
+    asked = map(_tokens, tokenise([question.text for question in questions]))
+    for question, tokens in zip(questions, asked, strict=True):
+        yield question, tokens.ids[:longest], known[question.context]
 
 
 def _parts(tokens: int, room: int, overlap: int, name: str) -> Iterator[slice]:
@@ -226,7 +234,8 @@ def _answer_tokens(context: _Tokens, answers: tuple[tuple[str, int], ...]) -> tu
     return (int(held[0]), int(held[-1])) if len(held) else (0, -1)
 
 
-def _packed(questions: list[Question], contexts: list[str]) -> np.ndarray:
+def _packed(questions: list[Question]) -> np.ndarray:
+    contexts = list(dict.fromkeys(question.context for question in questions))
     numbers = {context: number for number, context in enumerate(contexts)}
     asked = [
         {

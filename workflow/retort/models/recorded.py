@@ -1,7 +1,7 @@
 """Recorded taps: a teacher's tensors on the training rows, computed once, read by every student from disk.
 
-One array a tap and layer: (tokens of all rows, width), or (rows, classes) for logits of whole rows. bfloat16 has no name in numpy, so
-its bits are kept as uint16. Arrays are memory-mapped: a batch reads only its own rows.
+One array a tap and layer: (tokens of all rows, width), or (rows, classes) for logits of whole rows. bfloat16 has no
+name in numpy, so its bits are kept as uint16. Arrays are memory-mapped: a batch reads only its own rows.
 """
 
 from __future__ import annotations
