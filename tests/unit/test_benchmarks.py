@@ -29,8 +29,8 @@ def read(name: str, sample: bool = False, splits: list[str] | None = None) -> di
     return dict(read_task(task, kind_of(task), where))
 
 
-WHOLE = {"cola": (8551, 1043, 1063), "sst-2": (67349, 872, 1821), "mrpc": (3668, 408, 1725),
-         "sts-b": (5749, 1500, 1379), "rte": (2490, 277, 3000), "wnli": (635, 71, 146)}  # fmt: skip
+WHOLE = {"cola": (8551, 1043, 1063), "sst2": (67349, 872, 1821), "mrpc": (3668, 408, 1725),
+         "stsb": (5749, 1500, 1379), "rte": (2490, 277, 3000), "wnli": (635, 71, 146)}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -56,7 +56,7 @@ def test_quotes_stay_and_the_columns_are_the_right_ones() -> None:
     assert mrpc[0].pair == '" The foodservice pie business does not fit our long-term growth strategy .'
     assert mrpc[0].label == 1
     assert (cola[0].text, cola[0].label) == ("The sailors rode the breeze clear of the rocks.", 1)
-    assert read("sts-b")["dev"].records[0].label == 5.0
+    assert read("stsb")["dev"].records[0].label == 5.0
 
 
 @pytest.mark.parametrize(("name", "rows"), [("qnli", 8000), ("qqp", 20000), ("mnli", 12500)])

@@ -30,7 +30,7 @@ SERVER = {
     "WNLI.tsv": "1", "AX.tsv": "neutral",
 }  # fmt: skip
 ANSWERS: dict[str, dict[str, list[Any]]] = {
-    "cola": {"test": [0, 1]}, "sst-2": {"test": [1, 0]}, "mrpc": {"test": [1, 1]}, "sts-b": {"test": [3.25, 7.5]},
+    "cola": {"test": [0, 1]}, "sst2": {"test": [1, 0]}, "mrpc": {"test": [1, 1]}, "stsb": {"test": [3.25, 7.5]},
     "qqp": {"test": [0, 0]}, "mnli": {"test-matched": [2, 0], "test-mismatched": [0, 1], "diagnostic": [1, 2]},
     "qnli": {"test": [1, 0]}, "rte": {"test": [0, 1]}, "wnli": {"test": [1, 1]},
 }  # fmt: skip

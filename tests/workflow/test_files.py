@@ -30,7 +30,7 @@ read:
     files: {train: train.tsv, dev: 'dev-{part}.tsv', test: test.tsv}
     columns: {text: sentence, label: mood}
     words: [low, high]
-choose_by: near.accuracy
+choose_by: accuracy/near
 evaluate_on: dev
 submission: {files: {test: Moods.tsv}, words: ['0', '1']}
 max_length: 16
@@ -75,14 +75,14 @@ def test_parts_samples_and_a_submission(tmp_path: Path, run_in: Callable[..., ob
     score = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.json").read_text())
     assert score["split"] == "dev"
     assert score["sample"] == {"train": [30, 40]}
-    assert {"near.accuracy", "far.accuracy", "all.accuracy", "near.f1"} <= set(score["metrics"])
+    assert {"accuracy/near", "accuracy/far", "accuracy/all", "f1/near"} <= set(score["metrics"])
     stored = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.answers.json").read_text())
     kind = kind_of(score["settings"]["task"])
     for part in ("near", "far"):
         again = kind.scores(**stored[f"dev-{part}"])
-        assert {f"{part}.{name}": value for name, value in again.items()}.items() <= score["metrics"].items()
-    assert score["metrics"]["all.accuracy"] == pytest.approx(
-        (score["metrics"]["near.accuracy"] + score["metrics"]["far.accuracy"]) / 2
+        assert {f"{name}/{part}": value for name, value in again.items()}.items() <= score["metrics"].items()
+    assert score["metrics"]["accuracy/all"] == pytest.approx(
+        (score["metrics"]["accuracy/near"] + score["metrics"]["accuracy/far"]) / 2
     )
     trial = json.loads((folder / "results/trials/tiny-predicting/moods/1-of-1.jsonl").read_text().splitlines()[0])
     assert 0 <= trial["dev"] <= 1
