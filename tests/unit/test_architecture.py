@@ -23,6 +23,7 @@ MAY: dict[str, set[str]] = {
     "tables": {"specs"},
     "figures": {"specs", "tables"},
     "report": {"specs", "tables"},
+    "cli": {"specs", "data", "stages", "tables", "report"},
 }
 
 

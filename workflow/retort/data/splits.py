@@ -93,6 +93,7 @@ class Rows:
     ) -> None:
         self.task, self.kind, self.reading, self.path = task, kind, reading, path
         self.known = {"part": part} if part else {}
+        self.shown = f"{path.parent.name}/{path.name}"
         self.broken: list[str] = []
         self.empty: list[str] = []
         self.left_out: list[str] = []
@@ -107,7 +108,7 @@ class Rows:
             if (record := self._record(place, fields)) is not None
         ]
         if not records:
-            raise RetortError(f"{self.path.name} holds no rows", "is it the right file?")
+            raise RetortError(f"{self.shown} holds no rows", "is it the right file?")
         count, sample = len(records), None
         if count not in expected:
             whole = " or ".join(map(str, expected))
@@ -115,18 +116,18 @@ class Rows:
                 raise RetortError(f"{self.path}: {count} rows, and the whole set has {whole}", HINT)
             sample = (count, expected[0])
         notes = [
-            f"{self.path.name}: {what}: {', '.join(places[:30])}"
+            f"{self.shown}: {what}: {', '.join(places[:30])}"
             for what, places in (
                 ("lines without all fields left out", self.broken),
                 ("rows with an empty text", self.empty),
-                (f"rows labelled {self.reading['without']} left out", self.left_out),
+                (f"rows labelled {' or '.join(map(repr, self.reading['without']))} left out", self.left_out),
             )
             if places
         ]
         return Piece(records, bool(self.labelled), sample, notes)
 
     def _error(self, place: str, what: object, hint: str | None = None) -> RetortError:
-        return RetortError(f"{self.path.name}, {place}: {what}", hint)
+        return RetortError(f"{self.shown}, {place}: {what}", hint)
 
     def _broken(self, place: str, what: str) -> None:
         self.broken.append(place)

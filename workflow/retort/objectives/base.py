@@ -57,10 +57,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Pair:
-    """The sizes of both models."""
+    """The sizes of both models.
+
+    Args:
+        layers: how many layers of the student and of the teacher an objective of level 'layers' reads at once.
+    """
 
     student: Shape
     teacher: Shape
+    layers: tuple[int, int] = (1, 1)
 
 
 def wide(x: Tensor) -> Tensor:

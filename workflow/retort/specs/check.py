@@ -141,23 +141,24 @@ class _Checker:
         entry = objectives[term.objective]
         for line in catalogue.check_options("objective", entry, term.options):
             self.problems.add(path, f"{where}.options: {line}")
-        if (entry.level == "layer") != (term.mapping is not None):
-            what = (
-                "needs a mapping, such as 'last'" if entry.level == "layer" else "is on the output: leave out 'mapping'"
-            )
+        layered = entry.level in ("layer", "layers")
+        if layered != (term.mapping is not None):
+            what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
             self.problems.add(path, f"{where}.mapping: objective '{term.objective}' {what}")
             return
         self.problems.attempt(
             path, f"{where}.mapping", lambda: layer_pairs(term, student.architecture.layers, teacher.layers)
         )
-        heads = {**entry.options, **term.options}.get("heads")
+        options = {**entry.options, **term.options}
+        heads = options.get("heads")
         if isinstance(heads, int):
             for side, width in (("student", student.architecture.hidden), ("teacher", teacher.hidden)):
                 if heads < 1 or width % heads:
                     self.problems.add(
                         path, f"{where}.options.heads: the {side}'s width {width} is no multiple of {heads}"
                     )
-        if "scores" in entry.taps and student.architecture.heads != teacher.heads:
+        reads_scores = "scores" in entry.taps and options.get("attention", True)
+        if reads_scores and student.architecture.heads != teacher.heads:
             self.problems.add(
                 path,
                 f"{where}: objective '{term.objective}' needs equal head numbers, and the student has "

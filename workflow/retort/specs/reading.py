@@ -100,4 +100,5 @@ def check_forms(book: Book, tasks: set[str], problems: Problems) -> None:
     for name in sorted(tasks):
         task = book.tasks[name]
         for split in task.used if task.splits else []:
-            problems.attempt(book.files["tasks", name], "", files_of, book, task, split)
+            if problems.attempt(book.files["tasks", name], "", files_of, book, task, split) is None:
+                break  # one form is wrong for all splits in the same way

@@ -121,7 +121,12 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
     ]
     protocol = book.protocols[student.protocol]
     found = schedule(protocol, place if stage.data == "task" else stage.data, stage.schedule)
-    return {"data": stage.data, "terms": terms, "schedule": _scaled(found, stage.share)}
+    return {
+        "data": stage.data,
+        "terms": terms,
+        "schedule": _scaled(found, stage.share),
+        "teacher_dropout": stage.teacher_dropout,
+    }
 
 
 def teacher(book: Book, name: str, place: str) -> Settings:
@@ -192,6 +197,8 @@ def taps(book: Book, name: str, place: str) -> Settings:
 def recorded(book: Book, name: str) -> bool:
     """True where all that a student on a task reads of its teacher is recorded; else the teacher runs beside it."""
     objectives, student = catalogue.objectives(), book.students[name]
+    if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
+        return False
     architecture = book.model_of(student.teacher).architecture
     read = {
         (tap, layer)

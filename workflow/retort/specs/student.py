@@ -46,6 +46,7 @@ class Stage(Spec):
     terms: list[Term] = Field(min_length=1)
     share: float = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
     schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
+    teacher_dropout: bool = Field(default=False, description="leave dropout on in the teacher while it teaches")
 
 
 class Student(Spec):

@@ -23,8 +23,8 @@ class Column(Spec):
 
     @property
     def measure(self) -> str:
-        """The metric's name in a score: 'accuracy', or 'de.accuracy'."""
-        return f"{self.part}.{self.metric}" if self.part else self.metric
+        """The metric's name in a score: 'accuracy', or 'accuracy/de'."""
+        return f"{self.metric}/{self.part}" if self.part else self.metric
 
 
 class Row(Spec):

@@ -204,12 +204,12 @@ class Task(Spec):
         }
 
     def measures(self, split: str) -> list[str]:
-        """The metrics that a score on a split holds: 'accuracy', or 'de.accuracy' and 'all.accuracy' with parts."""
+        """The metrics that a score on a split holds: 'accuracy', or 'accuracy/de' and 'accuracy/all' with parts."""
         parts = [*self.parts, ALL] if split in self.splits and self.splits[split].parts else []
-        return [f"{part}.{metric}" for part in parts for metric in self.metrics] or self.metrics
+        return [f"{metric}/{part}" for part in parts for metric in self.metrics] or self.metrics
 
     @property
     def chosen_by(self) -> str:
         """The metric on `choose_on` by which a point of the grid is chosen."""
-        whole = [name for name in self.measures(self.choose_on) if name.partition(".")[0] in (ALL, self.metrics[0])]
-        return self.choose_by or whole[0]
+        first = self.metrics[0]
+        return self.choose_by or (first if first in self.measures(self.choose_on) else f"{first}/{ALL}")

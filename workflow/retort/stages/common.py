@@ -91,7 +91,7 @@ class Measured:
 
     Args:
         split: its name.
-        metrics: the metrics by name; with parts 'de.accuracy', and 'all.accuracy' over the rows of all parts.
+        metrics: the metrics by name; with parts 'accuracy/de', and 'accuracy/all' over the rows of all parts.
         answers: the answers and the truth of each piece, from which every metric can be computed again.
         about: of a sample, (rows, rows of the whole set) a piece; of pieces without labels, their names.
     """
@@ -135,7 +135,7 @@ def metrics_of(task: dict[str, Any], split: str, answers: dict[str, dict[str, An
         joint = None if None in whole else list(itertools.chain(*whole))
         parts[ALL] = {"answers": list(itertools.chain(*(g["answers"] for g in answers.values()))), "truth": joint}
     return {
-        f"{part}.{name}".lstrip("."): value
+        f"{name}/{part}" if part else name: value
         for part, given in parts.items()
         if given["truth"] is not None
         for name, value in kind.scores(given["answers"], given["truth"]).items()
@@ -171,7 +171,7 @@ def write_score(
 
 
 def _line(metrics: dict[str, float]) -> str:
-    whole = {name: value for name, value in metrics.items() if name.startswith(f"{ALL}.")} or metrics
+    whole = {name: value for name, value in metrics.items() if name.endswith(f"/{ALL}")} or metrics
     return "  ".join(f"{name} {value:.4f}" for name, value in whole.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
 
 def encode_task(job: Job, settings: dict[str, Any], source: str | list[str], model: str, to: str) -> None:
     """Nothing; the task's splits are tokenised with the model's tokenizer."""
+    os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
     folders = {Path(folder).name: Path(folder) for folder in ([source] if isinstance(source, str) else source)}
     counts = tasks.encode_task(settings, kind_of(settings), folders, Path(model) / "tokenizer.json", Path(to), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
