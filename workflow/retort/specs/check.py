@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retort import mappings
 from retort.registry import unknown
-from retort.specs import catalogue
+from retort.specs import catalogue, starts
 from retort.specs.needs import check_sources
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
@@ -83,7 +83,8 @@ class _Checker:
                 continue
             if self.book.teachers[student.teacher].model not in self.book.models:
                 continue
-            self.initialisation(path, slug, name, student)
+            for line in starts.problems(self.book, name):
+                self.problems.add(path, f"{slug}.initialisation.{line}")
             for index, stage in enumerate(student.stages, start=1):
                 self.stage(path, f"{slug}.stages.{index}", student, stage)
                 if has_protocol:
@@ -91,40 +92,6 @@ class _Checker:
                     self.problems.attempt(
                         path, f"{slug}.stages.{index}.schedule", protocol.for_task, "", stage.schedule
                     )
-
-    def initialisation(self, path: Path, slug: str, name: str, student: Student) -> None:
-        start, model = student.initialisation, self.book.model_of(student.teacher)
-        where = f"{slug}.initialisation"
-        if start.layers is not None:
-            if max(start.layers) > model.architecture.layers:
-                self.problems.add(
-                    path,
-                    f"{where}.layers: teacher '{student.teacher}' has no layer {max(start.layers)}; "
-                    f"it has {model.architecture.layers}",
-                )
-            shape, teacher = student.architecture, model.architecture
-            if (shape.hidden, shape.intermediate) != (teacher.hidden, teacher.intermediate):
-                self.problems.add(
-                    path,
-                    f"{where}.layers: a student of width {shape.hidden} x {shape.intermediate} cannot take layers "
-                    f"of a teacher of {teacher.hidden} x {teacher.intermediate}; use 'random: true'",
-                )
-        if start.student is not None:
-            if not self.known(path, f"{where}.student", "student", start.student, self.book.students):
-                return
-            seen: set[str] = {name}
-            parent: str | None = start.student
-            while parent is not None and parent in self.book.students:
-                if parent in seen:
-                    self.problems.add(path, f"{where}.student: '{name}' starts from itself by way of '{parent}'")
-                    return
-                seen.add(parent)
-                parent = self.book.students[parent].initialisation.student
-            other = self.book.students[start.student]
-            if other.architecture != student.architecture or other.road == "task":
-                self.problems.add(
-                    path, f"{where}.student: '{start.student}' is not a task-agnostic student of the same architecture"
-                )
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
         if stage.data != "task" and self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora):

@@ -148,7 +148,7 @@ def _student(book: Book, name: str, place: str) -> Settings:
     student = book.students[name]
     return {
         "architecture": plain(student.architecture),
-        "initialisation": plain(student.initialisation),
+        "initialisation": {**plain(student.initialisation, "truncated"), "layers": student.taken},
         "stages": [_stage(book, student, stage, place) for stage in student.stages],
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["distill"], student.version, book.protocols[student.protocol].version],
@@ -169,14 +169,22 @@ def on_task(book: Book, name: str, place: str) -> Settings:
         if reads_teacher(book.students[name])
         else {"model": model(book, book.teachers[learns_from].model), "data": task(book, place)}
     )
-    return settings
+    return {**settings, **_parent(book, name)}
+
+
+def _parent(book: Book, name: str) -> Settings:
+    """The settings of the student or of the published model that a student starts from; empty where it does not."""
+    start = book.students[name].initialisation
+    if start.checkpoint:
+        return {"parent": model(book, start.checkpoint)}
+    return {"parent": on_corpus(book, start.student)} if start.student else {}
 
 
 def reads_teacher(student: Student) -> bool:
     """False where a student on a task neither starts from the fine-tuned teacher nor reads a tap of it."""
     objectives = catalogue.objectives()
     terms = [term for stage in student.stages for term in stage.terms]
-    begins = student.initialisation.layers is not None and student.initialisation.of == "teacher"
+    begins = student.taken is not None and student.initialisation.of == "teacher"
     return begins or any(objectives[term.objective].teacher_taps for term in terms)
 
 
@@ -230,9 +238,7 @@ def on_corpus(book: Book, name: str) -> Settings:
     settings["teacher"] = (
         teacher(book, student.teacher, head) if head else {"model": model(book, book.teachers[student.teacher].model)}
     )
-    if student.initialisation.student:
-        settings["parent"] = on_corpus(book, student.initialisation.student)
-    return settings
+    return {**settings, **_parent(book, name)}
 
 
 def grid(book: Book, name: str, place: str) -> Settings:

@@ -171,6 +171,7 @@ def distill_on_task(
     encoded: str,
     teacher: str | None,
     model: str,
+    parent: str | None,
     taps: str | None,
     score: str,
     weights: str | None,
@@ -179,6 +180,7 @@ def distill_on_task(
 
     Args:
         teacher: the folder of the fine-tuned teacher; None where the student reads nothing of it.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
         taps: the folder of recorded taps; None has the teacher run for every batch.
         weights: where the weights are kept; None where they are not.
     """
@@ -186,7 +188,7 @@ def distill_on_task(
     data = settings["teacher"]["data"]
     (head, classes), rows = head_of(data), training_rows(encoded, data)
     stages = [{**stage, "schedule": stepped(stage["schedule"], len(rows))} for stage in settings["stages"]]
-    network = initialise(settings, teacher, model, None, head, classes).to(job.device)
+    network = initialise(settings, teacher, model, parent, head, classes).to(job.device)
     heads = settings["teacher"]["model"]["architecture"]["heads"]
     live = online(teacher, head, classes, job.device) if teacher and not taps else None
     lesson = on_task(settings, rows, seed, live or (lambda keys, _: Recorded(str(taps), rows, keys, heads)))
@@ -217,7 +219,7 @@ def distill_student(
     Args:
         corpora: name of a corpus to its folder, for every corpus that a stage reads.
         teacher: the folder of the teacher, with a masked-LM head where a stage reads its output.
-        parent: the folder of the student that this one starts from, where it does.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
 
     Raises:
         RetortError: the training diverged; there is no student to fine-tune.
