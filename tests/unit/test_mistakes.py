@@ -12,6 +12,7 @@ from retort.specs.book import read
 from retort.specs.config import Config, read_config
 
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
+CORPUS = "corpora/sentences.yaml"
 PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
 
 
@@ -78,6 +79,17 @@ MISTAKES = [
     (PAPER, "table4, ", "tabel4, ", "no table or figure is called 'tabel4'; did you mean 'table4'?"),
     (PAPER, "model: encoder", "model: encodr", "no model is called 'encodr'; did you mean 'encoder'?"),
     ("papers/tiny/table4.yaml", "of: [table1]", "of: [table9]", "no table is called 'table9'"),
+    (CORPUS, "format: rated-lines", "format: rated-line",
+     "parts.1.format: no text format is called 'rated-line'; did you mean 'rated-lines'?"),
+    (CORPUS, "source: texts", "source: textes", "parts.1.source: no source is called 'textes'; did you mean 'texts'?"),
+    (CORPUS, "rated-lines}", "rated-lines, options: {field: a}}",
+     "parts.1.options: no option of format 'rated-lines' is called 'field'"),
+    (CORPUS, "block: 16", "block: 16\npacking: continous", "did you mean 'continuous'?"),
+    (CORPUS, "block: 16", "block: 16\nsmoothing: 0.3", "it needs 'blocks', and parts without a share"),
+    (CORPUS, "rated-lines}", "rated-lines, share: 0.5}", "the shares add up to 0.5, not to 1"),
+    (CORPUS, "rated-lines}]", "rated-lines, share: 1}, {source: texts, files: [a], format: text}]",
+     "1 of 2 parts give a share; give all of them or none"),
+    (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "parts.0.files.0: '../rated.txt' leaves its folder"),
     ("sources/texts.yaml", "path: texts", "pth: texts", "sources/texts.yaml"),
     ("papers/tiny/claims.yaml", "column: Mood", "column: Mod", "no column is called 'Mod'; did you mean 'Mood'?"),
 ]  # fmt: skip
@@ -137,7 +149,7 @@ def test_unknown_paper(study: Path) -> None:
 
 
 def test_damaged_archive(tmp_path: Path) -> None:
-    from retort.data.sources import verify
+    from retort.data.packages import verify
     from retort.specs.source import PackageSource
 
     archive = tmp_path / "package-1.0.tar.gz"
@@ -154,15 +166,15 @@ def test_missing_source_folder(tmp_path: Path) -> None:
     from retort.specs.source import FolderSource
 
     with pytest.raises(RetortError, match="source folder .*nowhere does not exist"):
-        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to")
+        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to", tmp_path / "state")
 
 
 def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:
-    from retort.data.readers import rated_line_texts
+    from retort.data.texts import rated_line_texts
 
     (tmp_path / "bad.txt").write_text("1\t0.5\tfine\n2\tmissing the rest\n")
     with pytest.raises(RetortError, match=r"bad.txt:2: not 'id, rating, text'"):
-        rated_line_texts(tmp_path / "bad.txt")
+        list(rated_line_texts(tmp_path / "bad.txt"))
 
 
 def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:

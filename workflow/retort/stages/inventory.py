@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from retort.data.files import sha256
 from retort.data.formats import found
-from retort.data.sources import sha256
 from retort.data.splits import Piece, Rows, read_task
 from retort.errors import RetortError
 from retort.kinds import kind_of
