@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from retort.errors import BookError, RetortError
@@ -183,24 +182,6 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
     (tmp_path / "rated.txt").write_text("1\t0.5\tfine\n")
     with pytest.raises(RetortError, match=r"rates.txt does not exist; the folder holds rated.txt"):
         readers["rated-texts"](tmp_path, file="rates.txt")
-
-
-def test_a_split_that_leaves_nothing_to_train_on() -> None:
-    from retort.data.readers import Record
-    from retort.data.splits import split_groups
-
-    rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
-    with pytest.raises(RetortError, match="10 rows leave none to train on"):
-        split_groups(rows, seed=1, test=8, dev=2)
-
-
-def test_a_split_without_a_file(tmp_path: Path) -> None:
-    from retort.data.tasks import Encoded, write_arrays
-
-    for name in ("train", "dev"):
-        write_arrays(tmp_path / name, {"offsets": np.zeros(1, np.int64)})
-    with pytest.raises(RetortError, match=r"validation does not exist; splits are dev, train"):
-        Encoded.load(tmp_path, "validation")
 
 
 @pytest.mark.parametrize(
