@@ -66,6 +66,8 @@ MISTAKES = [
     (TASK, "split: {seed: 1, test: 40, dev: 20}\n", "", "give 'reader' and 'split' (rows are drawn), or 'splits'"),
     (TASK, "version: 1", "version: 1\nevaluate_on: tset", "evaluate_on: no split is called 'tset'; did you mean"),
     (TASK, "version: 1", "version: 1\nchoose_by: acuracy", "choose_by: no metric is called 'acuracy'"),
+    (TASK, "labels: [sad, glad]\nmetrics: [accuracy]", "labels: [sad, glad, calm]\nmetrics: [f1]",
+     "metric 'f1' is of two classes, and the task has 3"),
     (TASK, "labels: [sad, glad]", "labels: [sad]", "'labels' takes two or more names"),
     (PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: []", "grid.learning_rate"),
     (PROTOCOL, "steps: 6", "steps: 6, epochs: 2", "schedule: give 'steps' or 'epochs', one of the two"),

@@ -114,6 +114,9 @@ class Task(Spec):
         wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
             raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(facts['metrics'])}")
+        binary = [name for name in self.metrics if name in facts.get("binary", ())]
+        if binary and len(self.labels) > 2:
+            raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
         if facts["named"] != (len(self.labels) > 1):
             how = "two or more names" if facts["named"] else "none"
             raise ValueError(f"'labels' takes {how} for {self.kind}")
