@@ -84,3 +84,9 @@ def test_logits_that_are_not_finite_have_no_score(kind: str) -> None:
     assert answers[0] is None
     assert sorted(scores) == sorted(kinds[kind].metrics)
     assert all(np.isnan(value) for value in scores.values())
+
+
+def test_metrics_of_two_classes_are_not_made_of_three() -> None:
+    assert set(kinds["classification"]().scores([0, 1, 2], [0, 1, 1])) == {"accuracy"}
+    assert set(kinds["classification"]().scores([0, 1, 0], [0, 1, 2])) == {"accuracy"}
+    assert set(kinds["classification"]().scores([0, 1, 0], [0, 1, 1])) == {"accuracy", "f1", "matthews"}

@@ -63,7 +63,9 @@ def test_the_command_starts_without_torch(verb: str) -> None:
 
 
 def test_what_is_read_without_torch_is_what_is_registered() -> None:
-    from retort.data.readers import readers, texts
+    from retort.data.packing import packers
+    from retort.data.readers import readers
+    from retort.data.texts import texts
     from retort.kinds import kinds
     from retort.objectives import objectives
     from retort.specs import catalogue
@@ -71,6 +73,7 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     assert list(catalogue.objectives()) == list(objectives)
     assert list(catalogue.readers()) == list(readers)
     assert list(catalogue.text_formats()) == list(texts)
+    assert list(catalogue.packers()) == list(packers)
     assert list(catalogue.kinds()) == list(kinds)
     for name, entry in catalogue.kinds().items():
         assert entry.facts["metrics"] == kinds[name].metrics

@@ -39,6 +39,7 @@ def test_whole_sets_are_read_whole(name: str) -> None:
     assert tuple(len(piece.records) for piece in pieces.values()) == WHOLE[name]
     assert [piece.labelled for piece in pieces.values()] == [True, True, False]
     assert not any(piece.sample or piece.notes for piece in pieces.values())
+    assert len({piece.sha256 for piece in pieces.values()}) == 3
 
 
 def test_labels_are_the_published_shares() -> None:

@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import torch
 from retort.data.collate import batches, collate, in_order, row_order
-from retort.data.corpora import build_corpus, pack
+from retort.data.corpora import build_corpus
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
 from retort.data.splits import split_groups
 from retort.data.tasks import Encoded, encode_task
 from retort.kinds import kind_of
+from retort.specs.corpus import Corpus
+from retort.specs.settings import plain
 
+PART = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
 TASK = {
     "kind": "classification",
     "labels": ["sad", "glad"],
@@ -141,11 +144,6 @@ def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) ->
     assert sorted(seen.tolist()) == list(range(len(rows)))
 
 
-def test_packing_fills_blocks_and_loses_only_the_tail() -> None:
-    blocks = pack([[10, 11, 12], [13], [14, 15, 16, 17]], block=4, start=1, end=2)
-    assert blocks.tolist() == [[1, 10, 11, 12], [1, 2, 13, 2], [1, 14, 15, 16]]
-
-
 def test_masking_shares_and_determinism() -> None:
     about = {"special": [0, 1, 2], "mask": 4, "vocabulary": 1000}
     ids = np.random.default_rng(1).integers(5, 1000, (200, 50))
@@ -161,11 +159,11 @@ def test_masking_shares_and_determinism() -> None:
 
 
 def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    corpus = {"files": ["rated.txt"], "format": "rated-lines", "block": 16}
-    count = build_corpus(corpus, texts, encoder / "tokenizer.json", tmp_path)
+    corpus = plain(Corpus(title="t", parts=[PART], block=16, version=1))
+    count = build_corpus(corpus, {"texts": texts}, encoder, tmp_path / "to", tmp_path / "state")
     assert count > 20
-    whole = list(itertools.islice(masked_batches(tmp_path, 0.15, 8, 1), 9))
-    rest = list(itertools.islice(masked_batches(tmp_path, 0.15, 8, 1, start=5), 4))
+    whole = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1), 9))
+    rest = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1, start=5), 4))
     for one, other in zip(whole[5:], rest, strict=True):
         assert torch.equal(one.input_ids, other.input_ids)
         assert torch.equal(one.labels, other.labels)

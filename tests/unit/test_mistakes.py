@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from retort.errors import BookError, RetortError
@@ -12,6 +11,7 @@ from retort.specs.book import read
 from retort.specs.config import Config, read_config
 
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
+CORPUS = "corpora/sentences.yaml"
 PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
 
 
@@ -66,6 +66,8 @@ MISTAKES = [
     (TASK, "split: {seed: 1, test: 40, dev: 20}\n", "", "give 'reader' and 'split' (rows are drawn), or 'splits'"),
     (TASK, "version: 1", "version: 1\nevaluate_on: tset", "evaluate_on: no split is called 'tset'; did you mean"),
     (TASK, "version: 1", "version: 1\nchoose_by: acuracy", "choose_by: no metric is called 'acuracy'"),
+    (TASK, "labels: [sad, glad]\nmetrics: [accuracy]", "labels: [sad, glad, calm]\nmetrics: [f1]",
+     "metric 'f1' is of two classes, and the task has 3"),
     (TASK, "labels: [sad, glad]", "labels: [sad]", "'labels' takes two or more names"),
     (PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: []", "grid.learning_rate"),
     (PROTOCOL, "steps: 6", "steps: 6, epochs: 2", "schedule: give 'steps' or 'epochs', one of the two"),
@@ -78,6 +80,17 @@ MISTAKES = [
     (PAPER, "table4, ", "tabel4, ", "no table or figure is called 'tabel4'; did you mean 'table4'?"),
     (PAPER, "model: encoder", "model: encodr", "no model is called 'encodr'; did you mean 'encoder'?"),
     ("papers/tiny/table4.yaml", "of: [table1]", "of: [table9]", "no table is called 'table9'"),
+    (CORPUS, "format: rated-lines", "format: rated-line",
+     "parts.1.format: no text format is called 'rated-line'; did you mean 'rated-lines'?"),
+    (CORPUS, "source: texts", "source: textes", "parts.1.source: no source is called 'textes'; did you mean 'texts'?"),
+    (CORPUS, "rated-lines}", "rated-lines, options: {field: a}}",
+     "parts.1.options: no option of format 'rated-lines' is called 'field'"),
+    (CORPUS, "block: 16", "block: 16\npacking: continous", "did you mean 'continuous'?"),
+    (CORPUS, "block: 16", "block: 16\nsmoothing: 0.3", "it needs 'blocks', and parts without a share"),
+    (CORPUS, "rated-lines}", "rated-lines, share: 0.5}", "the shares add up to 0.5, not to 1"),
+    (CORPUS, "rated-lines}]", "rated-lines, share: 1}, {source: texts, files: [a], format: text}]",
+     "1 of 2 parts give a share; give all of them or none"),
+    (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "parts.0.files.0: '../rated.txt' leaves its folder"),
     ("sources/texts.yaml", "path: texts", "pth: texts", "sources/texts.yaml"),
     ("papers/tiny/claims.yaml", "column: Mood", "column: Mod", "no column is called 'Mod'; did you mean 'Mood'?"),
 ]  # fmt: skip
@@ -137,7 +150,7 @@ def test_unknown_paper(study: Path) -> None:
 
 
 def test_damaged_archive(tmp_path: Path) -> None:
-    from retort.data.sources import verify
+    from retort.data.packages import verify
     from retort.specs.source import PackageSource
 
     archive = tmp_path / "package-1.0.tar.gz"
@@ -154,15 +167,15 @@ def test_missing_source_folder(tmp_path: Path) -> None:
     from retort.specs.source import FolderSource
 
     with pytest.raises(RetortError, match="source folder .*nowhere does not exist"):
-        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to")
+        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to", tmp_path / "state")
 
 
 def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:
-    from retort.data.readers import rated_line_texts
+    from retort.data.texts import rated_line_texts
 
     (tmp_path / "bad.txt").write_text("1\t0.5\tfine\n2\tmissing the rest\n")
     with pytest.raises(RetortError, match=r"bad.txt:2: not 'id, rating, text'"):
-        rated_line_texts(tmp_path / "bad.txt")
+        list(rated_line_texts(tmp_path / "bad.txt"))
 
 
 def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
@@ -171,24 +184,6 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
     (tmp_path / "rated.txt").write_text("1\t0.5\tfine\n")
     with pytest.raises(RetortError, match=r"rates.txt does not exist; the folder holds rated.txt"):
         readers["rated-texts"](tmp_path, file="rates.txt")
-
-
-def test_a_split_that_leaves_nothing_to_train_on() -> None:
-    from retort.data.readers import Record
-    from retort.data.splits import split_groups
-
-    rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
-    with pytest.raises(RetortError, match="10 rows leave none to train on"):
-        split_groups(rows, seed=1, test=8, dev=2)
-
-
-def test_a_split_without_a_file(tmp_path: Path) -> None:
-    from retort.data.tasks import Encoded, write_arrays
-
-    for name in ("train", "dev"):
-        write_arrays(tmp_path / name, {"offsets": np.zeros(1, np.int64)})
-    with pytest.raises(RetortError, match=r"validation does not exist; splits are dev, train"):
-        Encoded.load(tmp_path, "validation")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ from retort.data.qa import Question
 from retort.data.splits import Rows
 from retort.errors import RetortError
 from retort.kinds import kinds
+from retort.scoring.qa import normalisations
+
+from tests.conftest import ROOT
+from tests.unit.test_mistakes import change, problems
 
 CONTEXT = "The old ferry starts in Oban at noon."
 COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}
@@ -86,9 +91,35 @@ def test_a_mistake_in_a_file(content: Any, kind: str, said: str, tmp_path: Path)
 def test_other_mistakes(tmp_path: Path) -> None:
     with pytest.raises(RetortError, match="f.json: leave_out: there is no question q9; take it out of the list"):
         read(tmp_path / "f.json", article(asked()), leave_out=["q9"])
-    with pytest.raises(RetortError, match="part 'fr' is no language that MLQA's scoring knows"):
-        read(tmp_path / "f.json", article(asked()), part="fr")
     short = tmp_path / "f.json.gz"
     short.write_bytes(gzip.compress(json.dumps(article(asked())).encode())[:-9])
     with pytest.raises(RetortError, match=r"f.json.gz: not a whole gzip file"):
         list(formats["squad"](short, print))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("windows: {overlap: 128, question: 64}\n", "", "'windows' is missing: span cuts long contexts, as {overlap"),
+        ("overlap: 128", "overlap: 320", "windows: overlap and question together leave no room in max_length"),
+        ("overlap: 128", "stride: 128", "windows.stride: no key is called 'stride'"),
+        ("metrics: [f1, exact]", "metrics: [f1, best-f1]", "metric 'best-f1' is not one of span's: f1, exact"),
+        ("train_on: train", "train_on: train\nparts: [en, fr]", "parts: no language of span is called 'fr'; there are"),
+        ("kind: span\n", "kind: span-or-none\nparts: [en]\n", "no language of span-or-none is called 'en'"),
+        ("context: context, ", "", "read.local.columns: 'context' is missing"),
+        ("kind: span\n", "kind: regression\n", "'windows' is of no use for regression"),
+    ],
+)
+def test_a_mistake_in_a_task(study: Path, old: str, new: str, said: str) -> None:
+    shutil.copy(ROOT / "workflow/tasks/squad.yaml", study / "tasks")
+    shutil.copy(ROOT / "workflow/sources/squad.yaml", study / "sources")
+    assert problems(study) == []
+    change(study, "tasks/squad.yaml", old, new)
+    if "regression" in new:
+        change(study, "tasks/squad.yaml", "metrics: [f1, exact]", "metrics: [pearson]")
+    assert any(said in line for line in problems(study)), problems(study)
+
+
+def test_languages_of_parts_are_those_that_the_scoring_knows() -> None:
+    known = {name.removeprefix("mlqa-") for name in normalisations if name.startswith("mlqa-")}
+    assert set(kinds["span"].languages) == known  # type: ignore[attr-defined]

@@ -86,7 +86,7 @@ def test_a_directory_that_is_not_there(key: str) -> None:
 @pytest.mark.parametrize(
     ("hub", "said"),
     [
-        ({**HUB, "commit": COMMIT}, "hub: a commit needs 'found': where it was read"),
+        ({**HUB, "commit": COMMIT}, "hub.found: say where the commit was read"),
         ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not have the form"),
         ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not have the form"),
         ({**HUB, "files": ["../*"]}, "hub.files.0: '../*' leaves its folder"),

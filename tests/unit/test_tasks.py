@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from retort.data.formats import formats
 from retort.data.splits import Piece, read_task
 from retort.data.tasks import Encoded, encode_task, tokeniser, write_arrays
 from retort.errors import RetortError
@@ -101,30 +102,9 @@ def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> 
     (to / "rows.json").write_text('{"sample": {}, "unlabelled": {}}')
 
 
-BOOLQ = """
-title: Is the answer to a question about a passage yes?
-source: boolq
-kind: classification
-labels: ['no', 'yes']
-metrics: [accuracy]
-splits: {train: {rows: 4}, dev: {rows: 4}}
-read:
-  local:
-    format: jsonl
-    files: {train: train.jsonl, dev: dev.jsonl}
-    columns: {text: question, pair: passage, label: answer}
-    words: ['false', 'true']
-evaluate_on: dev
-max_length: 32
-version: 1
-sample:
-  - {text: is tea a drink, pair: Tea is a hot drink., label: 'yes'}
-  - {text: is tea blue, pair: Tea is brown., label: 'no'}
-"""
-
-
-def test_a_new_task_is_a_file(study: Path, tmp_path: Path, encoder: Path) -> None:
-    (study / "tasks/boolq.yaml").write_text(BOOLQ)
+def test_the_guide_to_a_new_task_is_right(study: Path, tmp_path: Path, encoder: Path) -> None:
+    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
+    (study / "tasks/boolq.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
     (study / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
     for name in ("train", "dev"):
         (tmp_path / f"{name}.jsonl").write_text(
@@ -133,13 +113,20 @@ def test_a_new_task_is_a_file(study: Path, tmp_path: Path, encoder: Path) -> Non
                 for word, answer in (("glad", "true"), ("sad", "false"), ("good", "true"), ("cold", "false"))
             )
         )
-    book = open_book(Config(papers=["tiny"], study=str(study)))
+    book = open_book(Config(papers=["tiny"], study=str(study), sample=True))
     task = resolve.task(book, "boolq")
     encode_task(task, kind_of(task), {"boolq": tmp_path}, encoder / "tokenizer.json", tmp_path / "to")
     assert Encoded.load(tmp_path / "to", "train").labels.tolist() == [1, 0, 1, 0]
     (tmp_path / "dev.jsonl").write_text('{"question": "q", "passage": "p", "answer": "maybe"}\n')
     with pytest.raises(RetortError, match=r"dev.jsonl, line 1: label 'maybe' is not one of false, true"):
         list(read_task(task, kind_of(task), {"boolq": tmp_path}))
+
+
+def test_the_guide_names_every_key() -> None:
+    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
+    for name in ("broken", "empty", "without", "changes", "words", "columns", "parts", "choose_by", "submission"):
+        assert f"`{name}`" in guide
+    assert all(f"`{name}`" in guide for name in formats)
 
 
 @pytest.mark.parametrize("name", FILED)

@@ -100,9 +100,9 @@ class Plan:
         """The sources of a task's splits."""
         return [self._folder(source) for source in self.book.tasks[wildcards.task].sources]
 
-    def corpus_source(self, wildcards: Wildcards) -> str:
-        """The source of a corpus."""
-        return self._folder(self.book.corpora[wildcards.corpus].source)
+    def corpus_sources(self, wildcards: Wildcards) -> list[str]:
+        """The sources of a corpus, in the order in which its settings name them."""
+        return [self._folder(name) for name in resolve.corpus_sources(self.book, wildcards.corpus)]
 
     def model_folder(self, wildcards: Wildcards) -> str:
         """The files of a pre-trained model."""

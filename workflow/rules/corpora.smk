@@ -2,7 +2,7 @@
 
 
 rule fetch_source:
-    """Download an archive as data, check its sha256, keep one folder of it."""
+    """Download an archive or a commit of the hub and check it, or link a folder."""
     output:
         directory("results/sources/{source}"),
     log:
@@ -34,9 +34,9 @@ rule encode_task:
 
 
 rule build_corpus:
-    """Tokenise and pack texts for task-agnostic distillation."""
+    """Clean, tokenise and pack texts for task-agnostic distillation."""
     input:
-        source=plan.corpus_source,
+        sources=plan.corpus_sources,
         model=plan.model_folder,
     output:
         directory("results/corpora/{corpus}/{model}"),

@@ -6,7 +6,7 @@ with job(snakemake) as running:
     build_corpus(
         running,
         settings=snakemake.params.settings,
-        source=snakemake.input.source,
+        sources=list(snakemake.input.sources),
         model=snakemake.input.model,
         to=snakemake.output[0],
     )

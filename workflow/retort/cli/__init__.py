@@ -6,11 +6,11 @@ import argparse
 import sys
 from typing import Any
 
-from retort.cli import bench, record, study
+from retort.cli import bench, pin, record, study
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = ["bench", "main", "parser", "record", "study"]
+__all__ = ["bench", "main", "parser", "pin", "record", "study"]
 
 
 def parser() -> argparse.ArgumentParser:

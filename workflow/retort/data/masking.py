@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file
 
-from retort.data.corpora import block_order
+from retort.data.shards import Blocks
 from retort.objectives.base import Batch
 
 
@@ -33,6 +31,15 @@ def mask_tokens(
     return np.where(chosen & (fate >= 0.9), anything, masked).astype(np.int64), chosen
 
 
+def block_order(blocks: int, batch_size: int, seed: int) -> Iterator[np.ndarray]:
+    """Block numbers of one batch after another, without end."""
+    size = min(batch_size, blocks)
+    for epoch in itertools.count():
+        order = np.random.default_rng([seed, epoch]).permutation(blocks)
+        for start in range(0, blocks - size + 1, size):
+            yield order[start : start + size]
+
+
 def masked_batches(
     folder: Path | str, probability: float, batch_size: int, seed: int, start: int = 0
 ) -> Iterator[Batch]:
@@ -40,16 +47,15 @@ def masked_batches(
 
     A batch is a function of (seed, its number), so that a resumed training sees what it would have seen.
     """
-    ids = load_file(str(Path(folder) / "blocks.safetensors"))["ids"]
-    about = json.loads((Path(folder) / "corpus.json").read_text())
-    order = itertools.islice(enumerate(block_order(len(ids), batch_size, seed)), start, None)
+    blocks = Blocks(folder)
+    order = itertools.islice(enumerate(block_order(len(blocks), batch_size, seed)), start, None)
     for number, rows in order:
-        block = ids[rows].astype(np.int64)
-        masked, chosen = mask_tokens(block, probability, about, np.random.default_rng([seed, number, 1]))
+        block = blocks[rows]
+        masked, chosen = mask_tokens(block, probability, blocks.about, np.random.default_rng([seed, number, 1]))
         yield Batch(
             input_ids=torch.from_numpy(masked),
             token_types=torch.zeros(block.shape, dtype=torch.long),
-            mask=torch.ones(block.shape, dtype=torch.bool),
+            mask=torch.from_numpy(block != blocks.about["pad"]),
             labels=torch.from_numpy(block[chosen]),
             rows=torch.from_numpy(rows.astype(np.int64)),
             positions=torch.from_numpy(np.flatnonzero(chosen)),

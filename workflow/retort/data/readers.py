@@ -134,12 +134,3 @@ def rated_pairs(folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0
                 drawn.add(both)
                 records.append(Record(one[0], two[0], float(one[1] > two[1]), name))
     return records
-
-
-texts: Registry = Registry("text format")
-
-
-@texts.register("rated-lines")
-def rated_line_texts(path: Path) -> list[str]:
-    """The texts of a rated-text file, in its order; ratings are not used."""
-    return [text for _, _, text in rated_lines(path)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from retort.data.files import sha256
 from retort.data.formats import Fields, formats, found
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
@@ -25,12 +26,14 @@ class Piece:
         labelled: False where they have no labels.
         sample: (rows, rows of the whole set) where they are only a part of it.
         notes: what was left out or let pass, for the log.
+        sha256: of the file that the rows were read from, where they have one of their own.
     """
 
     records: list[Any]
     labelled: bool = True
     sample: tuple[int, int] | None = None
     notes: list[str] = field(default_factory=list)
+    sha256: str | None = None
 
 
 def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[str, list[Record]]:
@@ -124,7 +127,7 @@ class Rows:
             )
             if places
         ]
-        return Piece(records, bool(self.labelled), sample, notes)
+        return Piece(records, bool(self.labelled), sample, notes, sha256(self.path))
 
     def _error(self, place: str, what: object, hint: str | None = None) -> RetortError:
         return RetortError(f"{self.shown}, {place}: {what}", hint)

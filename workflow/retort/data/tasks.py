@@ -38,7 +38,7 @@ def encode_task(
     encoder = Tokenizer.from_file(str(tokenizer))
     encoder.no_padding()
     encoder.enable_truncation(**kind.truncation(task))
-    about: dict[str, dict[str, Any]] = {"rows": {}, "sample": {}, "unlabelled": {}}
+    about: dict[str, dict[str, Any]] = {"rows": {}, "sample": {}, "unlabelled": {}, "sha256": {}}
     for name, piece in read_task(task, kind, folders):
         for note in piece.notes:
             say(note)
@@ -46,6 +46,7 @@ def encode_task(
         about["rows"][name] = len(piece.records)
         about["sample"] |= {name: piece.sample} if piece.sample else {}
         about["unlabelled"] |= {} if piece.labelled else {name: True}
+        about["sha256"] |= {name: piece.sha256} if piece.sha256 else {}
     (to / "rows.json").write_text(json.dumps(about, indent=1) + "\n")
     return about["rows"]
 

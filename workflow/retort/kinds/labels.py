@@ -83,10 +83,11 @@ class _Labelled:
 
 @kinds.register("classification")
 class Classification(_Labelled):
-    """One of several classes a row; F1 and Matthews' correlation are those of class 1 of two."""
+    """One of several classes a row; F1 and Matthews' correlation are of class 1, where there are two."""
 
     version = 1
     metrics = ("accuracy", "f1", "matthews")
+    binary = ("f1", "matthews")
     named = True
     windowed = False
     fields = ("text", "label")
@@ -96,6 +97,11 @@ class Classification(_Labelled):
     def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
         known = words or [str(number) for number in range(len(task["labels"]))]
         return _record(row, class_of(row["label"], known) if labelled else 0)
+
+    def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
+        found = super().scores(answers, truth)
+        several = max(answer or 0 for answer in (*answers, *truth)) > 1
+        return {name: value for name, value in found.items() if not (several and name in self.binary)}
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
         return [int(row.argmax()) if np.isfinite(row).all() else None for row in logits]

@@ -157,7 +157,12 @@ def formats() -> dict[str, Entry]:
 
 def text_formats() -> dict[str, Entry]:
     """Every text format of corpora by name."""
-    return catalogue("texts", "data/readers.py")
+    return catalogue("texts", "data/texts.py")
+
+
+def packers() -> dict[str, Entry]:
+    """Every way of packing documents to blocks by name."""
+    return catalogue("packers", "data/packing.py")
 
 
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retort import mappings
 from retort.registry import unknown
 from retort.specs import catalogue, starts
+from retort.specs.corpus import Part
 from retort.specs.needs import check_sources
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
@@ -44,13 +45,9 @@ class _Checker:
 
     def sourced(self) -> None:
         readers = catalogue.readers()
-        for folder in ("models", "tasks", "corpora"):
+        for folder in ("models", "tasks"):
             for name, spec in getattr(self.book, folder).items():
                 self.known(self.book.files[folder, name], "source", "source", spec.source, self.book.sources)
-        for name, corpus in self.book.corpora.items():
-            self.known(
-                self.book.files["corpora", name], "format", "text format", corpus.format, catalogue.text_formats()
-            )
         for name, task in self.book.tasks.items():
             path = self.book.files["tasks", name]
             for other in task.sources[1:]:
@@ -58,6 +55,20 @@ class _Checker:
             if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
                 for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
                     self.problems.add(path, f"reader.options: {line}")
+
+    def corpora(self) -> None:
+        for name, corpus in self.book.corpora.items():
+            path = self.book.files["corpora", name]
+            self.known(path, "packing", "packing", corpus.packing, catalogue.packers())
+            for number, part in enumerate(corpus.parts, start=1):
+                self.part(path, f"parts.{number}", part)
+
+    def part(self, path: Path, where: str, part: Part) -> None:
+        formats = catalogue.text_formats()
+        self.known(path, f"{where}.source", "source", part.source, self.book.sources)
+        if self.known(path, f"{where}.format", "text format", part.format, formats):
+            for line in catalogue.check_options("format", formats[part.format], part.options):
+                self.problems.add(path, f"{where}.options: {line}")
 
     def protocols(self) -> None:
         for name, protocol in self.book.protocols.items():
@@ -220,6 +231,7 @@ def check(book: Book, problems: Problems) -> None:
     for step in (
         checker.names,
         checker.sourced,
+        checker.corpora,
         checker.protocols,
         checker.teachers,
         checker.students,

@@ -1,11 +1,15 @@
-"""A corpus: texts for task-agnostic distillation, packed to blocks of one length."""
+"""A corpus: texts for task-agnostic distillation, cleaned, packed to blocks of one length, mixed by shares."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints, model_validator
 
 from retort.specs.base import Name, Spec, Text
 from retort.specs.source import Relative
+
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
 
 
 class Masking(Spec):
@@ -14,13 +18,49 @@ class Masking(Spec):
     probability: float = Field(default=0.15, gt=0, lt=1)
 
 
+class Cleaning(Spec):
+    """Which documents are dropped, and counted. Unicode, control characters and spaces are put right in every text."""
+
+    minimum: int = Field(default=0, ge=0, description="characters; shorter documents are dropped")
+    drop_duplicates: bool = Field(default=False, description="of equal documents of the part, the first is kept")
+
+
+class Part(Spec):
+    """Texts of one source in one language."""
+
+    source: Name
+    files: list[Relative] = Field(min_length=1, description="patterns inside the source; read in the order of names")
+    format: Name = Field(description="how the texts stand in the files")
+    options: dict[str, Any] = Field(default={}, description="options of the format")
+    language: Language = "en"
+    sample: float = Field(default=1.0, gt=0, le=1, description="share of the documents that is read, drawn by a seed")
+    share: float | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
+    cleaning: Cleaning = Cleaning()
+
+
 class Corpus(Spec):
-    """One YAML file of workflow/corpora: texts for task-agnostic distillation."""
+    """One YAML file of workflow/corpora.
+
+    Blocks are taken from the parts by `share`; without shares, and with `blocks`, by the sizes of their files raised to
+    `smoothing`; with neither, all there are. With shares and without `blocks`, as many as the shares allow.
+    """
 
     title: Text
-    source: Name
-    files: list[Relative] = Field(min_length=1)
-    format: Name = Field(description="how the texts stand in the files")
+    parts: list[Part] = Field(min_length=1)
+    packing: Name = Field(default="continuous", description="how documents fill blocks")
     block: int = Field(ge=8, le=512, description="tokens a packed block holds")
+    blocks: int | None = Field(default=None, ge=1, description="in the whole corpus")
+    smoothing: float = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
     masking: Masking = Masking()
     version: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _shares(self) -> Corpus:
+        shares = [part.share for part in self.parts if part.share is not None]
+        if shares and len(shares) < len(self.parts):
+            raise ValueError(f"{len(shares)} of {len(self.parts)} parts give a share; give all of them or none")
+        if shares and abs(sum(shares) - 1) > 1e-6:
+            raise ValueError(f"the shares add up to {sum(shares):g}, not to 1")
+        if self.smoothing != 1 and (shares or self.blocks is None):
+            raise ValueError("'smoothing' makes shares of file sizes: it needs 'blocks', and parts without a share")
+        return self

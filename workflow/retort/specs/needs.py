@@ -29,7 +29,10 @@ def _of_student(book: Book, name: str) -> set[str]:
     corpora = {
         stage.data for one in _lineage(book, name) for stage in book.students[one].stages if stage.data != "task"
     }
-    return {book.model_of(book.students[name].teacher).source, *(book.corpora[corpus].source for corpus in corpora)}
+    return {
+        book.model_of(book.students[name].teacher).source,
+        *(part.source for name in corpora for part in book.corpora[name].parts),
+    }
 
 
 def tasks(book: Book) -> set[str]:
@@ -47,6 +50,9 @@ def sources(book: Book) -> set[str]:
 
 def check_sources(book: Book, problems: Problems) -> None:
     """Nothing; a source that is needed and cannot be had as it stands is written down."""
+    for name, source in book.sources.items():
+        if isinstance(source, HubSource) and source.hub.commit and not source.hub.found:
+            problems.add(book.files["sources", name], "hub.found: say where the commit was read")
     check_forms(book, tasks(book), problems)
     for name in sorted(sources(book)):
         source, path = book.sources[name], book.files["sources", name]

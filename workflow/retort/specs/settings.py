@@ -89,9 +89,18 @@ def task(book: Book, name: str, splits: list[str] | None = None) -> Settings:
 
 
 def corpus(book: Book, name: str) -> Settings:
-    """The settings of a corpus, with those of its source."""
+    """The settings of a corpus, with those of its sources."""
     spec = book.corpora[name]
-    return {**plain(spec), "source": source(book, spec.source), "stage": STAGES["corpus"]}
+    return {
+        **plain(spec),
+        "sources": {part: source(book, part) for part in corpus_sources(book, name)},
+        "stage": STAGES["corpus"],
+    }
+
+
+def corpus_sources(book: Book, name: str) -> list[str]:
+    """The sources of a corpus's parts, each once, in the order of their names."""
+    return sorted({part.source for part in book.corpora[name].parts})
 
 
 def schedule(protocol: Protocol, *given: Any) -> Settings:

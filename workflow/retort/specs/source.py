@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.specs.base import Spec, Text
 
@@ -59,12 +59,6 @@ class Hub(Spec):
     commit: Commit | None = Field(default=None, description="none until `retort pin` has written one")
     found: Text | None = Field(default=None, description="where the commit was read")
     files: list[Relative] = Field(min_length=1, description="patterns of the files that are fetched")
-
-    @model_validator(mode="after")
-    def _origin(self) -> Hub:
-        if self.commit and not self.found:
-            raise ValueError("a commit needs 'found': where it was read")
-        return self
 
 
 class HubSource(Spec):

@@ -122,14 +122,21 @@ class Task(Spec):
         wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
             raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(facts['metrics'])}")
+        binary = [name for name in self.metrics if name in facts.get("binary", ())]
+        if binary and len(self.labels) > 2:
+            raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
         if facts["named"] != (len(self.labels) > 1):
             how = "two or more names" if facts["named"] else "none"
             raise ValueError(f"'labels' takes {how} for {self.kind}")
-        if facts["windowed"] != bool(self.windows):
-            how = "says how long contexts are cut" if facts["windowed"] else "is of no use"
-            raise ValueError(f"'windows' {how} for {self.kind}: {{overlap: 128, question: 64}}")
+        if facts["windowed"] and not self.windows:
+            raise ValueError(f"'windows' is missing: {self.kind} cuts long contexts, as {{overlap: 128, question: 64}}")
+        if self.windows and not facts["windowed"]:
+            raise ValueError(f"'windows' is of no use for {self.kind}")
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
             raise ValueError("windows: overlap and question together leave no room in max_length")
+        foreign = [part for part in self.parts if part not in facts.get("languages", self.parts)]
+        if foreign:
+            raise ValueError(f"parts: {unknown(f'language of {self.kind}', foreign[0], facts['languages'])}")
         return self
 
     @model_validator(mode="after")

@@ -155,7 +155,7 @@ def write_score(
             "student": student,
             "task": task,
             "seed": seed,
-            "split": measured.split,
+            "split": measured.split or None,
             "status": "diverged" if diverged else "ok",
             "step": diverged.step if diverged else None,
             "metrics": measured.metrics,

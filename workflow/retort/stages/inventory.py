@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from retort.data.files import sha256
 from retort.data.formats import found
-from retort.data.sources import sha256
 from retort.data.splits import Piece, Rows, read_task
 from retort.errors import RetortError
 from retort.kinds import kind_of
@@ -52,7 +52,7 @@ def _filed(book: Book, name: str, split: str) -> Iterator[tuple[str, bool]]:
         try:
             path = found(place(book, how["source"]) / about["file"])
             rows = Rows(task, kind_of(task), how, path).read(about["rows"])
-            yield f"  {piece}: {path}  {_told(rows)}  sha256 {sha256(path)}", True
+            yield f"  {piece}: {path}  {_told(rows)}  sha256 {rows.sha256}", True
             yield from ((f"    {note}", True) for note in rows.notes)
         except RetortError as error:
             yield f"  {piece}: {error}" + ("" if needed else " (only a submission needs it)"), not needed

@@ -17,7 +17,7 @@ from retort.specs.source import Source
 def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
     """Nothing; the files of a source stand in the folder `to`."""
     source: Source = TypeAdapter(Source).validate_python({"title": to, "licence": "-", **settings})
-    count = sources.fetch(source, Path(to))
+    count = sources.fetch(source, Path(to), job.checkpoints)
     job.say(f"{count} files")
 
 
@@ -29,7 +29,10 @@ def encode_task(job: Job, settings: dict[str, Any], source: str | list[str], mod
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
-def build_corpus(job: Job, settings: dict[str, Any], source: str, model: str, to: str) -> None:
-    """Nothing; the corpus is packed to blocks of the model's tokens."""
-    blocks = corpora.build_corpus(settings, Path(source), Path(model) / "tokenizer.json", Path(to))
+def build_corpus(job: Job, settings: dict[str, Any], sources: list[str], model: str, to: str) -> None:
+    """Nothing; the corpus is packed to blocks of the model's tokens; `sources` stand in the order of the settings."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "true" if job.threads > 1 else "false"
+    os.environ["RAYON_NUM_THREADS"] = str(job.threads)
+    folders = dict(zip(settings["sources"], map(Path, sources), strict=True))
+    blocks = corpora.build_corpus(settings, folders, Path(model), Path(to), job.checkpoints, job.say)
     job.say(f"{blocks} blocks of {settings['block']} tokens")

@@ -1,0 +1,183 @@
+"""A hub on localhost: a real HTTP server that speaks the paths of the Hugging Face hub, and can be told to fail."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+LARGE = (".parquet", ".safetensors")  # kept by the hub in large-file storage, and named by sha256
+
+
+def sha256(content: bytes) -> str:
+    """The hexadecimal sha256."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def git_blob(content: bytes) -> str:
+    """What git calls a file of this content."""
+    return hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
+
+
+@dataclass
+class TinyHub:
+    """What the server holds and what it was asked.
+
+    Args:
+        files: 'datasets/owner/name' or 'models/owner/name' -> commit -> path -> content.
+        branches: (repository as above, branch) -> commit.
+        lies: paths whose content is sent with its last byte changed.
+        cut: path -> bytes that are sent before the connection is closed, once.
+        stall: path -> bytes that are sent before the connection falls silent, once.
+        gated: repositories that need a login.
+    """
+
+    files: dict[str, dict[str, dict[str, bytes]]]
+    branches: dict[tuple[str, str], str] = field(default_factory=dict)
+    lies: set[str] = field(default_factory=set)
+    cut: dict[str, int] = field(default_factory=dict)
+    stall: dict[str, int] = field(default_factory=dict)
+    gated: set[str] = field(default_factory=set)
+    asked: list[tuple[str, str, str | None]] = field(default_factory=list)
+    silent: threading.Event = field(default_factory=threading.Event)
+    address: str = ""
+    storage: str = ""  # large files are redirected to, as the hub does, a host of another name
+
+    def ranges(self) -> list[str]:
+        """The ranges that were asked for, in order."""
+        return [found for _, _, found in self.asked if found]
+
+    def paths(self) -> list[str]:
+        """The paths that were asked for, in order."""
+        return [path for _, path, _ in self.asked]
+
+
+class _Answer(BaseHTTPRequestHandler):
+    hub: TinyHub
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Nothing; tests are quiet."""
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path = unquote(urlsplit(self.path).path).strip("/")
+        self.hub.asked.append((self.command, path, self.headers.get("Range")))
+        parts = path.split("/")
+        if parts[0] == "api" and len(parts) < 6:
+            self.refuse(404, "EntryNotFound")
+        elif parts[0] == "api":
+            self.api("/".join(parts[1:4]), parts[4], "/".join(parts[5:]))
+        elif parts[0] == "storage":
+            self.content(parts[1], self.find(parts[1]))
+        else:
+            kind = ["datasets"] if parts[0] == "datasets" else []
+            name, rest = parts[len(kind) : len(kind) + 2], parts[len(kind) + 2 :]
+            self.resolve("/".join([*(kind or ["models"]), *name]), rest[1], "/".join(rest[2:]))
+
+    def find(self, digest: str) -> bytes:
+        everything = (c for r in self.hub.files.values() for commit in r.values() for c in commit.values())
+        return next(content for content in everything if sha256(content) == digest)
+
+    def commit(self, repository: str, revision: str) -> str | None:
+        """The commit, or None with the refusal sent."""
+        if repository in self.hub.gated:
+            self.refuse(403, "GatedRepo")
+        elif repository not in self.hub.files:
+            self.refuse(404, "RepoNotFound")
+        else:
+            commit = self.hub.branches.get((repository, revision), revision)
+            if commit in self.hub.files[repository]:
+                return commit
+            self.refuse(404, "RevisionNotFound")
+        return None
+
+    def api(self, repository: str, what: str, revision: str) -> None:
+        commit = self.commit(repository, revision)
+        if commit is None:
+            return
+        if what == "revision":
+            self.json({"id": repository.split("/", 1)[1], "sha": commit, "siblings": [], "tags": []})
+        else:
+            self.json([self.entry(path, content) for path, content in self.hub.files[repository][commit].items()])
+
+    def entry(self, path: str, content: bytes) -> dict[str, object]:
+        entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_blob(content)}
+        if path.endswith(LARGE):
+            entry["lfs"] = {"oid": sha256(content), "size": len(content), "pointerSize": 134}
+        return entry
+
+    def resolve(self, repository: str, revision: str, path: str) -> None:
+        commit = self.commit(repository, revision)
+        if commit is None:
+            return
+        content = self.hub.files[repository][commit].get(path)
+        if content is None:
+            self.refuse(404, "EntryNotFound")
+        elif path.endswith(LARGE):
+            linked = {"X-Linked-Etag": f'"{sha256(content)}"', "X-Linked-Size": str(len(content))}
+            to = f"{self.hub.storage}/storage/{sha256(content)}/{path}"
+            self.head(302, 0, {"X-Repo-Commit": commit, "Location": to, **linked})
+        else:
+            self.content(path, content, {"X-Repo-Commit": commit, "ETag": f'"{git_blob(content)}"'})
+
+    def content(self, path: str, content: bytes, more: dict[str, str] | None = None) -> None:
+        name = PurePosixPath(urlsplit(self.path).path).name
+        if name in self.hub.lies:
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        begin = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")[0])
+        ranged = {"Content-Range": f"bytes {begin}-{len(content) - 1}/{len(content)}"} if begin else {}
+        self.head(206 if begin else 200, len(content) - begin, {"ETag": f'"{path}"', **ranged, **(more or {})})
+        if self.command == "HEAD":
+            return
+        self.body(name, content[begin:])
+
+    def body(self, name: str, content: bytes) -> None:
+        until = self.hub.cut.pop(name, None) or self.hub.stall.get(name)
+        self.wfile.write(content[:until])
+        if until is None:
+            return
+        self.close_connection = True
+        if self.hub.stall.pop(name, None):
+            self.wfile.flush()
+            self.hub.silent.set()
+            threading.Event().wait(30)
+
+    def head(self, status: int, length: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for key, value in {"Content-Length": str(length), **headers}.items():
+            self.send_header(key, value)
+        self.end_headers()
+
+    def json(self, answer: object) -> None:
+        content = json.dumps(answer).encode()
+        self.head(200, len(content), {"Content-Type": "application/json"})
+        self.wfile.write(content)
+
+    def refuse(self, status: int, code: str) -> None:
+        self.head(status, 0, {"X-Error-Code": code, "X-Error-Message": code})
+
+
+@contextmanager
+def serve(hub: TinyHub) -> Iterator[TinyHub]:
+    """The hub, answering at `hub.address` until the block ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Answer", (_Answer,), {"hub": hub}))
+    server.daemon_threads = True
+    server.block_on_close = False
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    hub.address = f"http://127.0.0.1:{server.server_port}"
+    hub.storage = f"http://localhost:{server.server_port}"
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()

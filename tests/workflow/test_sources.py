@@ -1,0 +1,50 @@
+"""Sources as Snakemake fetches them: the user's data is never touched, and the hub is reached by this job alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tiny.hub import TinyHub, serve
+from tests.tiny.make import make_study
+
+pytestmark = pytest.mark.workflow
+COMMIT = "a" * 40
+
+
+def test_data_outlives_all_that_snakemake_does_to_its_links(tmp_path: Path, run_in: Callable) -> None:
+    folder = make_study(tmp_path)
+    kept = {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")}
+    run_in(folder, "results/sources/texts")
+    link = folder / "results/sources/texts/rated.txt"
+    assert link.is_symlink()
+    run_in(folder, "results/sources/texts", "--forcerun", "fetch_source")
+    run_in(folder, "results/sources/texts", "--touch")
+    run_in(folder, "results/sources/texts", "--delete-all-output")
+    assert not link.parent.exists()
+    assert {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")} == kept
+
+
+def test_a_study_moves_from_a_folder_to_a_commit_of_the_hub(
+    tmp_path: Path, run_in: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_study(tmp_path)
+    content = {"rated.txt": (folder / "texts" / "rated.txt").read_bytes()}
+    run_in(folder, "results/sources/texts")
+    with serve(TinyHub({"datasets/someone/texts": {COMMIT: content}})) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        where = {"repository": "someone/texts", "kind": "dataset", "files": ["rated.txt"], "commit": COMMIT}
+        source = {"title": "Texts", "licence": "MIT", "local": "texts", "hub": {**where, "found": "made up"}}
+        (folder / "study" / "sources" / "texts.yaml").write_text(json.dumps(source))
+        run_in(folder, "results/sources/texts")
+        fetched = folder / "results/sources/texts/rated.txt"
+        assert not fetched.is_symlink()
+        assert fetched.read_bytes() == content["rated.txt"]
+        assert not (folder / "results/checkpoints").exists() or not list((folder / "results/checkpoints").iterdir())
+        settings = json.loads((folder / "config.yaml").read_text())
+        (folder / "config.yaml").write_text(json.dumps({**settings, "data_dir": str(folder)}))
+        run_in(folder, "results/sources/texts")
+        assert (folder / "results/sources/texts/rated.txt").is_symlink()

@@ -1,0 +1,24 @@
+"""The verb that asks the hub for commits."""
+
+from __future__ import annotations
+
+import argparse
+
+from retort.cli.base import argument, config_of, verb
+from retort.specs.book import read
+
+
+@verb(
+    "pin",
+    argument("source", nargs="*", help="sources of the hub (default: all that have no commit)"),
+    argument("--revision", help="branch, tag or commit to ask for (default: the branch that the file names)"),
+    argument("--renew", action="store_true", help="replace commits that stand there"),
+)
+def pin_sources(given: argparse.Namespace) -> int:
+    """Ask the hub for the commit of each source that has none, and write it into the source's file."""
+    from retort.data.pin import pin
+
+    book, _ = read(config_of(given))
+    for line in pin(book, given.source, given.revision, given.renew):
+        print(line)
+    return 0

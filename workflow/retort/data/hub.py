@@ -1,0 +1,178 @@
+"""The Hugging Face hub: the files of one commit, each checked against what the hub says of that commit.
+
+`HF_ENDPOINT` and the token that `hf auth login` keeps are respected. A file is downloaded beside its final place, under
+the name of its content: a download that was cut goes on with the bytes that are missing, and nothing that is not
+verified ever stands in the source's folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retort.data.files import git_blob, sha256
+from retort.errors import RetortError
+from retort.jobs import UNWRITABLE
+from retort.specs.source import Hub, HubSource
+
+MANIFEST = ".manifest.json"
+PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file of a commit: its path, its bytes, and the name of its content: a sha256, or git's for a small file."""
+
+    path: str
+    size: int
+    digest: str
+
+    def is_whole(self, path: Path) -> bool:
+        """True when the file at `path` has this content."""
+        return path.stat().st_size == self.size and self.digest == self.named(path)
+
+    def named(self, path: Path) -> str:
+        """The name of the content of the file at `path`, of the kind that this file's name is."""
+        return sha256(path) if len(self.digest) == 64 else git_blob(path)
+
+
+def _library() -> Any:
+    """huggingface_hub, allowed to reach the hub: jobs.py forbids it to every stage, and this one is the exception."""
+    import huggingface_hub
+    import huggingface_hub.constants
+    import huggingface_hub.errors
+    import huggingface_hub.utils
+
+    huggingface_hub.constants.HF_HUB_OFFLINE = False
+    huggingface_hub.utils.disable_progress_bars()
+    return huggingface_hub
+
+
+def _api() -> Any:
+    return _library().HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+
+
+@contextlib.contextmanager
+def _one_line(hub: Hub, wanted: str) -> Iterator[None]:
+    """What the hub refuses, as one line: the repository, the commit or branch, what would be right."""
+    errors = _library().errors
+    try:
+        yield
+    except errors.GatedRepoError as error:
+        raise RetortError(f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`") from error
+    except errors.RevisionNotFoundError as error:
+        raise RetortError(f"{hub.repository} has no commit or branch {wanted}", "`retort pin` asks for one") from error
+    except errors.RepositoryNotFoundError as error:
+        raise RetortError(f"the hub has no {hub.kind} {hub.repository}", "is it private? `hf auth login`") from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            raise
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RetortError(
+            f"{hub.repository} at {wanted}: no answer from {_api().endpoint}: {said}",
+            "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
+        ) from error
+
+
+def commit_of(hub: Hub) -> str:
+    """The commit that the hub's branch is at now.
+
+    Raises:
+        RetortError: the hub has no such repository or branch, or gives no answer.
+    """
+    with _one_line(hub, hub.branch):
+        info = _api().repo_info(hub.repository, repo_type=hub.kind, revision=hub.branch)
+    return str(info.sha)
+
+
+def listing(hub: Hub) -> list[Remote]:
+    """The files of the commit that match the patterns, by path.
+
+    Raises:
+        RetortError: no commit is given, a pattern matches nothing, a file is pickled, a model has no safetensors.
+    """
+    if hub.commit is None:
+        raise RetortError(f"no commit of {hub.repository} is known", "run `retort pin` once")
+    with _one_line(hub, hub.commit):
+        # asked once and never again, so that a hub out of reach is told at once; the library repeats the next question
+        _api().repo_info(hub.repository, repo_type=hub.kind, revision=hub.commit)
+        tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.kind)
+        files = [Remote(f.path, f.size, f.lfs.sha256 if f.lfs else f.blob_id) for f in tree if hasattr(f, "blob_id")]
+    there = {file.path: file for file in files if ".." not in file.path.split("/") and not file.path.startswith("/")}
+    place, chosen = f"{hub.repository} at {hub.commit[:12]}", set()
+    for pattern in hub.files:
+        found = fnmatch.filter(there, pattern)
+        if not found and pattern.endswith(".safetensors"):
+            raise RetortError(
+                f"{place} holds no {pattern}, and pickled weights are never read",
+                "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
+            )
+        if not found:
+            raise RetortError(f"{place} holds no {pattern}", f"it holds {', '.join(sorted(there)[:12]) or 'nothing'}")
+        chosen.update(found)
+    if pickled := [name for name in sorted(chosen) if name.endswith(PICKLED)]:
+        raise RetortError(f"{place}: {pickled[0]} is pickled and never read", "name the safetensors file in 'files'")
+    return [there[name] for name in sorted(chosen)]
+
+
+def _download(hub: Hub, file: Remote, state: Path) -> Path:
+    """The verified file, under the name of its content; the bytes of an earlier try are kept and added to."""
+    whole = state / f"{file.digest}-{file.path.replace('/', '-')}"
+    if whole.is_file():
+        return whole
+    part = whole.with_name(f"{whole.name}.part")
+    library = _library()
+    from huggingface_hub.file_download import http_get
+
+    url = library.hf_hub_url(
+        hub.repository, file.path, repo_type=hub.kind, revision=hub.commit, endpoint=os.environ.get("HF_ENDPOINT")
+    )
+    headers = {**library.utils.build_hf_headers(), "Accept-Encoding": "identity"}
+    if part.exists() and part.stat().st_size > file.size:
+        part.unlink()
+    part.touch()
+    with part.open("r+b") as stream, _one_line(hub, str(hub.commit)):
+        here = stream.seek(0, os.SEEK_END)
+        http_get(url, stream, resume_size=here, headers=headers, expected_size=file.size)
+    if not file.is_whole(part):
+        found = file.named(part)
+        part.unlink()
+        raise RetortError(
+            f"{hub.repository} at {str(hub.commit)[:12]}: {file.path} came as {found[:12]}..., and the hub's listing "
+            f"says {file.digest[:12]}...",
+            "the download is damaged; it was thrown away, run again",
+        )
+    os.replace(part, whole)
+    return whole
+
+
+def fetch(source: HubSource, to: Path, state: Path) -> int:
+    """How many files of the commit came to stand in the folder `to`, beside a manifest of their checksums.
+
+    Args:
+        source: the repository, its commit, and which files.
+        to: the folder to fill.
+        state: where files are kept until all have come.
+
+    Raises:
+        RetortError: the hub gives no answer, has no such commit, or a file is not what it should be.
+    """
+    wanted = listing(source.hub)
+    state.mkdir(parents=True, exist_ok=True)
+    blobs = [_download(source.hub, file, state) for file in wanted]
+    sums = {}
+    for file, blob in zip(wanted, blobs, strict=True):
+        sums[file.path] = {"bytes": file.size, "sha256": file.digest if len(file.digest) == 64 else sha256(blob)}
+        (to / file.path).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(blob, to / file.path)
+    manifest = {"repository": source.hub.repository, "commit": source.hub.commit, "files": sums}
+    (to / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    shutil.rmtree(state)
+    return len(wanted)

@@ -1,0 +1,121 @@
+"""Archives that pip downloads as data, checked by sha256 before anything in them is read."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+from retort.data.files import sha256
+from retort.errors import RetortError
+from retort.specs.source import PackageSource
+
+
+def verify(archive: Path, source: PackageSource) -> None:
+    """Nothing, when the archive is the one that the source names.
+
+    Raises:
+        RetortError: the checksum differs; nothing of the archive has been read.
+    """
+    found = sha256(archive)
+    if found != source.sha256:
+        raise RetortError(
+            f"{archive.name}: sha256 is {found[:12]}..., and that of the source is {source.sha256[:12]}...",
+            "the download is damaged or is another file; delete it and run again",
+        )
+
+
+def download(source: PackageSource, to: Path) -> Path:
+    """The archive, downloaded by pip into the folder `to` and verified.
+
+    pip gets the checksum too, so that nothing of a wrong archive is unpacked or run.
+
+    Raises:
+        RetortError: pip failed; its last line says why.
+    """
+    requirement = to / "requirement.txt"
+    requirement.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
+    form = ["--no-binary", ":all:"] if source.kind == "sdist" else ["--only-binary", ":all:"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    done = subprocess.run(
+        [*command, *form, "--require-hashes", "--dest", str(to), "--requirement", str(requirement)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    archives = [path for path in to.iterdir() if path.name.endswith((".whl", ".tar.gz", ".zip"))]
+    if done.returncode or len(archives) != 1:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        mismatch = "DO NOT MATCH THE HASHES" in done.stderr
+        why = f"its sha256 is not {source.sha256[:12]}..." if mismatch else (said[-1] if said else "no archive came")
+        raise RetortError(
+            f"pip could not download {source.package} {source.version}: {why}", "is a package index within reach?"
+        )
+    verify(archives[0], source)
+    return archives[0]
+
+
+def _members(archive: Path, folder: str, to: Path) -> int:
+    """Files of one folder of an archive, written to `to`; names outside it are never followed."""
+    count = 0
+    if archive.suffix == ".whl" or archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as opened:
+            for info in opened.infolist():
+                inside = _inside(info.filename, folder)
+                if inside and not info.is_dir():
+                    with opened.open(info) as stream:
+                        count += _write(stream, to / inside)
+    else:
+        with tarfile.open(archive) as opened:
+            for member in opened:
+                inside = _inside(member.name, folder)
+                stream = opened.extractfile(member) if inside and member.isfile() else None
+                if stream is not None and inside:
+                    count += _write(stream, to / inside)
+    return count
+
+
+def _inside(name: str, folder: str) -> str | None:
+    rest = name.removeprefix("./").removeprefix(f"{folder.rstrip('/')}/")
+    if rest == name.removeprefix("./") or rest.startswith("/") or ".." in Path(rest).parts:
+        return None
+    return rest
+
+
+def _write(stream: object, path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as out:
+        shutil.copyfileobj(stream, out)  # type: ignore[arg-type]
+    return 1
+
+
+def fetch(source: PackageSource, to: Path, state: Path) -> int:
+    """How many files came to stand in the folder `to`: those of the archive's folder, nothing else.
+
+    Args:
+        source: the archive.
+        to: the folder to fill.
+        state: not used; pip resumes nothing.
+
+    Raises:
+        RetortError: the download failed, the checksum differs, or the archive lacks the folder.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        archive = download(source, Path(scratch))
+        folder = source.folder
+        if source.inner:
+            inner = Path(scratch) / "inner"
+            top = f"{source.package}-{source.version}"
+            parent, name = source.inner.rsplit("/", 1)
+            _members(archive, f"{top}/{parent}", inner)
+            archive = inner / name
+            if not archive.is_file():
+                raise RetortError(f"{source.package} {source.version} holds no {source.inner}")
+        count = _members(archive, folder, to)
+    if not count:
+        raise RetortError(f"{source.package} {source.version} holds no folder {folder}")
+    return count

@@ -1,0 +1,88 @@
+"""Pinning: the hub is asked once for the commit of a branch, and the answer is written into the source's YAML file."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from pathlib import Path
+
+from retort.data.hub import commit_of
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.specs.base import read_yaml
+from retort.specs.book import Book
+from retort.specs.source import HubSource
+
+ASK = "write the keys of 'hub' a line each, under 'hub:'"
+
+
+def _with(text: str, key: str, value: str) -> str:
+    """The YAML text with `hub.<key>` set, every other character as it was.
+
+    Raises:
+        RetortError: 'hub' is not written as a block, a key a line.
+    """
+    block = re.search(r"^hub:[ \t]*(?:#.*)?\n((?:[ \t]+.*\n?|\s*\n|#.*\n)+)", text, re.MULTILINE)
+    first = re.match(r"(?:\s*#.*\n|\s*\n)*([ \t]+)\S", block.group(1)) if block else None
+    if block is None or first is None:
+        raise RetortError("'hub' is not a block", ASK)
+    line = re.compile(rf"^({first.group(1)}{key}:)[ \t]*[^#\n]*?([ \t]+#.*)?$", re.MULTILINE)
+    inside = block.group(1)
+    if line.search(inside):
+        inside = line.sub(lambda found: f"{found.group(1)} {value}{found.group(2) or ''}", inside, count=1)
+    else:
+        inside = f"{first.group(1)}{key}: {value}\n{inside}"
+    return text[: block.start(1)] + inside + text[block.end(1) :]
+
+
+def write(path: Path, commit: str, found: str) -> None:
+    """Nothing; the source's file names the commit and where it was read. Comments and all else stay as they are.
+
+    Raises:
+        RetortError: the file's 'hub' is not a block, or the new text would not say what it should.
+    """
+    text = path.read_text(encoding="utf-8")
+    for key, value in (("found", found), ("commit", commit)):
+        text = _with(text, key, value)
+    scratch = path.with_name(f".{path.name}.part")
+    scratch.write_text(text, encoding="utf-8")
+    hub = read_yaml(scratch)["hub"]
+    if (hub.get("commit"), hub.get("found")) != (commit, found):
+        scratch.unlink()
+        raise RetortError(f"{path.name}: could not write the commit", ASK)
+    os.replace(scratch, path)
+
+
+def _chosen(book: Book, names: list[str], renew: bool) -> list[str]:
+    there = {name: source for name, source in book.sources.items() if isinstance(source, HubSource)}
+    for name in names:
+        if name not in there:
+            raise unknown("source of the hub", name, there)
+        if there[name].hub.commit and not renew:
+            raise RetortError(f"{name} is pinned to {there[name].hub.commit}", "--renew asks for a newer commit")
+    return names or [name for name in there if renew or not there[name].hub.commit]
+
+
+def pin(book: Book, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
+    """A line of what was written for each source: those named, or without names every one that has no commit.
+
+    Args:
+        book: the study, whose files are changed.
+        names: sources.
+        branch: asked for instead of the branch that the file names.
+        renew: replace commits that stand there.
+
+    Raises:
+        RetortError: a source is unknown or pinned, or the hub gives no answer; sources before it have been written.
+    """
+    said = []
+    for name in _chosen(book, names, renew):
+        source = book.sources[name]
+        assert isinstance(source, HubSource)
+        hub = source.hub.model_copy(update={"branch": branch} if branch else {})
+        commit = commit_of(hub)
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        write(book.files["sources", name], commit, f"answered by the hub on {today} for {hub.branch}")
+        said.append(f"{name}: {hub.repository} at {commit}")
+    return said
