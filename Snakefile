@@ -13,6 +13,7 @@ include: "workflow/rules/corpora.smk"
 include: "workflow/rules/teachers.smk"
 include: "workflow/rules/students.smk"
 include: "workflow/rules/finetune.smk"
+include: "workflow/rules/submissions.smk"
 include: "workflow/rules/profiles.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
@@ -25,6 +26,7 @@ localrules:
     make_table,
     plot_figure,
     check_claims,
+    write_submission,
     make_index,
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from retort.scoring.metrics import evaluate, metrics
-from retort.specs.task import METRICS
+from retort.data.tasks import Encoded
+from retort.kinds import kinds
+from retort.scoring.metrics import metrics
 
-CLASSES, SCORES = METRICS["classification"], METRICS["regression"]
+CLASSES, SCORES = kinds["classification"].metrics, kinds["regression"].metrics
 
 
 def reference(name: str) -> Callable[[np.ndarray, np.ndarray], float]:
@@ -62,13 +63,30 @@ def test_constant_scores_are_zero(name: str) -> None:
     assert metrics[name](np.ones(4), np.arange(4.0)) == 0.0
 
 
-def test_logits_become_predictions() -> None:
-    logits = np.array([[0.1, 0.9], [2.0, 1.0], [0.0, 0.3]])
-    assert evaluate(["accuracy"], logits, np.array([1.0, 0.0, 0.0])) == {"accuracy": pytest.approx(2 / 3)}
-    assert evaluate(["pearson"], np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 2.0, 4.0]))[
-        "pearson"
-    ] == pytest.approx(1)
+def rows(labels: list[float]) -> Encoded:
+    """A split of which only the labels are looked at."""
+    return Encoded(np.array([]), np.array([]), np.arange(len(labels) + 1), np.array(labels))
 
 
-def test_logits_that_are_not_finite_have_no_score() -> None:
-    assert np.isnan(evaluate(["accuracy"], np.array([[np.nan, 0.0]]), np.array([1.0]))["accuracy"])
+def test_logits_become_answers() -> None:
+    classes, regression = kinds["classification"](), kinds["regression"]()
+    answers = classes.answers(np.array([[0.1, 0.9], [2.0, 1.0], [0.0, 0.3]]), rows([1, 0, 0]))
+    assert answers == [1, 0, 1]
+    assert classes.scores(answers, [1, 0, 0])["accuracy"] == pytest.approx(2 / 3)
+    answers = regression.answers(np.array([[1.0], [2.0], [4.0]]), rows([1.0, 2.0, 4.0]))
+    assert regression.scores(answers, [1.0, 2.0, 4.0]) == {"pearson": pytest.approx(1), "spearman": pytest.approx(1)}
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_logits_that_are_not_finite_have_no_score(kind: str) -> None:
+    answers = kinds[kind]().answers(np.array([[np.nan], [0.5]]), rows([1, 0]))
+    scores = kinds[kind]().scores(answers, [1, 0])
+    assert answers[0] is None
+    assert sorted(scores) == sorted(kinds[kind].metrics)
+    assert all(np.isnan(value) for value in scores.values())
+
+
+def test_metrics_of_two_classes_are_not_made_of_three() -> None:
+    assert set(kinds["classification"]().scores([0, 1, 2], [0, 1, 1])) == {"accuracy"}
+    assert set(kinds["classification"]().scores([0, 1, 0], [0, 1, 2])) == {"accuracy"}
+    assert set(kinds["classification"]().scores([0, 1, 0], [0, 1, 1])) == {"accuracy", "f1", "matthews"}

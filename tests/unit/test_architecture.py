@@ -16,9 +16,10 @@ MAY: dict[str, set[str]] = {
     "scoring": set(),
     "objectives": set(),
     "data": {"specs", "objectives"},
+    "kinds": {"specs", "data", "scoring"},
     "models": {"specs", "objectives", "data"},
     "training": {"specs", "objectives"},
-    "stages": {"specs", "objectives", "data", "models", "training", "scoring"},
+    "stages": {"specs", "objectives", "data", "kinds", "models", "training"},
     "tables": {"specs"},
     "figures": {"specs", "tables"},
     "report": {"specs", "tables"},
@@ -65,6 +66,7 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     from retort.data.packing import packers
     from retort.data.readers import readers
     from retort.data.texts import texts
+    from retort.kinds import kinds
     from retort.objectives import objectives
     from retort.specs import catalogue
 
@@ -72,6 +74,11 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     assert list(catalogue.readers()) == list(readers)
     assert list(catalogue.text_formats()) == list(texts)
     assert list(catalogue.packers()) == list(packers)
+    assert list(catalogue.kinds()) == list(kinds)
+    for name, entry in catalogue.kinds().items():
+        assert entry.facts["metrics"] == kinds[name].metrics
+        assert entry.facts["named"] == kinds[name].named
+        assert entry.version == kinds[name].version
     for name, entry in catalogue.objectives().items():
         assert entry.version == objectives[name].version
         assert entry.level == getattr(objectives[name], "level", "layer")

@@ -11,12 +11,16 @@ from retort.data.collate import batches, collate, in_order, row_order
 from retort.data.corpora import build_corpus
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
-from retort.data.tasks import Encoded, encode_task, split_groups
+from retort.data.splits import split_groups
+from retort.data.tasks import Encoded, encode_task
+from retort.kinds import kind_of
 from retort.specs.corpus import Corpus
 from retort.specs.settings import plain
 
 PART = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
 TASK = {
+    "kind": "classification",
+    "labels": ["sad", "glad"],
     "reader": {"name": "rated-sentences", "options": {"file": "rated.txt", "neutral_below": 0.5}},
     "split": {"seed": 1, "test": 40, "dev": 20},
     "max_length": 6,
@@ -68,7 +72,7 @@ def test_equal_texts_stay_on_one_side() -> None:
 
 def encoded(texts: Path, encoder: Path, to: Path) -> Encoded:
     """The tiny task, encoded."""
-    encode_task(TASK, texts, encoder / "tokenizer.json", to)
+    encode_task(TASK, kind_of(TASK), {"texts": texts}, encoder / "tokenizer.json", to)
     return Encoded.load(to, "train")
 
 
@@ -87,7 +91,7 @@ def test_encoding_agrees_with_transformers(texts: Path, encoder: Path, tmp_path:
 def test_a_batch_holds_its_rows_and_padding(texts: Path, encoder: Path, tmp_path: Path) -> None:
     rows = encoded(texts, encoder, tmp_path)
     chosen = np.array([5, 0, 9])
-    batch = collate(rows, chosen, classes=2)
+    batch = collate(rows, chosen)
     assert batch.mask.sum(1).tolist() == rows.lengths[chosen].tolist()
     for place, row in enumerate(chosen):
         own = batch.input_ids[place][batch.mask[place]].tolist()
@@ -95,7 +99,27 @@ def test_a_batch_holds_its_rows_and_padding(texts: Path, encoder: Path, tmp_path
     assert not batch.input_ids[~batch.mask].any()
     assert batch.labels.tolist() == rows.labels[chosen].tolist()
     assert batch.labels.dtype == torch.long
-    assert collate(rows, chosen, classes=1).labels.dtype == torch.float32
+
+
+def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    task = {
+        **TASK,
+        "kind": "regression",
+        "labels": [],
+        "reader": {"name": "rated-texts", "options": {"file": "rated.txt"}},
+    }
+    encode_task(task, kind_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
+    rows = Encoded.load(tmp_path, "dev")
+    batch = collate(rows, np.array([3, 1]))
+    assert batch.labels is not None
+    assert batch.labels.dtype == torch.float32
+    assert batch.labels.tolist() == rows.labels[[3, 1]].tolist()
+
+
+def test_a_split_is_mapped_from_disk(texts: Path, encoder: Path, tmp_path: Path) -> None:
+    rows = encoded(texts, encoder, tmp_path)
+    assert all(isinstance(getattr(rows, name), np.memmap) for name in ("ids", "types", "offsets", "labels"))
+    assert not rows.ids.flags.writeable
 
 
 def test_order_follows_the_seed_and_can_be_joined_anywhere() -> None:
@@ -109,14 +133,14 @@ def test_order_follows_the_seed_and_can_be_joined_anywhere() -> None:
 
 def test_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
     rows = encoded(texts, encoder, tmp_path)
-    whole = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1, 2), 10)]
-    rest = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1, 2, start=6), 4)]
+    whole = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1), 10)]
+    rest = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1, start=6), 4)]
     assert whole[6:] == rest
 
 
 def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) -> None:
     rows = encoded(texts, encoder, tmp_path)
-    seen = torch.cat([numbers for numbers, _ in in_order(rows, 7, 2)])
+    seen = torch.cat([numbers for numbers, _ in in_order(rows, 7)])
     assert sorted(seen.tolist()) == list(range(len(rows)))
 
 

@@ -62,8 +62,18 @@ MISTAKES = [
     (TASK, "split: {seed: 1, test: 40, dev: 20}", "split: {seed: 1, dev: 20}", "mood.yaml: split.test: Field required"),
     (TASK, "name: rated-sentences", "name: rated-sentence", "did you mean 'rated-sentences'?"),
     (TASK, "file: rated.txt", "fil: rated.txt", "no option of reader 'rated-sentences' is called 'fil'"),
+    (TASK, "kind: classification", "kind: classifikation", "did you mean 'classification'?"),
+    (TASK, "split: {seed: 1, test: 40, dev: 20}\n", "", "give 'reader' and 'split' (rows are drawn), or 'splits'"),
+    (TASK, "version: 1", "version: 1\nevaluate_on: tset", "evaluate_on: no split is called 'tset'; did you mean"),
+    (TASK, "version: 1", "version: 1\nchoose_by: acuracy", "choose_by: no metric is called 'acuracy'"),
+    (TASK, "labels: [sad, glad]\nmetrics: [accuracy]", "labels: [sad, glad, calm]\nmetrics: [f1]",
+     "metric 'f1' is of two classes, and the task has 3"),
     (TASK, "labels: [sad, glad]", "labels: [sad]", "'labels' takes two or more names"),
     (PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: []", "grid.learning_rate"),
+    (PROTOCOL, "steps: 6", "steps: 6, epochs: 2", "schedule: give 'steps' or 'epochs', one of the two"),
+    (PROTOCOL, "steps: 6", "epochs: 2", "schedule: a corpus takes 'steps', and the protocol counts in epochs"),
+    (PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: [1.0e-3], epochs: [2, 3]",
+     "grid.epochs: the schedule counts in steps"),
     (PROTOCOL, "steps: 6", "steps: 0", "schedule.steps: Input should be greater than 0, not 0"),
     (PROTOCOL, "rating: {steps: 4}", "rating: {stepps: 4}", "no key is called 'stepps'; did you mean 'steps'?"),
     (PROTOCOL, "rating: {steps: 4}", "ratings: {steps: 4}", "no task is called 'ratings'; did you mean 'rating'?"),
@@ -174,22 +184,6 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
     (tmp_path / "rated.txt").write_text("1\t0.5\tfine\n")
     with pytest.raises(RetortError, match=r"rates.txt does not exist; the folder holds rated.txt"):
         readers["rated-texts"](tmp_path, file="rates.txt")
-
-
-def test_a_split_that_leaves_nothing_to_train_on() -> None:
-    from retort.data.readers import Record
-    from retort.data.tasks import split_groups
-
-    rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
-    with pytest.raises(RetortError, match="10 rows leave none to train on"):
-        split_groups(rows, seed=1, test=8, dev=2)
-
-
-def test_a_split_without_a_file(tmp_path: Path) -> None:
-    from retort.data.tasks import Encoded
-
-    with pytest.raises(RetortError, match=r"validation.safetensors does not exist; splits are train, dev, test"):
-        Encoded.load(tmp_path, "validation")
 
 
 @pytest.mark.parametrize(

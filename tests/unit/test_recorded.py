@@ -22,7 +22,7 @@ def test_a_recorded_teacher_is_the_teacher(encoder: Path, tmp_path: Path, precis
         ids=np.arange(5, 16, dtype=np.int32), types=np.zeros(11, np.uint8),
         offsets=np.array([0, 5, 9, 11]), labels=np.zeros(3, np.float32),
     )  # fmt: skip
-    given = collate(rows, np.array([2, 0, 1]), 2)
+    given = collate(rows, np.array([2, 0, 1]))
     model: Any = build.load(encoder, "classification", 2).eval()
     keys = {("hidden", 2), ("queries", 1), ("keys", 1), ("logits", None)}
     with torch.no_grad():

@@ -11,7 +11,7 @@ import pytest
 from retort.errors import RetortError
 from retort.tables import compare, render
 from retort.tables.collect import difference, read_profiles, read_scores, score_lines
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, number, p_value
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, lay_out, number, p_value
 from retort.tables.tidy import HEADER, read, write
 
 from tests.unit.small_study import SCORES, TABLE, line, made, paths, write_results, write_study
@@ -96,7 +96,7 @@ def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
     header, first = list(csv.reader(before.decode().splitlines()))[:2]
     assert header == HEADER
     assert first == ["mini", "table1", "Teacher", "Acc. %", "mini-teacher", "signed", "accuracy", "x100",
-                     "", "", "80", "", "1", "ok", "pocket"]  # fmt: skip
+                     "", "", "80", "", "1", "ok", "pocket", ""]  # fmt: skip
 
 
 def test_a_diverged_seed(config: dict[str, Any]):
@@ -245,3 +245,27 @@ def test_small_words():
     assert [label_of(name) for name in ("table1", "table5-acl", "figure2")] == ["Table 1", "Table 5 (acl)", "Figure 2"]
     assert (number(-1.25, 1), number(None, 1)) == ("−1.2", "–")
     assert (p_value(0.0004, 3), p_value(0.001, 3), p_value(1.0, 3)) == ("<0.001", "0.001", "1.000")
+
+
+def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
+    book = write_results(config)
+    for seed in (1, 2, 3):
+        path = Path(f"results/scores/mini-a/signed/seed-{seed}.json")
+        path.write_text(json.dumps({**json.loads(path.read_text()), "sample": {"train": [8000, 104743]}}))
+    lines = score_lines(book, "mini", "table1", read_scores(book, paths()[0]))
+    told = "measured on a sample: train 8,000 of 104,743 rows"
+    assert [line.column for line in lines if line.note == told and line.student == "mini-a"] == ["Acc. %"]
+    sheet = lay_out(book, "mini", "table1", lines)
+    assert ("a", told) in sheet.notes
+    cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
+    assert cells["A & <b>_1"].mark == "a"
+    assert cells["B"].mark == ""
+
+
+def test_rows_without_labels_have_no_score(config: dict[str, Any]):
+    book = write_results(config)
+    path = Path("results/scores/mini-teacher/signed/seed-1.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {}, "unlabelled": ["test"]}))
+    lines = score_lines(book, "mini", "table1", read_scores(book, paths()[0]))
+    cell = next(line for line in lines if (line.student, line.column) == ("mini-teacher", "Acc. %"))
+    assert (cell.mean, cell.status) == (None, "missing (the rows have no labels)")

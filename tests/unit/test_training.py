@@ -140,3 +140,27 @@ def test_the_terminal_shows_step_loss_and_time_left(
     lines = capsys.readouterr().err.splitlines()
     assert lines[5].startswith("    job: step 6 of 12, loss 0.")
     assert lines[5].endswith("s left")
+
+
+def test_epochs_are_whole_batches() -> None:
+    from retort.stages.common import stepped
+
+    assert stepped({"epochs": 3, "batch_size": 32}, 2490)["steps"] == 3 * 77
+    assert stepped({"epochs": 0.5, "batch_size": 4}, 100)["steps"] == 12
+    assert stepped({"epochs": 1, "batch_size": 32}, 5)["steps"] == 1
+    assert stepped({"steps": 7, "batch_size": 32}, 5)["steps"] == 7
+
+
+def test_a_grid_over_epochs() -> None:
+    from retort.specs.protocol import Protocol
+
+    protocol = Protocol.model_validate({
+        "title": "t", "seeds": [1], "schedule": {"epochs": 3, "batch_size": 8, "learning_rate": 0.1},
+        "grid": {"learning_rate": [0.1, 0.2], "batch_size": [8], "epochs": [2, 3]}, "tasks": {"short": {"steps": 5}},
+    })  # fmt: skip
+    assert protocol.grid is not None
+    assert [tuple(point.values()) for point in protocol.grid.points()] == [
+        (0.1, 8, 2), (0.1, 8, 3), (0.2, 8, 2), (0.2, 8, 3)
+    ]  # fmt: skip
+    assert (protocol.for_task("short").steps, protocol.for_task("short").epochs) == (5, None)
+    assert (protocol.for_task("long").steps, protocol.for_task("long").epochs) == (None, 3)

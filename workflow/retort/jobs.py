@@ -112,10 +112,10 @@ def job(snakemake: Any) -> Iterator[Job]:
             sys.exit(1)
 
 
-def write_json(path: Path | str, content: Any) -> None:
+def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
     """Nothing; the file is whole or not there."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.part")
-    scratch.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    scratch.write_text(json.dumps(content, indent=indent) + "\n", encoding="utf-8")
     os.replace(scratch, path)

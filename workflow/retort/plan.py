@@ -17,6 +17,8 @@ from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
+from retort.specs.reading import readable
+from retort.specs.submission import submission, tests
 from retort.specs.table import ScoresTable, TestsTable
 
 Wildcards = Any
@@ -43,10 +45,11 @@ class Plan:
 
     def _settings(self) -> dict[str, Any]:
         book, pairs = self.book, sorted({(cell.student, cell.task) for cell in self.list})
+        tasks = [name for name, task in book.tasks.items() if readable(book, name, task.used)]
         teachers: dict[str, Any] = {name: {} for name in book.teachers}
         taps: dict[str, Any] = {name: {} for name in book.teachers}
         for name in book.teachers:
-            for task in book.tasks:
+            for task in tasks:
                 teachers[name][task] = resolve.teacher(book, name, task)
                 taps[name][task] = resolve.taps(book, name, task)
             for corpus in book.corpora:
@@ -61,7 +64,7 @@ class Plan:
 
         return {
             "sources": {name: resolve.source(book, name) for name in book.sources},
-            "tasks": {name: resolve.task(book, name) for name in book.tasks},
+            "tasks": {name: resolve.task(book, name) for name in tasks},
             "corpora": {name: resolve.corpus(book, name) for name in book.corpora},
             "teachers": teachers,
             "taps": taps,
@@ -69,6 +72,8 @@ class Plan:
             "students": {name: resolve.on_corpus(book, name) for name in self.on_corpus},
             "grids": by_pair(self.on_corpus, resolve.grid),
             "finetunings": by_pair(self.on_corpus, resolve.finetune),
+            "tests": tests(book),
+            "submission": submission(book),
             "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
         }
 
@@ -91,9 +96,9 @@ class Plan:
     def _folder(self, source: str) -> str:
         return f"results/sources/{source}"
 
-    def task_source(self, wildcards: Wildcards) -> str:
-        """The source of a task."""
-        return self._folder(self.book.tasks[wildcards.task].source)
+    def task_source(self, wildcards: Wildcards) -> list[str]:
+        """The sources of a task's splits."""
+        return [self._folder(source) for source in self.book.tasks[wildcards.task].sources]
 
     def corpus_sources(self, wildcards: Wildcards) -> list[str]:
         """The sources of a corpus, in the order in which its settings name them."""
@@ -224,7 +229,8 @@ class Plan:
         exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
         tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
         return [
-            [[row.student, row.label, row.baseline] for row in table.rows] + [[c.task, c.metric] for c in table.columns]
+            [[row.student, row.label, row.baseline] for row in table.rows]
+            + [[c.task, c.measure] for c in table.columns]
             for table in tables
             if isinstance(table, ScoresTable)
         ]

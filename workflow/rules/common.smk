@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.plan import Plan, share_package
+from retort.specs.expand import answers_address
 
 share_package()
 try:

@@ -26,6 +26,7 @@ rule encode_task:
         "results/logs/encode_task/{task}.{model}.log",
     conda:
         "../../envs/retort.yaml"
+    threads: 4
     params:
         settings=lookup("tasks/{task}", within=plan.settings),
     script:

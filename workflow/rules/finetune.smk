@@ -31,6 +31,7 @@ rule finetune_student:
         trials=plan.grid_parts,
     output:
         score="results/scores/{student}/{task}/seed-{seed}.json",
+        answers="results/scores/{student}/{task}/seed-{seed}.answers.json",
         weights=plan.kept("results/students/{student}/{task}/seed-{seed}"),
     log:
         "results/logs/finetune_student/{student}.{task}.{seed}.log",

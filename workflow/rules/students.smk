@@ -11,6 +11,7 @@ rule distill_on_task:
         taps=plan.student_taps,
     output:
         score="results/scores/{student}/{task}/seed-{seed}.json",
+        answers="results/scores/{student}/{task}/seed-{seed}.answers.json",
         weights=plan.kept("results/students/{student}/{task}/seed-{seed}"),
     log:
         "results/logs/distill_on_task/{student}.{task}.{seed}.log",

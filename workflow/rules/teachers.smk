@@ -9,6 +9,7 @@ rule finetune_teacher:
     output:
         model=directory("results/teachers/{teacher}/{task}/model"),
         score=plan.teacher_score,
+        answers=answers_address(plan.teacher_score),
     log:
         "results/logs/finetune_teacher/{teacher}.{task}.log",
     conda:

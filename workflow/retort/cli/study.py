@@ -47,7 +47,7 @@ def list_everything(given: argparse.Namespace) -> int:
     return 0
 
 
-@verb("check")
+@verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
 def check_everything(given: argparse.Namespace) -> int:
     """Validate every YAML file and print all problems; the exit status is 1 if there are any."""
     config = config_of(given)
@@ -57,6 +57,10 @@ def check_everything(given: argparse.Namespace) -> int:
     if problems:
         print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
         return 1
+    if given.data:
+        from retort.stages.inventory import report
+
+        return report(book)
     cells = expand(book)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
     print(

@@ -37,28 +37,27 @@ def positions(encoded: Encoded, rows: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.where(mask, encoded.offsets[rows][:, None] + steps, 0), mask
 
 
-def collate(encoded: Encoded, rows: np.ndarray, classes: int) -> Batch:
-    """The rows as one padded batch; labels are class numbers, or scores where `classes` is 1."""
+def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
+    """The rows as one padded batch."""
     place, mask = positions(encoded, rows)
-    labels = torch.from_numpy(encoded.labels[rows])
     return Batch(
         input_ids=torch.from_numpy(np.where(mask, encoded.ids[place], 0).astype(np.int64)),
         token_types=torch.from_numpy(np.where(mask, encoded.types[place], 0).astype(np.int64)),
         mask=torch.from_numpy(mask),
-        labels=labels if classes == 1 else labels.long(),
+        labels=torch.from_numpy(encoded.labels[rows]),
         rows=torch.from_numpy(rows.astype(np.int64)),
     )
 
 
-def batches(encoded: Encoded, batch_size: int, seed: int, classes: int, start: int = 0) -> Iterator[Batch]:
+def batches(encoded: Encoded, batch_size: int, seed: int, start: int = 0) -> Iterator[Batch]:
     """Training batches without end, from the batch number `start` on: the order is a function of the seed alone."""
     for rows in itertools.islice(row_order(encoded.lengths, batch_size, seed), start, None):
-        yield collate(encoded, rows, classes)
+        yield collate(encoded, rows)
 
 
-def in_order(encoded: Encoded, batch_size: int, classes: int) -> Iterator[tuple[Tensor, Batch]]:
+def in_order(encoded: Encoded, batch_size: int) -> Iterator[tuple[Tensor, Batch]]:
     """(row numbers, batch) over all rows once, longest last, for scoring."""
     order = np.argsort(encoded.lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        yield torch.from_numpy(rows), collate(encoded, rows, classes)
+        yield torch.from_numpy(rows), collate(encoded, rows)

@@ -1,98 +1,118 @@
-"""Encoded tasks: read once, split by a named seed, tokenised once per vocabulary, used by every job."""
+"""Encoded tasks: read once, tokenised once per vocabulary, mapped from disk by every job."""
 
 from __future__ import annotations
 
 import json
-import random
-from dataclasses import dataclass
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from retort.data.readers import Record, readers
+import numpy as np
+
+from retort.data.splits import read_task
 from retort.errors import RetortError
 
-if TYPE_CHECKING:
-    import numpy as np
+Say = Callable[[str], None]
 
-SPLITS = ("train", "dev", "test")
-
-
-def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[str, list[Record]]:
-    """The records of each split: whole groups drawn by the seed, at least `test` and `dev` rows held out.
-
-    Raises:
-        RetortError: nothing would be left to train on.
-    """
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.group, []).append(record)
-    order = sorted(groups)
-    random.Random(f"split {seed}").shuffle(order)
-    splits: dict[str, list[Record]] = {name: [] for name in SPLITS}
-    for group in order:
-        short = next((name for name, rows in (("test", test), ("dev", dev)) if len(splits[name]) < rows), "train")
-        splits[short] += groups[group]
-    if not splits["train"]:
-        raise RetortError(f"{len(records)} rows leave none to train on", f"test: {test} and dev: {dev} are too large")
-    return splits
+CHUNK = 2000  # texts that are tokenised at a time: an Encoding takes kilobytes, the arrays a few bytes a token
 
 
-def read_task(task: dict[str, Any], folder: Path) -> dict[str, list[Record]]:
-    """The records of each split of a task, from the files of its source.
+def encode_task(
+    task: dict[str, Any], kind: Any, folders: dict[str, Path], tokenizer: Path, to: Path, say: Say = print
+) -> dict[str, int]:
+    """Rows a piece (a split, or a part of one), written to `to` as a folder of arrays a piece, beside `rows.json`.
 
     Args:
         task: the task's settings.
-        folder: the fetched source.
+        kind: the task's kind, which makes arrays of records.
+        folders: the fetched sources by name.
+        tokenizer: the tokenizer.json of the vocabulary.
+        to: the folder of the encoded task.
+        say: is told how far it is, and what was left out.
     """
-    records = readers[task["reader"]["name"]](folder, **task["reader"]["options"])
-    split = task["split"]
-    return split_groups(records, split["seed"], split["test"], split["dev"])
-
-
-def encode_task(task: dict[str, Any], folder: Path, tokenizer: Path, to: Path) -> dict[str, int]:
-    """Rows a split, written to `to` as one safetensors file a split, beside `rows.json`.
-
-    Each file holds the token ids of all rows one after another, `offsets` (rows + 1) into them, and labels.
-    """
-    from safetensors.numpy import save_file
     from tokenizers import Tokenizer
 
     encoder = Tokenizer.from_file(str(tokenizer))
     encoder.no_padding()
-    encoder.enable_truncation(max_length=task["max_length"])
+    encoder.enable_truncation(**kind.truncation(task))
+    about: dict[str, dict[str, Any]] = {"rows": {}, "sample": {}, "unlabelled": {}, "sha256": {}}
+    for name, piece in read_task(task, kind, folders):
+        for note in piece.notes:
+            say(note)
+        write_arrays(to / name, kind.encode(task, piece.records, tokeniser(encoder, name, say)))
+        about["rows"][name] = len(piece.records)
+        about["sample"] |= {name: piece.sample} if piece.sample else {}
+        about["unlabelled"] |= {} if piece.labelled else {name: True}
+        about["sha256"] |= {name: piece.sha256} if piece.sha256 else {}
+    (to / "rows.json").write_text(json.dumps(about, indent=1) + "\n")
+    return about["rows"]
+
+
+def tokeniser(encoder: Any, name: str, say: Say) -> Callable[[list[Any]], Iterator[Any]]:
+    """A function from texts, or pairs of texts, to their Encodings; every ten seconds it says how far it is."""
+
+    def tokenise(texts: list[Any]) -> Iterator[Any]:
+        said = time.monotonic()
+        for start in range(0, len(texts), CHUNK):
+            yield from encoder.encode_batch(texts[start : start + CHUNK])
+            if time.monotonic() - said > 10:
+                said = time.monotonic()
+                say(f"{name}: {start + CHUNK:,} of {len(texts):,} rows are tokenised")
+
+    return tokenise
+
+
+def write_arrays(to: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Nothing; the folder holds an .npy file an array."""
     to.mkdir(parents=True, exist_ok=True)
-    counts = {}
-    for name, records in read_task(task, folder).items():
-        save_file(_tokenised(encoder, records), str(to / f"{name}.safetensors"))
-        counts[name] = len(records)
-    (to / "rows.json").write_text(json.dumps(counts, indent=1) + "\n")
-    return counts
+    for name, values in arrays.items():
+        np.save(to / f"{name}.npy", values, allow_pickle=False)
 
 
-def _tokenised(encoder: Any, records: list[Record]) -> dict[str, np.ndarray]:
-    import numpy as np
+class Flat:
+    """Token ids of rows one after another, row after row."""
 
-    rows = encoder.encode_batch([r.text if r.pair is None else (r.text, r.pair) for r in records])
-    lengths = [len(row.ids) for row in rows]
-    return {
-        "ids": np.fromiter((i for row in rows for i in row.ids), np.int32, sum(lengths)),
-        "types": np.fromiter((i for row in rows for i in row.type_ids), np.uint8, sum(lengths)),
-        "offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        "labels": np.array([r.label for r in records], np.float32),
-    }
+    def __init__(self) -> None:
+        self.ids, self.types = array("i"), array("B")
+        self.offsets = [0]
+
+    def add(self, row: Any) -> None:
+        """Nothing; one more row, a `tokenizers.Encoding`."""
+        self.ids.extend(row.ids)
+        self.types.extend(row.type_ids)
+        self.offsets.append(len(self.ids))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """`ids` and `types` of all rows, and `offsets` (rows + 1) into them."""
+        return {
+            "ids": np.frombuffer(self.ids, np.int32),
+            "types": np.frombuffer(self.types, np.uint8),
+            "offsets": np.array(self.offsets, np.int64),
+        }
 
 
 @dataclass
 class Encoded:
-    """One split in memory: token ids of all rows one after another, offsets into them, labels."""
+    """One split, mapped from disk: token ids of all rows one after another, offsets into them, labels.
+
+    Args:
+        labels: (rows, ...) in the dtype of a batch; zeros where the rows have none.
+        more: further arrays of the task's kind, by name.
+        folder: where the split stands.
+    """
 
     ids: np.ndarray
     types: np.ndarray
     offsets: np.ndarray
     labels: np.ndarray
+    more: dict[str, np.ndarray] = field(default_factory=dict)
+    folder: Path | None = None
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.offsets) - 1
 
     @property
     def lengths(self) -> np.ndarray:
@@ -102,14 +122,15 @@ class Encoded:
 
     @classmethod
     def load(cls, folder: Path | str, split: str) -> Encoded:
-        """One split of an encoded task.
+        """One split of an encoded task; a batch reads only its own rows from disk.
 
         Raises:
-            RetortError: the split has no file.
+            RetortError: the split is not there.
         """
-        from safetensors.numpy import load_file
-
-        path = Path(folder) / f"{split}.safetensors"
-        if not path.is_file():
-            raise RetortError(f"{path} does not exist", f"splits are {', '.join(SPLITS)}")
-        return cls(**load_file(str(path)))
+        place = Path(folder) / split
+        if not (place / "offsets.npy").is_file():
+            there = ", ".join(sorted(path.parent.name for path in Path(folder).glob("*/offsets.npy"))) or "none"
+            raise RetortError(f"{place} does not exist", f"splits are {there}")
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(place.glob("*.npy"))}
+        own = {name: arrays.pop(name) for name in ("ids", "types", "offsets", "labels")}
+        return cls(**own, more=arrays, folder=place)

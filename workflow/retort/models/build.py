@@ -8,7 +8,14 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification, ElectraConfig
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    ElectraConfig,
+)
 from transformers.utils import logging
 
 from retort.errors import RetortError
@@ -22,6 +29,7 @@ HEADS: dict[str, Any] = {
     "none": AutoModel,
     "classification": AutoModelForSequenceClassification,
     "masked-lm": AutoModelForMaskedLM,
+    "span": AutoModelForQuestionAnswering,
 }
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -63,7 +71,7 @@ def load(folder: Path | str, head: str = "none", classes: int = 1) -> torch.nn.M
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    more: dict[str, Any] = {"num_labels": classes} if head == "classification" else {}
+    more: dict[str, Any] = {"num_labels": classes} if head in ("classification", "span") else {}
     model: torch.nn.Module = HEADS[head].from_pretrained(
         str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
     )

@@ -1,7 +1,7 @@
 """Recorded taps: a teacher's tensors on the training rows, computed once, read by every student from disk.
 
-One array a tap and layer: (tokens of all rows, width), or (rows, classes) for logits. bfloat16 has no name in numpy, so
-its bits are kept as uint16. Arrays are memory-mapped: a batch reads only its own rows.
+One array a tap and layer: (tokens of all rows, width), or (rows, classes) for logits of whole rows. bfloat16 has no
+name in numpy, so its bits are kept as uint16. Arrays are memory-mapped: a batch reads only its own rows.
 """
 
 from __future__ import annotations
@@ -64,13 +64,14 @@ class Recorded:
 
     def __init__(self, folder: Path | str, encoded: Encoded, keys: Iterable[Key], heads: int) -> None:
         self.encoded, self.keys, self.heads = encoded, set(keys), heads
+        self.tokens = int(encoded.offsets[-1])
         self.arrays = {key: self._open(Path(folder), key) for key in basis(self.keys)}
 
     def _open(self, folder: Path, key: Key) -> np.ndarray:
         path = file_of(folder, key)
-        length = len(self.encoded) if key[0] == "logits" else int(self.encoded.offsets[-1])
+        lengths = {self.tokens, len(self.encoded)} if key[0] == "logits" else {self.tokens}
         array: np.ndarray | None = np.load(path, mmap_mode="r", allow_pickle=False) if path.is_file() else None
-        if array is None or len(array) != length:
+        if array is None or len(array) not in lengths:
             raise RetortError(f"{path} is missing or of other rows", "delete the folder, it is made again")
         return array
 
@@ -81,11 +82,12 @@ class Recorded:
         places, mask = positions(self.encoded, rows)
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
-            values = array[rows] if key[0] == "logits" else array[places]
+            each = len(array) == self.tokens
+            values = array[places] if each else array[rows]
             tensor = torch.from_numpy(values)
             if values.dtype == np.uint16:
                 tensor = tensor.view(torch.bfloat16)
-            if key[0] != "logits":
+            if each:
                 tensor = tensor * torch.from_numpy(mask)[..., None]
             caught[key] = tensor.to(batch.input_ids.device)
         return derive(self.keys, caught, self.heads)

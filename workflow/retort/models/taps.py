@@ -110,9 +110,9 @@ def layers_of(model: Any) -> nn.ModuleList:
 
 
 def heads_on(model: Any) -> dict[str, nn.Module]:
-    """What stands on the encoder, by name: a pooler, a classification head, a masked-LM head; those that there are."""
+    """What stands on the encoder, by name: a pooler, a head of a task, a masked-LM head; those that there are."""
     places = {**dict(model.base_model.named_children()), **dict(model.named_children())}
-    names = ("pooler", "classifier", *family_of(model.config).masked_lm)
+    names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
     return {name: places[name] for name in names if name in places}
 
 
@@ -186,10 +186,17 @@ class Reader:
                 hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]
                 self.caught["logits", None] = masked_lm_logits(self.model, hidden)
             else:
-                self.caught["logits", None] = output.logits
+                self.caught["logits", None] = logits_of(output)
         return derive(self.keys, self.caught, config.num_attention_heads)
 
     def close(self) -> None:
         """Nothing; the model is as it was."""
         for handle in self.handles:
             handle.remove()
+
+
+def logits_of(output: Any) -> Tensor:
+    """(batch, classes), or (batch, length, 2) of a span head: start and end."""
+    both = [output[name] for name in ("start_logits", "end_logits") if name in output]
+    logits: Tensor = torch.stack(both, dim=-1) if both else output.logits
+    return logits

@@ -60,16 +60,3 @@ def ranks(values: np.ndarray) -> np.ndarray:
 def spearman(predicted: np.ndarray, true: np.ndarray) -> float:
     """Spearman's rank correlation; 0 for a constant prediction, for which it is not defined."""
     return pearson(ranks(predicted), ranks(true))
-
-
-def evaluate(names: list[str], logits: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """Every named metric of logits (rows, classes) against labels (rows,); one class means regression.
-
-    Logits that are not finite give NaN: the metrics of a model that cannot be scored.
-    """
-    if not np.isfinite(logits).all():
-        return dict.fromkeys(names, float("nan"))
-    regression = logits.shape[1] == 1
-    predicted = logits[:, 0] if regression else logits.argmax(1)
-    true = labels if regression else labels.astype(int)
-    return {name: metrics[name](predicted, true) for name in names}

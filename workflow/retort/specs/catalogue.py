@@ -43,6 +43,7 @@ class Entry:
     teacher_taps: tuple[str, ...]
     options: dict[str, Any]
     choices: dict[str, tuple[str, ...]]
+    facts: dict[str, Any]  # every attribute of a class that is a literal
 
 
 def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str | None:
@@ -129,6 +130,7 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
                     for argument, _ in _keywords(node)
                     if (words := _words(argument.annotation, aliases))
                 },
+                facts=attributes,
             )
     return dict(sorted(found.items()))
 
@@ -138,9 +140,19 @@ def objectives() -> dict[str, Entry]:
     return catalogue("objectives", "objectives")
 
 
+def kinds() -> dict[str, Entry]:
+    """Every kind of task by name."""
+    return catalogue("kinds", "kinds")
+
+
 def readers() -> dict[str, Entry]:
     """Every reader of source files by name."""
     return catalogue("readers", "data/readers.py")
+
+
+def formats() -> dict[str, Entry]:
+    """Every format of a split's files by name."""
+    return catalogue("formats", "data/formats.py", "data/qa.py")
 
 
 def text_formats() -> dict[str, Entry]:

@@ -9,6 +9,7 @@ from retort.registry import unknown
 from retort.specs import catalogue, starts, terms
 from retort.specs.corpus import Part
 from retort.specs.needs import check_sources
+from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
 
@@ -39,7 +40,9 @@ class _Checker:
                 self.known(self.book.files[folder, name], "source", "source", spec.source, self.book.sources)
         for name, task in self.book.tasks.items():
             path = self.book.files["tasks", name]
-            if self.known(path, "reader", "reader", task.reader.name, readers):
+            for other in task.sources[1:]:
+                self.known(path, "splits", "source", other, self.book.sources)
+            if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
                 for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
                     self.problems.add(path, f"reader.options: {line}")
 
@@ -92,8 +95,10 @@ class _Checker:
                     )
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
-        if stage.data != "task":
-            self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora)
+        if stage.data != "task" and self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora):
+            protocol = self.book.protocols.get(student.protocol)
+            if protocol and protocol.for_task(stage.data).epochs and "steps" not in stage.schedule:
+                self.problems.add(path, f"{where}.schedule: a corpus takes 'steps', and the protocol counts in epochs")
         for index, term in enumerate(stage.terms, start=1):
             self.term(path, f"{where}.terms.{index}", student, term)
 
@@ -112,7 +117,8 @@ class _Checker:
                 self.known(path, "student", "student", student, everyone)
             for task, metric in exhibit_columns(exhibit):
                 if self.known(path, "task", "task", task, self.book.tasks):
-                    self.known(path, f"metric of {task}", "metric", metric, self.book.tasks[task].metrics)
+                    spec = self.book.tasks[task]
+                    self.known(path, f"metric of {task}", "metric", metric, spec.measures(spec.evaluate_on))
             if isinstance(exhibit, TestsTable):
                 for table in exhibit.of:
                     self.of_kind(path, "of", slug, table, ScoresTable)
@@ -179,7 +185,7 @@ def exhibit_students(exhibit: object) -> list[str]:
 def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
     """Every (task, metric) that a table or figure names."""
     if isinstance(exhibit, ScoresTable):
-        return [(column.task, column.metric) for column in exhibit.columns]
+        return [(column.task, column.measure) for column in exhibit.columns]
     if isinstance(exhibit, (LayersFigure, ParetoFigure)):
         return [(exhibit.task, exhibit.metric)]
     return []
@@ -199,5 +205,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    check_tasks(book, problems)
     if not problems.lines:
         check_sources(book, problems)

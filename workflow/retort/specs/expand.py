@@ -30,6 +30,11 @@ def score_address(student: str, task: str, seed: int) -> str:
     return f"results/scores/{student}/{task}/seed-{seed}.json"
 
 
+def answers_address(score: str) -> str:
+    """Where the answers stand that a score was computed from: beside it."""
+    return score.removesuffix(".json") + ".answers.json"
+
+
 def seeds_of(book: Book, student: str) -> list[int]:
     """The seeds under which a student or teacher is scored."""
     if student in book.teachers:
@@ -40,7 +45,7 @@ def seeds_of(book: Book, student: str) -> list[int]:
 def scored(table: object) -> list[tuple[str, str, str, str, str]]:
     """(row label, column label, student, task, metric) of each printed cell of a table or figure."""
     if isinstance(table, ScoresTable):
-        return [(r.label, c.label, r.student, c.task, c.metric) for r in table.rows for c in table.columns]
+        return [(r.label, c.label, r.student, c.task, c.measure) for r in table.rows for c in table.columns]
     if isinstance(table, LayersFigure):
         names = [(f"layer {layer}", student) for layer, student in sorted(table.points.items())]
         names += [(row.label, row.student) for row in table.references]

@@ -64,6 +64,8 @@ def readable(error: ValidationError) -> list[str]:
             text = item["msg"].removeprefix("Value error, ")
             if item["type"] not in ("missing", "value_error") and not isinstance(item["input"], (dict, list)):
                 text += f", not {item['input']!r}"
+            if item["type"] == "string_type" and isinstance(item["input"], bool):
+                text += "; put it in quotes: YAML reads no and yes as false and true"
         lines.append(f"{place}: {text}" if place else text)
     return lines
 

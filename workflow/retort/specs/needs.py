@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retort.specs.expand import expand, profiled
+from retort.specs.reading import check_forms
 from retort.specs.source import SETTING, FolderSource, HubSource, form_of, in_force
 
 if TYPE_CHECKING:
@@ -33,11 +34,16 @@ def _of_student(book: Book, name: str) -> set[str]:
     return found | {model.source for model in models}
 
 
+def tasks(book: Book) -> set[str]:
+    """The names of the tasks that some cell of the study is scored on."""
+    return {cell.task for cell in expand(book)}
+
+
 def sources(book: Book) -> set[str]:
     """The names of the sources that some cell or profile of the study is made from."""
     cells = expand(book)
     students = {cell.student for cell in cells} | {name for shown in book.exhibits.values() for name in profiled(shown)}
-    found = {book.tasks[task].source for task in {cell.task for cell in cells}}
+    found = {source for task in tasks(book) for source in book.tasks[task].sources}
     return found.union(*(_of_student(book, student) for student in students))
 
 
@@ -46,6 +52,7 @@ def check_sources(book: Book, problems: Problems) -> None:
     for name, source in book.sources.items():
         if isinstance(source, HubSource) and source.hub.commit and not source.hub.found:
             problems.add(book.files["sources", name], "hub.found: say where the commit was read")
+    check_forms(book, tasks(book), problems)
     for name in sorted(sources(book)):
         source, path = book.sources[name], book.files["sources", name]
         if not isinstance(source, HubSource):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import itertools
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Settings, Spec, Text
 
@@ -12,7 +13,8 @@ from retort.specs.base import Name, Settings, Spec, Text
 class Schedule(Spec):
     """What the training loop needs; a changed field is another training."""
 
-    steps: int = Field(gt=0)
+    steps: int | None = Field(default=None, gt=0)
+    epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over a task's rows")
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0, lt=1)
     warmup: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
@@ -23,17 +25,30 @@ class Schedule(Spec):
     freeze: list[Literal["embeddings", "encoder"]] = []
     dropout: float | None = Field(default=None, ge=0, lt=1, description="in place of the model's own, while training")
 
+    @model_validator(mode="after")
+    def _length(self) -> Schedule:
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError("give 'steps' or 'epochs', one of the two")
+        return self
+
 
 class Grid(Spec):
     """Points tried on the dev split; the best one is trained again under each seed."""
 
     learning_rate: list[float] = Field(min_length=1)
     batch_size: list[int] = Field(min_length=1)
+    epochs: list[float] = Field(default=[], description="those of the schedule where it is left out")
     seed: int = 1
 
     def points(self) -> list[Settings]:
-        """Every pair of learning rate and batch size, in the order of the file."""
-        return [{"learning_rate": r, "batch_size": b} for r in self.learning_rate for b in self.batch_size]
+        """Every learning rate with every batch size and number of epochs, in the order of the file."""
+        axes: dict[str, list[Any]] = {
+            "learning_rate": self.learning_rate,
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+        }
+        used = {name: values for name, values in axes.items() if values}
+        return [dict(zip(used, point, strict=True)) for point in itertools.product(*used.values())]
 
 
 class Protocol(Spec):
@@ -46,6 +61,12 @@ class Protocol(Spec):
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     version: int = Field(default=1, ge=1)
 
+    @model_validator(mode="after")
+    def _counts(self) -> Protocol:
+        if self.grid and self.grid.epochs and self.schedule.epochs is None:
+            raise ValueError("grid.epochs: the schedule counts in steps; give it 'epochs'")
+        return self
+
     def for_task(self, task: str, *changes: Settings) -> Schedule:
         """The schedule on one task, with later changes winning.
 
@@ -54,5 +75,6 @@ class Protocol(Spec):
         """
         merged: Settings = dict(self.schedule)
         for change in (self.tasks.get(task, {}), *changes):
-            merged.update(change)
+            merged |= {"steps": None, "epochs": None} if {"steps", "epochs"} & set(change) else {}
+            merged |= change
         return Schedule.model_validate(merged)

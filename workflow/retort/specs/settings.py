@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retort.specs import catalogue
+from retort.specs.protocol import Protocol
+from retort.specs.reading import reading
 from retort.specs.source import in_force
 from retort.specs.student import Stage, Student
+from retort.specs.task import Task
 from retort.specs.terms import layer_pairs
 
 if TYPE_CHECKING:
@@ -21,13 +24,14 @@ Settings = dict[str, Any]
 # Raised when the code of a stage changes what a number means; part of every job's settings.
 STAGES = {
     "corpus": 1,
-    "encode": 1,
+    "encode": 2,
     "teacher": 1,
     "head": 1,
     "taps": 1,
     "distill": 1,
     "grid": 1,
     "finetune": 1,
+    "predict": 1,
     "profile": 1,
 }
 
@@ -51,12 +55,35 @@ def model(book: Book, name: str) -> Settings:
     return {**plain(spec, "source"), "source": source(book, spec.source)}
 
 
-def task(book: Book, name: str) -> Settings:
-    """The settings of a task, with those of its source."""
+TASK = {
+    "kind", "labels", "bounds", "parts", "train_on", "choose_on", "evaluate_on", "max_length", "windows", "version"
+}  # fmt: skip
+
+
+def task_settings(spec: Task) -> Settings:
+    """What a task's own file says, but for how its splits are read."""
+    return spec.model_dump(mode="json", include={*TASK, "reader", "split"}, exclude_none=True)
+
+
+def task(book: Book, name: str, splits: list[str] | None = None) -> Settings:
+    """The settings of a task: how its splits come about, and where their files come from.
+
+    Args:
+        book: the book.
+        name: the task.
+        splits: those that are read, where they are not the ones that trainings and scores use.
+    """
     spec = book.tasks[name]
+    found = task_settings(spec)
+    if spec.splits:
+        found["splits"] = {split: reading(book, spec, split) for split in splits or spec.used}
+        found["sample"] = book.config.sample
+    others = sorted({how["source"] for how in found.get("splits", {}).values()} - {spec.source})
     return {
-        **plain(spec, "sample", "jobs", "metrics"),
+        **found,
+        "kind_version": catalogue.kinds()[spec.kind].version,
         "source": source(book, spec.source),
+        "further_sources": {other: source(book, other) for other in others},
         "encode": STAGES["encode"],
     }
 
@@ -76,7 +103,15 @@ def corpus_sources(book: Book, name: str) -> list[str]:
     return sorted({part.source for part in book.corpora[name].parts})
 
 
+def schedule(protocol: Protocol, *given: Any) -> Settings:
+    """The schedule of a protocol on a task, with the length that is given: in steps, or in epochs."""
+    found = plain(protocol.for_task(*given))
+    return {key: value for key, value in found.items() if key not in ("steps", "epochs") or value is not None}
+
+
 def _scaled(schedule: Settings, share: float) -> Settings:
+    if "epochs" in schedule:
+        return {**schedule, "epochs": schedule["epochs"] * share}
     return {**schedule, "steps": max(1, round(schedule["steps"] * share))}
 
 
@@ -94,11 +129,11 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
         for term in stage.terms
     ]
     protocol = book.protocols[student.protocol]
-    schedule = plain(protocol.for_task(place if stage.data == "task" else stage.data, stage.schedule))
+    found = schedule(protocol, place if stage.data == "task" else stage.data, stage.schedule)
     return {
         "data": stage.data,
         "terms": terms,
-        "schedule": _scaled(schedule, stage.share),
+        "schedule": _scaled(found, stage.share),
         "teacher_dropout": stage.teacher_dropout,
     }
 
@@ -111,7 +146,7 @@ def teacher(book: Book, name: str, place: str) -> Settings:
     return {
         "model": model(book, spec.model),
         "data": data,
-        "schedule": plain(book.protocols[spec.protocol].for_task(place)),
+        "schedule": schedule(book.protocols[spec.protocol], place),
         "seed": spec.seed,
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["teacher" if fine_tuned else "head"], spec.version, book.protocols[spec.protocol].version],
@@ -220,10 +255,10 @@ def grid(book: Book, name: str, place: str) -> Settings:
     return {
         "student": on_corpus(book, name),
         "task": task(book, place),
-        "schedule": plain(protocol.for_task(place)),
+        "schedule": schedule(protocol, place),
         "points": points,
         "seed": grid_seed(book, name),
-        "choose_by": book.tasks[place].metrics[0],
+        "choose_by": book.tasks[place].chosen_by,
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["grid"], protocol.version],
     }

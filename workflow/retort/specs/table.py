@@ -13,12 +13,18 @@ Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="
 
 
 class Column(Spec):
-    """One task and one metric; the metric is explicit, never implied."""
+    """One task and one metric, on one part where the task has parts; all explicit, never implied."""
 
     task: Name
     metric: Text
+    part: Name | None = Field(default=None, description="a part of the task, or 'all'")
     label: Text
     average: bool = Field(default=False, description="counts in the row's average")
+
+    @property
+    def measure(self) -> str:
+        """The metric's name in a score: 'accuracy', or 'accuracy/de'."""
+        return f"{self.metric}/{self.part}" if self.part else self.metric
 
 
 class Row(Spec):

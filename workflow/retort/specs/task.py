@@ -1,4 +1,7 @@
-"""A task: which texts, which labels, which split, which metrics."""
+"""A task: which texts, which labels, which splits, which metrics.
+
+A task either draws its splits by a named seed (`reader` and `split`) or names the files of each (`splits` and `read`).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Spec, Text
+from retort.registry import unknown
+from retort.specs import catalogue
+from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.source import Relative
 
-METRICS = {
-    "classification": ("accuracy", "f1", "matthews"),
-    "regression": ("pearson", "spearman"),
-}
+Rows = int | list[int] | dict[Name, int]
+ALL = "all"  # the rows of all parts of a split together
 
 
 class Split(Spec):
@@ -26,7 +30,56 @@ class Reader(Spec):
     """Which reader turns the source's files into examples, with its options."""
 
     name: Name
-    options: dict[str, Any] = {}
+    options: Settings = {}
+
+
+class FileSplit(Spec):
+    """A split that has files of its own."""
+
+    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a part")
+    labelled: bool = True
+    parts: bool = Field(default=False, description="one file for each of the task's parts")
+    source: Name | None = Field(default=None, description="another source than the task's")
+
+    def expected(self, part: str | None) -> list[int]:
+        """The numbers of rows that the split, or one part of it, may have."""
+        rows = self.rows[part] if isinstance(self.rows, dict) and part else self.rows
+        return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
+
+
+class Change(Spec):
+    """What the files of one split have otherwise."""
+
+    options: Settings = {}
+    columns: dict[Name, str | int] = {}
+
+
+class Files(Spec):
+    """Where the rows of each split stand in one form of the source, and how they are read."""
+
+    format: Name
+    options: Settings = {}
+    files: dict[Name, Relative] = Field(min_length=1, description="'{part}' stands for the part")
+    columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
+    words: list[str] = Field(default=[], description="how the labels are written, in the order of `labels`")
+    without: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
+    broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
+    empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
+    changes: dict[Name, Change] = {}
+
+
+class Submission(Spec):
+    """The files of a GLUE server's zip that are made from this task's predictions."""
+
+    files: dict[Name, str] = Field(min_length=1, description="split, or split-part -> name of the file")
+    words: list[str] = Field(default=[], description="how the server writes the labels, in the order of `labels`")
+
+
+class Windows(Spec):
+    """How a context that is too long for one row is cut into several; the defaults are the usual ones of SQuAD."""
+
+    overlap: int = Field(default=128, ge=0, description="tokens that a window has in common with the next")
+    question: int = Field(default=64, gt=0, description="tokens of the question that are kept in each")
 
 
 class Jobs(Spec):
@@ -40,22 +93,130 @@ class Task(Spec):
 
     title: Text
     source: Name
-    reader: Reader
-    kind: Literal["classification", "regression"]
+    kind: Name
     labels: list[Text] = []
+    bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
     metrics: list[str] = Field(min_length=1)
-    split: Split
+    reader: Reader | None = None
+    split: Split | None = None
+    splits: dict[Name, FileSplit] = {}
+    parts: list[Name] = Field(default=[], description="of a split that is scored part by part")
+    read: dict[Literal["local", "hub"], Files] = Field(default={}, description="a form of the source -> its files")
+    train_on: Name = "train"
+    choose_on: Name = Field(default="dev", description="where a point of the grid is chosen")
+    choose_by: Text | None = Field(default=None, description="the first metric, on all parts, where it is left out")
+    evaluate_on: Name = Field(default="test", description="whose score is reported")
+    submission: Submission | None = None
     max_length: int = Field(gt=2, le=512, description="tokens")
+    windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
     version: int = Field(ge=1, description="raised when a score would change")
     jobs: Jobs = Jobs()
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
     @model_validator(mode="after")
-    def _agree(self) -> Task:
-        known = METRICS[self.kind]
-        wrong = [name for name in self.metrics if name not in known]
+    def _kinds(self) -> Task:
+        kinds = catalogue.kinds()
+        if self.kind not in kinds:
+            raise ValueError(str(unknown("kind of task", self.kind, kinds)))
+        facts = kinds[self.kind].facts
+        wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
-            raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(known)}")
-        if (self.kind == "classification") != (len(self.labels) > 1):
-            raise ValueError("'labels' takes two or more names for classification and none for regression")
+            raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(facts['metrics'])}")
+        binary = [name for name in self.metrics if name in facts.get("binary", ())]
+        if binary and len(self.labels) > 2:
+            raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
+        if facts["named"] != (len(self.labels) > 1):
+            how = "two or more names" if facts["named"] else "none"
+            raise ValueError(f"'labels' takes {how} for {self.kind}")
+        if facts["windowed"] and not self.windows:
+            raise ValueError(f"'windows' is missing: {self.kind} cuts long contexts, as {{overlap: 128, question: 64}}")
+        if self.windows and not facts["windowed"]:
+            raise ValueError(f"'windows' is of no use for {self.kind}")
+        if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
+            raise ValueError("windows: overlap and question together leave no room in max_length")
+        foreign = [part for part in self.parts if part not in facts.get("languages", self.parts)]
+        if foreign:
+            raise ValueError(f"parts: {unknown(f'language of {self.kind}', foreign[0], facts['languages'])}")
         return self
+
+    @model_validator(mode="after")
+    def _splits(self) -> Task:
+        drawn, filed = [self.reader, self.split], [self.splits, self.read]
+        if not ((all(drawn) and not any(filed)) or (all(filed) and not any(drawn))):
+            raise ValueError(
+                "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"
+            )
+        for use in ("train_on", "choose_on", "evaluate_on"):
+            name = getattr(self, use)
+            if name not in (self.splits or ("train", "dev", "test")):
+                raise ValueError(f"{use}: {unknown('split', name, self.splits or ('train', 'dev', 'test'))}")
+            if name in self.splits and not self.splits[name].labelled:
+                raise ValueError(f"{use}: split '{name}' has no labels")
+        if self.choose_by and self.choose_by not in self.measures(self.choose_on):
+            raise ValueError(f"choose_by: {unknown('metric', self.choose_by, self.measures(self.choose_on))}")
+        return self
+
+    @model_validator(mode="after")
+    def _parts(self) -> Task:
+        for name, split in self.splits.items():
+            if split.parts and not self.parts:
+                raise ValueError(f"splits.{name}.parts: the task names no parts")
+            if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.parts if split.parts else []):
+                raise ValueError(f"splits.{name}.rows: give a number for each of {', '.join(self.parts) or 'no parts'}")
+        return self
+
+    @model_validator(mode="after")
+    def _files(self) -> Task:
+        for form, files in self.read.items():
+            for key in ("files", "broken", "empty", "changes"):
+                wrong = [name for name in getattr(files, key) if name not in self.splits]
+                if wrong:
+                    raise ValueError(f"read.{form}.{key}: {unknown('split', wrong[0], self.splits)}")
+            for name, file in files.files.items():
+                if ("{part}" in file) != self.splits[name].parts:
+                    raise ValueError(f"read.{form}.files.{name}: '{{part}}' is for splits with parts, and for them all")
+            if files.words and len(files.words) != len(self.labels):
+                raise ValueError(f"read.{form}.words: {len(files.words)} words for {len(self.labels)} labels")
+        return self
+
+    @model_validator(mode="after")
+    def _submits(self) -> Task:
+        if self.submission:
+            wrong = [name for name in self.submission.files if name not in self.pieces]
+            if wrong:
+                raise ValueError(f"submission.files: {unknown('split', wrong[0], self.pieces)}")
+            words = self.submission.words
+            if words and len(words) != len(self.labels):
+                raise ValueError(f"submission.words: {len(words)} words for {len(self.labels)} labels")
+        return self
+
+    @property
+    def used(self) -> list[str]:
+        """The splits that trainings and scores read."""
+        return list(dict.fromkeys((self.train_on, self.choose_on, self.evaluate_on)))
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources of the splits that are used, the task's own first."""
+        more = [self.splits[name].source for name in self.used if name in self.splits]
+        return list(dict.fromkeys([self.source, *(name for name in more if name)]))
+
+    @property
+    def pieces(self) -> dict[str, tuple[str, str | None]]:
+        """The name of each split, or of each part of one, -> (split, part)."""
+        return {
+            f"{name}-{part}" if part else name: (name, part)
+            for name, split in self.splits.items()
+            for part in (self.parts if split.parts else [None])
+        }
+
+    def measures(self, split: str) -> list[str]:
+        """The metrics that a score on a split holds: 'accuracy', or 'accuracy/de' and 'accuracy/all' with parts."""
+        parts = [*self.parts, ALL] if split in self.splits and self.splits[split].parts else []
+        return [f"{metric}/{part}" for part in parts for metric in self.metrics] or self.metrics
+
+    @property
+    def chosen_by(self) -> str:
+        """The metric on `choose_on` by which a point of the grid is chosen."""
+        first = self.metrics[0]
+        return self.choose_by or (first if first in self.measures(self.choose_on) else f"{first}/{ALL}")

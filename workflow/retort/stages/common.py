@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,14 @@ from retort.data.collate import batches, in_order
 from retort.data.tasks import Encoded
 from retort.errors import Diverged
 from retort.jobs import Job, write_json
+from retort.kinds import kind_of
 from retort.models import build
 from retort.models.taps import Reader
 from retort.objectives.compose import Sum, compose
 from retort.provenance import stamp
-from retort.scoring.metrics import evaluate
-from retort.specs.task import METRICS
+from retort.specs.expand import answers_address
+from retort.specs.reading import pieces_of
+from retort.specs.task import ALL
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Part
 from retort.training.progress import Progress
@@ -32,87 +37,142 @@ def prepare(job: Job, seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def classes_of(task: dict[str, Any]) -> int:
-    """Outputs of a task's head."""
-    return len(task["labels"]) if task["kind"] == "classification" else 1
-
-
 def checkpoint_of(job: Job, settings: Any, seed: int) -> Checkpoint:
     """Where the job keeps its state for resuming."""
     return Checkpoint(job.checkpoints, [settings, seed], job.checkpoint_seconds)
 
 
-def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], classes: int, seed: int) -> Part:
+def head_of(task: dict[str, Any]) -> tuple[str, int]:
+    """A task's head: its name in models/build.py, and its outputs."""
+    kind = kind_of(task)
+    return kind.head, kind.outputs(task)
+
+
+def stepped(schedule: dict[str, Any], rows: int) -> dict[str, Any]:
+    """The schedule with its length in steps; an epoch is as many whole batches as the rows make."""
+    if "epochs" not in schedule:
+        return schedule
+    return {**schedule, "steps": max(1, round(schedule["epochs"] * (rows // min(schedule["batch_size"], rows))))}
+
+
+def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], task: dict[str, Any], seed: int) -> Part:
     """Fine-tuning as a part: the labels' loss alone."""
-    shape = build.shape_of(model, classes)
-    loss: Sum = compose([{"objective": "supervised"}], shape, shape, 1, 1)
+    kind = kind_of(task)
+    shape = build.shape_of(model, kind.outputs(task))
+    loss: Sum = compose([{"objective": kind.loss}], shape, shape, 1, 1)
     reader = Reader(model, {LOGITS})
     return Part(
         modules=[model],
-        schedule=schedule,
-        batches=lambda start: batches(encoded, schedule["batch_size"], seed, classes, start),
+        schedule=stepped(schedule, len(encoded)),
+        batches=lambda start: batches(encoded, schedule["batch_size"], seed, start),
         loss=lambda batch: loss(reader(batch), {}, batch),
         close=reader.close,
     )
 
 
 @torch.no_grad()
-def predict(model: nn.Module, encoded: Encoded, classes: int, precision: str, device: str) -> np.ndarray:
-    """(rows, classes) logits of every row, in the order of the split; dropout is off."""
+def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precision: str, device: str) -> np.ndarray:
+    """(rows, *width) logits of every row, in the order of the split; dropout is off."""
     model.eval().to(device)
     reader = Reader(model, {LOGITS})
-    found = torch.zeros(len(encoded), classes)
+    found = torch.zeros(len(encoded), *width)
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-        for rows, batch in in_order(encoded, 64, classes):
-            found[rows] = reader(batch.to(device))[LOGITS].float().cpu()
+        for rows, batch in in_order(encoded, 64):
+            given = reader(batch.to(device))[LOGITS].float().cpu()
+            found[(rows, *(slice(size) for size in given.shape[1:]))] = given
     reader.close()
     logits: np.ndarray = found.numpy()
     return logits
 
 
+@dataclass
+class Measured:
+    """What came out on a split.
+
+    Args:
+        split: its name.
+        metrics: the metrics by name; with parts 'accuracy/de', and 'accuracy/all' over the rows of all parts.
+        answers: the answers and the truth of each piece, from which every metric can be computed again.
+        about: of a sample, (rows, rows of the whole set) a piece; of pieces without labels, their names.
+    """
+
+    split: str
+    metrics: dict[str, float]
+    answers: dict[str, dict[str, Any]]
+    about: dict[str, Any]
+
+
+def training_rows(encoded: Path | str, task: dict[str, Any]) -> Encoded:
+    """The rows that a task is trained on."""
+    return Encoded.load(encoded, task["train_on"])
+
+
 def measure(
     model: nn.Module, folder: Path | str, split: str, task: dict[str, Any], precision: str, device: str
-) -> dict[str, float]:
-    """Every metric that the task's kind has, on one split."""
-    encoded = Encoded.load(folder, split)
-    logits = predict(model, encoded, classes_of(task), precision, device)
-    return evaluate(list(METRICS[task["kind"]]), logits, encoded.labels)
+) -> Measured:
+    """Every metric that the task's kind has, on one split; those of its parts and of all rows where it has parts."""
+    kind, about = kind_of(task), json.loads((Path(folder) / "rows.json").read_text())
+    answers: dict[str, dict[str, Any]] = {}
+    for name in pieces_of(task, split):
+        encoded = Encoded.load(folder, name)
+        logits = predict(model, encoded, kind.width(task, encoded), precision, device)
+        truth = None if name in about["unlabelled"] else kind.truth(encoded)
+        answers[name] = {"answers": kind.answers(logits, encoded), "truth": truth}
+    used = {*answers, task["train_on"], *pieces_of(task, task["choose_on"])}
+    told = {
+        "sample": {name: rows for name, rows in about["sample"].items() if name in used},
+        "unlabelled": [name for name in answers if name in about["unlabelled"]],
+    }
+    return Measured(split, metrics_of(task, split, answers), answers, {key: told[key] for key in told if told[key]})
+
+
+def metrics_of(task: dict[str, Any], split: str, answers: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """The metrics of stored answers, as `measure` returns them; none where the truth is not known."""
+    kind = kind_of(task)
+    parts = {name.removeprefix(split).removeprefix("-"): given for name, given in answers.items()}
+    if list(parts) != [""]:
+        whole = [given["truth"] for given in answers.values()]
+        joint = None if None in whole else list(itertools.chain(*whole))
+        parts[ALL] = {"answers": list(itertools.chain(*(g["answers"] for g in answers.values()))), "truth": joint}
+    return {
+        f"{name}/{part}" if part else name: value
+        for part, given in parts.items()
+        if given["truth"] is not None
+        for name, value in kind.scores(given["answers"], given["truth"]).items()
+    }
 
 
 def write_score(
-    job: Job,
-    path: str,
-    student: str,
-    task: str,
-    seed: int,
-    settings: Any,
-    metrics: dict[str, float] | Diverged,
-    **more: Any,
+    job: Job, path: str, student: str, task: str, seed: int, settings: Any, result: Measured | Diverged, **more: Any
 ) -> None:
-    """Nothing; the score stands at its address, with all that a reader needs to trust it."""
-    diverged = metrics if isinstance(metrics, Diverged) else None
+    """Nothing; the score stands at its address with all that a reader needs to trust it, the answers beside it."""
+    diverged = result if isinstance(result, Diverged) else None
+    measured = result if isinstance(result, Measured) else Measured("", {}, {}, {})
+    write_json(answers_address(path), measured.answers, indent=None)
     write_json(
         path,
         {
             "student": student,
             "task": task,
             "seed": seed,
-            "split": "test",
+            "split": measured.split or None,
             "status": "diverged" if diverged else "ok",
             "step": diverged.step if diverged else None,
-            "metrics": {} if isinstance(metrics, Diverged) else metrics,
+            "metrics": measured.metrics,
+            **measured.about,
             **more,
             "settings": settings,
             "seconds": job.seconds(),
             **stamp(job.device, job.threads),
         },
     )
-    shown = f"diverged at step {diverged.step}" if diverged else _line(metrics)
+    shown = f"diverged at step {diverged.step}" if diverged else _line(measured.metrics)
     job.say(f"{shown}  ({job.seconds():.0f} s)")
 
 
-def _line(metrics: Any) -> str:
-    return "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+def _line(metrics: dict[str, float]) -> str:
+    whole = {name: value for name, value in metrics.items() if name.endswith(f"/{ALL}")} or metrics
+    return "  ".join(f"{name} {value:.4f}" for name, value in whole.items())
 
 
 def progress_of(job: Job, parts: int = 1) -> Progress:

@@ -22,7 +22,16 @@ from retort.models.recorded import Recorded
 from retort.models.taps import Key, Reader
 from retort.objectives.base import Batch, Shape
 from retort.objectives.compose import Sum, compose
-from retort.stages.common import checkpoint_of, classes_of, measure, prepare, progress_of, write_score
+from retort.stages.common import (
+    checkpoint_of,
+    head_of,
+    measure,
+    prepare,
+    progress_of,
+    stepped,
+    training_rows,
+    write_score,
+)
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Part, train
 
@@ -119,14 +128,14 @@ def online(folder: Path | str, head: str, classes: int, device: str) -> Teacher:
 
 def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Teacher) -> Lesson:
     """The lesson of a task: batches of its training rows, a teacher fine-tuned on it."""
-    classes = classes_of(settings["teacher"]["data"])
-    shape, layers = _teacher_shape(settings, classes)
+    _, outputs = head_of(settings["teacher"]["data"])
+    shape, layers = _teacher_shape(settings, outputs)
     return Lesson(
         shape=shape,
         layers=layers,
         taps=taps,
         batches=lambda number, stage, start: batches(
-            rows, stage["schedule"]["batch_size"], seed * 1000 + number, classes, start
+            rows, stage["schedule"]["batch_size"], seed * 1000 + number, start
         ),
     )
 
@@ -177,15 +186,16 @@ def distill_on_task(
     """
     prepare(job, seed)
     data = settings["teacher"]["data"]
-    classes, rows = classes_of(data), Encoded.load(encoded, "train")
-    network = initialise(settings, teacher, model, parent, "classification", classes).to(job.device)
+    (head, classes), rows = head_of(data), training_rows(encoded, data)
+    stages = [{**stage, "schedule": stepped(stage["schedule"], len(rows))} for stage in settings["stages"]]
+    network = initialise(settings, teacher, model, parent, head, classes).to(job.device)
     heads = settings["teacher"]["model"]["architecture"]["heads"]
-    live = online(teacher, "classification", classes, job.device) if teacher and not taps else None
+    live = online(teacher, head, classes, job.device) if teacher and not taps else None
     lesson = on_task(settings, rows, seed, live or (lambda keys, _: Recorded(str(taps), rows, keys, heads)))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, lesson, classes, checkpoint)
-        result: Any = measure(network, encoded, "test", data, settings["precision"], job.device)
+        run_stages(job, network, {**settings, "stages": stages}, seed, lesson, classes, checkpoint)
+        result: Any = measure(network, encoded, data["evaluate_on"], data, settings["precision"], job.device)
     except Diverged as error:
         result = error
     if weights:

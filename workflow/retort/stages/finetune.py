@@ -6,18 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from retort.data.tasks import Encoded
 from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import card
 from retort.stages.common import (
     checkpoint_of,
-    classes_of,
+    head_of,
     measure,
     prepare,
     progress_of,
     supervised,
+    training_rows,
     write_score,
 )
 from retort.training.loop import train
@@ -38,10 +38,10 @@ def _tuned(
     """The model, trained at a point of the grid under a seed."""
     prepare(job, seed)
     task = settings["task"]
-    model = build.load(student, "classification", classes_of(task)).to(job.device)
+    model = build.load(student, *head_of(task)).to(job.device)
     schedule = {**settings["schedule"], **point}
     build.ready(model, schedule)
-    part = supervised(model, Encoded.load(encoded, "train"), schedule, classes_of(task), seed)
+    part = supervised(model, training_rows(encoded, task), schedule, task, seed)
     part.number = place["number"]
     train(part, seed, place["checkpoint"], place["progress"], settings["precision"], job.device)
     part.close()
@@ -61,8 +61,8 @@ def run_grid(
             model = _tuned(
                 job, settings, student, encoded, point, seed, number=number, checkpoint=checkpoint, progress=progress
             )
-            metrics = measure(model, encoded, "dev", task, settings["precision"], job.device)
-            line = {"number": number, **point, "status": "ok", "dev": metrics[settings["choose_by"]]}
+            found = measure(model, encoded, task["choose_on"], task, settings["precision"], job.device)
+            line = {"number": number, **point, "status": "ok", "dev": found.metrics[settings["choose_by"]]}
         except Diverged as error:
             line = {"number": number, **point, "status": "diverged", "step": error.step}
         checkpoint.note(line)
@@ -100,7 +100,7 @@ def finetune_student(
     score: str,
     weights: str | None,
 ) -> None:
-    """Nothing; the chosen grid point is trained once more under one seed, its score on test stands at its address."""
+    """Nothing; the chosen grid point is trained once more under one seed, its score stands at its address."""
     point: dict[str, Any] = {}
     checkpoint, network = checkpoint_of(job, [settings, trials_of(trials)], seed), None
     try:
@@ -108,11 +108,12 @@ def finetune_student(
         network = _tuned(
             job, settings, model, encoded, point, seed, number=1, checkpoint=checkpoint, progress=progress_of(job)
         )
-        result: Any = measure(network, encoded, "test", settings["task"], settings["precision"], job.device)
+        data = settings["task"]
+        result: Any = measure(network, encoded, data["evaluate_on"], data, settings["precision"], job.device)
     except Diverged as error:
         result = error
     if weights:
-        kept = network or build.load(model, "classification", classes_of(settings["task"]))
+        kept = network or build.load(model, *head_of(settings["task"]))
         build.save(kept, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
     write_score(job, score, student, task, seed, settings, result, chosen=point)
     checkpoint.remove()

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from retort.data import corpora, sources, tasks
 from retort.jobs import Job
+from retort.kinds import kind_of
 from retort.specs.source import Source
 
 
@@ -20,9 +21,11 @@ def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
     job.say(f"{count} files")
 
 
-def encode_task(job: Job, settings: dict[str, Any], source: str, model: str, to: str) -> None:
+def encode_task(job: Job, settings: dict[str, Any], source: str | list[str], model: str, to: str) -> None:
     """Nothing; the task's splits are tokenised with the model's tokenizer."""
-    counts = tasks.encode_task(settings, Path(source), Path(model) / "tokenizer.json", Path(to))
+    os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
+    folders = {Path(folder).name: Path(folder) for folder in ([source] if isinstance(source, str) else source)}
+    counts = tasks.encode_task(settings, kind_of(settings), folders, Path(model) / "tokenizer.json", Path(to), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 

@@ -21,11 +21,12 @@ from retort.objectives.compose import compose
 from retort.stages.common import (
     LOGITS,
     checkpoint_of,
-    classes_of,
+    head_of,
     measure,
     prepare,
     progress_of,
     supervised,
+    training_rows,
     write_score,
 )
 from retort.training.loop import Part, train
@@ -42,18 +43,17 @@ def finetune_teacher(
     seed, data, precision = settings["seed"], settings["data"], settings["precision"]
     prepare(job, seed)
     build.check_shape(model, settings["model"]["architecture"], settings["model"]["vocabulary"])
-    network = build.load(model, "classification", classes_of(data))
+    network = build.load(model, *head_of(data))
     build.ready(network, settings["schedule"])
-    part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], classes_of(data), seed)
+    part = supervised(network, training_rows(encoded, data), settings["schedule"], data, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         train(part, seed, checkpoint, progress_of(job), precision, job.device)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     build.save(network, model, to, card(f"{teacher} on {task}", settings, job.device))
-    write_score(
-        job, score, teacher, task, seed, settings, measure(network, encoded, "test", data, precision, job.device)
-    )
+    result = measure(network, encoded, data["evaluate_on"], data, precision, job.device)
+    write_score(job, score, teacher, task, seed, settings, result)
     checkpoint.remove()
 
 
@@ -99,18 +99,19 @@ def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, 
         return
     prepare(job, settings["teacher"]["seed"])
     task, precision = settings["teacher"]["data"], settings["teacher"]["precision"]
-    rows = Encoded.load(encoded, "train")
-    network = build.load(teacher, "classification", classes_of(task)).eval().to(job.device)
+    rows = training_rows(encoded, task)
+    network = build.load(teacher, *head_of(task)).eval().to(job.device)
     reader = Reader(network, wanted)
     stores: dict[Any, Any] = {}
     with torch.autocast(job.device, torch.bfloat16, enabled=precision == "bfloat16"):
-        for numbers, batch in in_order(rows, 64, classes_of(task)):
+        for numbers, batch in in_order(rows, 64):
             for key, value in reader(batch.to(job.device)).items():
-                kept = value if key == LOGITS else value[batch.mask]
+                each = value.dim() == 3  # one vector a token, as all taps but the logits of whole rows
+                kept = value[batch.mask] if each else value
                 if key not in stores:
-                    length = len(rows) if key == LOGITS else int(rows.offsets[-1])
+                    length = int(rows.offsets[-1]) if each else len(rows)
                     stores[key] = create(Path(to), key, length, kept.shape[-1], precision)
-                place = numbers.numpy() if key == LOGITS else flat_places(rows, numbers.numpy())
+                place = flat_places(rows, numbers.numpy()) if each else numbers.numpy()
                 stores[key].write(place, kept.cpu())
     total = sum(store.nbytes for store in stores.values())
     job.say(f"{len(stores)} taps, {total / 1e6:.0f} MB  ({job.seconds():.0f} s)")

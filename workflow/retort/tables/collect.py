@@ -129,7 +129,7 @@ def summary(values: list[float]) -> dict[str, Any]:
 
 
 def value_of(record: Record, metric: str) -> float | None:
-    """A score times 100; None where training diverged or the metric is not defined.
+    """A score times 100; None where training diverged, the metric is not defined, or the rows have no labels.
 
     Raises:
         RetortError: the score has no such metric.
@@ -137,6 +137,8 @@ def value_of(record: Record, metric: str) -> float | None:
     if record["status"] != OK:
         return None
     if metric not in record["metrics"]:
+        if record.get("unlabelled"):
+            return None
         name = score_address(record["student"], record["task"], record["seed"])
         raise RetortError(f"{name} has no metric '{metric}'", AGAIN)
     value = 100 * float(record["metrics"][metric])
@@ -145,6 +147,13 @@ def value_of(record: Record, metric: str) -> float | None:
 
 def _seeds(seeds: list[int]) -> str:
     return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+
+
+def sampled(records: Iterable[Record]) -> str:
+    """'measured on a sample: ...' where the data of a score were a part of the whole set; else nothing."""
+    rows = {name: of for record in records for name, of in record.get("sample", {}).items()}
+    listed = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
+    return f"measured on a sample: {listed}" if rows else ""
 
 
 def score_cell(book: Book, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
@@ -164,9 +173,11 @@ def score_cell(book: Book, scores: Scores, student: str, task: str, metric: str)
         status = f"diverged at step {', '.join(map(str, steps))}{share}"
     elif absent:
         status = f"missing ({_seeds(absent)} of {len(seeds)})"
+    elif any(there[seed].get("unlabelled") for seed in undefined):
+        status = "missing (the rows have no labels)"
     elif undefined:
         status = f"missing (not defined for {_seeds(undefined)})"
-    found = summary(good)
+    found = {**summary(good), "note": sampled(there.values())}
     return {**found, "status": status, **({} if status == OK else {"mean": None, "std": None})}
 
 
@@ -220,6 +231,7 @@ def _averages(table: ScoresTable, lines: list[Line]) -> list[Line]:
                 n=min(cell.n for cell in cells) if whole else 0,
                 status=OK if whole else "missing (the row is incomplete)",
                 scale=cells[0].scale,
+                note="the mean of cells measured on samples" if any(cell.note for cell in cells) else "",
             )
         )
     return averages

@@ -106,7 +106,7 @@ def _values(book: Book, table: ScoresTable, scores: Scores, student: str) -> dic
     """Scores times 100 by (task, seed), each task by the first column that shows it."""
     metrics: dict[str, str] = {}
     for column in table.columns:
-        metrics.setdefault(column.task, column.metric)
+        metrics.setdefault(column.task, column.measure)
     found = {}
     for task, metric in metrics.items():
         for seed in seeds_of(book, student):

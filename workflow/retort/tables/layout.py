@@ -114,7 +114,8 @@ def _entry(line: Line, decimals: int, verdict: str, notes: _Notes) -> Entry:
     if line.status != OK:
         text = "div." if line.status.startswith("diverged") else NOTHING
         return Entry(text, published, mark=notes.mark(line.status))
-    return Entry(with_std(line.mean, line.std, decimals), published, verdict)
+    mark = notes.mark(line.note) if line.note else ""
+    return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark)
 
 
 def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], Entry]) -> list[PrintedRow]:

@@ -22,6 +22,7 @@ class Line:
         unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values).
         std: sample standard deviation (n - 1); None for a single value.
         status: 'ok', 'diverged at step ...', 'not run at this scale', or 'missing (why)'.
+        note: what must be known to read the value: that it was measured on a part of the data.
     """
 
     paper: str
@@ -39,6 +40,7 @@ class Line:
     n: int = 0
     status: str = OK
     scale: str = ""
+    note: str = ""
 
 
 HEADER = [field.name for field in fields(Line)]

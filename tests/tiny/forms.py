@@ -1,0 +1,87 @@
+"""Writes a task's made-up records as the files that its YAML says it reads, in either form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from retort.specs.task import Files, Task
+
+Rows = list[dict[str | int, Any]]
+
+
+def write_tsv(path: Path, rows: Rows, header: bool = True) -> None:
+    """Nothing; a tab-separated file, as GLUE's: nothing is quoted."""
+    names = list(rows[0]) if header else list(range(1, max(int(key) for key in rows[0]) + 1))
+    lines = ["\t".join(map(str, names))] if header else []
+    lines += ["\t".join(str(row.get(name, "x")) for name in names) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_jsonl(path: Path, rows: Rows) -> None:
+    """Nothing; a JSON object a line."""
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_parquet(path: Path, rows: Rows) -> None:
+    """Nothing; a Parquet file, as the hub's."""
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+
+def write_squad(path: Path, rows: Rows) -> None:
+    """Nothing; a file in SQuAD's JSON, a paragraph a question."""
+    paragraphs = []
+    for row in rows:
+        given = row["answers"]
+        answers = [{"text": text, "answer_start": at} for text, at in zip(*given.values(), strict=True)]
+        asked = {key: value for key, value in row.items() if key not in ("context", "answers")}
+        paragraphs.append({"context": row["context"], "qas": [{**asked, "answers": answers}]})
+    content = {"version": "made up", "data": [{"title": "Ferries", "paragraphs": paragraphs}]}
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[..., None]] = {
+    "tsv": write_tsv,
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+    "squad": write_squad,
+}
+
+
+def _label(task: Task, files: Files, label: Any) -> Any:
+    if not task.labels:
+        return label
+    number = task.labels.index(label)
+    if files.words:
+        return files.words[number]
+    return number if files.format == "parquet" else str(number)
+
+
+def write_form(task: Task, form: str, sources: dict[str, Path]) -> None:
+    """Nothing; every split that has a file in the form holds the task's sample.
+
+    Args:
+        task: the task.
+        form: 'local' or 'hub'.
+        sources: name of a source -> its folder.
+    """
+    files = task.read[form]  # type: ignore[index]
+    for name, part in task.pieces.values():
+        if name not in files.files:
+            continue
+        split, change = task.splits[name], files.changes.get(name)
+        columns = {**files.columns, **(change.columns if change else {})}
+        options = {**files.options, **(change.options if change else {})}
+        rows: Rows = []
+        for number, record in enumerate(task.sample):
+            given = {"id": number, **record, "label": _label(task, files, record["label"])}
+            known = {key: column for key, column in columns.items() if key != "label" or split.labelled}
+            rows.append({column: given[key] for key, column in known.items()})
+        path = sources[split.source or task.source] / files.files[name].replace("{part}", part or "")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        WRITERS[files.format](path, rows, **options)

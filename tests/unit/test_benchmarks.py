@@ -1,0 +1,97 @@
+"""The published files themselves, where they are at hand: counts, labels, quirks."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.data.formats import formats
+from retort.data.splits import Piece, read_task
+from retort.errors import RetortError
+from retort.kinds import kind_of
+from retort.specs import settings as resolve
+from retort.specs.book import open_book
+from retort.specs.config import ROOT, Config
+from retort.stages.inventory import inventory
+
+DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
+pytestmark = pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
+
+
+def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, Piece]:
+    """The pieces of a task, from the real files."""
+    book = open_book(Config(data_dir=str(DATA), sample=sample))
+    task = resolve.task(book, name, splits)
+    where = {source: DATA / str(getattr(book.sources[source], "local", "")) for source in book.sources}
+    return dict(read_task(task, kind_of(task), where))
+
+
+WHOLE = {"cola": (8551, 1043, 1063), "sst2": (67349, 872, 1821), "mrpc": (3668, 408, 1725),
+         "stsb": (5749, 1500, 1379), "rte": (2490, 277, 3000), "wnli": (635, 71, 146)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_sets_are_read_whole(name: str) -> None:
+    pieces = read(name, splits=["train", "dev", "test"])
+    assert tuple(len(piece.records) for piece in pieces.values()) == WHOLE[name]
+    assert [piece.labelled for piece in pieces.values()] == [True, True, False]
+    assert not any(piece.sample or piece.notes for piece in pieces.values())
+    assert len({piece.sha256 for piece in pieces.values()}) == 3
+
+
+def test_labels_are_the_published_shares() -> None:
+    shares = {name: Counter(row.label for row in read(name)["dev"].records) for name in ("cola", "mrpc", "rte", "wnli")}
+    assert shares == {
+        "cola": {1: 721, 0: 322},
+        "mrpc": {1: 279, 0: 129},
+        "rte": {0: 146, 1: 131},
+        "wnli": {0: 40, 1: 31},
+    }
+
+
+def test_quotes_stay_and_the_columns_are_the_right_ones() -> None:
+    mrpc, cola = read("mrpc")["dev"].records, read("cola")["dev"].records
+    assert mrpc[0].pair == '" The foodservice pie business does not fit our long-term growth strategy .'
+    assert mrpc[0].label == 1
+    assert (cola[0].text, cola[0].label) == ("The sailors rode the breeze clear of the rocks.", 1)
+    assert read("stsb")["dev"].records[0].label == 5.0
+
+
+@pytest.mark.parametrize(("name", "rows"), [("qnli", 8000), ("qqp", 20000), ("mnli", 12500)])
+def test_a_sample_is_an_error_unless_the_configuration_says_so(name: str, rows: int) -> None:
+    with pytest.raises(RetortError, match=rf"{rows} rows, and the whole set has .*set `sample: true` in config.yaml"):
+        read(name)
+    assert read(name, sample=True)["train"].sample == (rows, {"qnli": 104743, "qqp": 363849, "mnli": 392702}[name])
+
+
+def test_mnli_has_two_dev_sets_and_its_json_form_agrees() -> None:
+    pieces = read("mnli", sample=True)
+    assert list(pieces) == ["train", "dev-matched", "dev-mismatched"]
+    words = ["entailment", "neutral", "contradiction"]
+    whole: Any = formats["jsonl"](DATA / "MNLI" / "dev_matched.full.jsonl", lambda place, what: None)
+    known = {(row["premise"], row["hypothesis"]): row["label"] for _, row in whole}
+    rows = pieces["dev-matched"].records
+    assert sum(known.get((row.text, row.pair)) == words[int(row.label)] for row in rows) == len(rows) == 1000
+
+
+def test_xnli_is_balanced_in_every_language_and_its_test_labels_are_missing() -> None:
+    with pytest.raises(RetortError, match="no column 3: the labels are missing"):
+        read("xnli", splits=["test"])
+    pieces = read("xnli", sample=True)
+    dev = {name: piece for name, piece in pieces.items() if name.startswith("dev-")}
+    assert len(dev) == 15
+    assert all(Counter(row.label for row in piece.records) == {0: 830, 1: 830, 2: 830} for piece in dev.values())
+    assert not any(piece.labelled for name, piece in pieces.items() if name.startswith("test-"))
+
+
+def test_the_inventory_tells_rows_and_checksums() -> None:
+    lines, _ = inventory(open_book(Config(data_dir=str(DATA), sample=True)))
+    text = "\n".join(lines)
+    assert "cola (cola: local), which no table reads" in lines
+    assert "CoLA/train.tsv  8,551 rows  sha256 cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624" in text
+    assert "QNLI/train.tsv  8,000 rows of 104,743 (a sample)  sha256 a47ab67f" in text
+    assert "test-ar.tsv.gz  5,010 rows, no labels" in text
+    assert "QQP holds dev.tsv, train.tsv (only a submission needs it)" in text

@@ -1,0 +1,298 @@
+"""Extractive question answering: files, windows, the search for spans, and what is trained and stored."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from retort.data.qa import Question, texts, windows
+from retort.data.tasks import Encoded, encode_task, tokeniser, write_arrays
+from retort.errors import RetortError
+from retort.jobs import Job
+from retort.kinds import kind_of, kinds
+from retort.models import build
+from retort.models.recorded import Recorded
+from retort.models.taps import Reader
+from retort.stages.common import LOGITS, predict
+from retort.stages.teacher import record_taps
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from tests.conftest import ROOT
+
+DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
+real = pytest.mark.skipif(not (DATA / "SQuAD").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
+CONTEXT = "The old ferry starts in Oban at noon. It runs twice a day, and é costs nothing; nobody knows why it is free."
+COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}
+
+
+def wordpiece() -> Tokenizer:
+    """BERT's kind of tokenizer."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted({c for c in CONTEXT.lower() if c.isalnum()}), "##e", "##r"]
+    words += ["the", "old", "ferry", "starts", "in", "oban", "at", "noon", "it", "runs", "twice", "day", ".", ",", ";"]
+    found = Tokenizer(models.WordPiece({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+    found.normalizer = normalizers.BertNormalizer()
+    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    found.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return found
+
+
+def byte_pairs() -> Tokenizer:
+    """RoBERTa's kind: bytes, two separators between the texts, one type."""
+    found = Tokenizer(models.BPE())
+    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    found.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=["<s>", "</s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )  # fmt: skip
+    found.train_from_iterator([CONTEXT], trainer)
+    found.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0), add_prefix_space=False)
+    return found
+
+
+def pieces() -> Tokenizer:
+    """XLM-R's kind: sentence pieces, two separators between the texts."""
+    found = Tokenizer(models.Unigram())
+    found.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    trainer = trainers.UnigramTrainer(
+        vocab_size=60, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+    )
+    found.train_from_iterator([CONTEXT] * 5, trainer)
+    found.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    return found
+
+
+FAMILIES = {"wordpiece": wordpiece, "byte pairs": byte_pairs, "pieces": pieces}
+QUESTIONS = [
+    Question("a", "Where does the old ferry start?", CONTEXT, (("Oban", 24), ("in Oban", 21)), "squad"),
+    Question("b", "How often?", CONTEXT, (("twice a day", 46),), "squad"),
+    Question("c", "What is free?", CONTEXT, (("é", 63),), "squad"),
+    Question("d", "Who sleeps?", "Nobody knows.", (), "squad"),
+]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("room", "overlap"), [(12, 4), (24, 8), (200, 8)])
+def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int) -> None:
+    """Ids, types and characters as `tokenizers` gives them where it cuts the second text itself."""
+    tokenizer = FAMILIES[family]()
+    length = room + max(len(tokenizer.encode(question.text).ids) for question in QUESTIONS)
+    found = windows(QUESTIONS, tokeniser(tokenizer, "", print), length, overlap, 64)
+    tokenizer.enable_truncation(length, stride=overlap, strategy="only_second")
+    row = 0
+    for number, question in enumerate(QUESTIONS):
+        whole = tokenizer.encode(question.text, question.context)
+        for window in (whole, *whole.overflowing):
+            own = slice(found["offsets"][row], found["offsets"][row + 1])
+            assert found["ids"][own].tolist() == window.ids
+            # after the first window, `tokenizers` gives the second text type 1 whatever the template says
+            types = window.type_ids if 1 in whole.type_ids else [0] * len(window.ids)
+            assert found["types"][own].tolist() == types
+            spans = [
+                span if text == 1 else (-1, -1) for span, text in zip(window.offsets, window.sequence_ids, strict=True)
+            ]
+            assert list(zip(found["starts"][own].tolist(), found["ends"][own].tolist(), strict=True)) == spans
+            assert found["question"][row] == number
+            row += 1
+    assert row == len(found["offsets"]) - 1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_labels_lead_back_to_the_first_answer(family: str) -> None:
+    found = windows(QUESTIONS, tokeniser(FAMILIES[family](), "", print), 64, 15, 64)
+    held: dict[int, list[str]] = {}
+    for row, (first, last) in enumerate(found["labels"].tolist()):
+        question, at = QUESTIONS[found["question"][row]], found["offsets"][row]
+        if last:
+            shown = question.context[found["starts"][at + first] : found["ends"][at + last]]
+            held.setdefault(int(found["question"][row]), []).append(shown)
+        else:
+            assert first == 0
+    assert {number: set(shown) for number, shown in held.items()} == {0: {"Oban"}, 1: {"twice a day"}, 2: {"é"}}
+
+
+def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
+    tokenise = tokeniser(wordpiece(), "", print)
+    long = Question("long", "the old ferry " * 30, CONTEXT, (), "squad")
+    found = windows([long], tokenise, 40, 8, 12)
+    first = found["ids"][: found["offsets"][1]].tolist()
+    assert first.index(3) == 13  # [CLS], twelve tokens, [SEP]
+    with pytest.raises(RetortError, match="question long: 7 tokens of its context fit .*, and windows overlap by 8"):
+        windows([long], tokenise, 22, 8, 12)
+
+
+def test_the_text_is_stored_once() -> None:
+    found = windows(QUESTIONS, tokeniser(wordpiece(), "", print), 40, 8, 64)
+    contexts, questions = texts(found["text"])
+    assert contexts == [CONTEXT, "Nobody knows."]
+    assert [q["context"] for q in questions] == [0, 0, 0, 1]
+    assert questions[0] == {"id": "a", "context": 0, "answers": ["Oban", "in Oban"], "normalisation": "squad"}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Encoded:
+    """The questions as an encoded split, windows of at most 40 tokens."""
+    write_arrays(tmp_path / "dev", windows(QUESTIONS, tokeniser(wordpiece(), "", print), 40, 12, 64))
+    return Encoded.load(tmp_path, "dev")
+
+
+def searched(logits: np.ndarray, rows: Encoded) -> Iterator[tuple[str, list[tuple[float, str]], float]]:
+    """(id, every span of the best 20 starts and ends of a window with its score, score of 'no answer'), by loops."""
+    for number, question in enumerate(QUESTIONS):
+        spans, none = [], []
+        for row in np.flatnonzero(rows.more["question"] == number):
+            at, length = int(rows.offsets[row]), int(rows.lengths[row])
+            own = logits[row, :length].astype(np.float64)
+            none.append(own[0].sum())
+            for start in np.argsort(-own[:, 0])[:20]:
+                for end in np.argsort(-own[:, 1])[:20]:
+                    first, last = int(rows.more["starts"][at + start]), int(rows.more["ends"][at + end])
+                    if first >= 0 and last >= 0 and start <= end <= start + 29:
+                        spans.append((own[start, 0] + own[end, 1], question.context[first:last]))
+        yield question.id, sorted(spans, reverse=True), min(none)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_spans_are_those_of_a_search_by_loops(seed: int, rows: Encoded) -> None:
+    logits = np.random.default_rng(seed).normal(size=(len(rows), 40, 2)).astype(np.float32)
+    found = kinds["span"]().answers(logits, rows)
+    for answer, (name, spans, none) in zip(found, searched(logits, rows), strict=True):
+        assert answer["id"] == name
+        assert answer["text"] == spans[0][1]
+        assert answer["difference"] == pytest.approx(none - spans[0][0], abs=1e-12)
+        scores = [score for *_, score in answer["best"]]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[0] == round(spans[0][0], 4)
+        assert len({tuple(span[:2]) for span in answer["best"]}) == len(scores) <= 20
+
+
+def test_true_positions_give_full_marks(rows: Encoded) -> None:
+    logits = np.zeros((len(rows), 40, 2), np.float32)
+    for row, (first, last) in enumerate(rows.labels):
+        logits[row, first, 0] = logits[row, last, 1] = 9
+    logits[:, 0] -= 3
+    kind = kinds["span-or-none"]()
+    scores = kind.scores(kind.answers(logits, rows), kind.truth(rows))
+    assert scores["f1"] == scores["exact"] == scores["best-f1"] == scores["f1-unanswered"] == 1.0
+
+
+def test_a_window_that_shows_no_span_answers_nothing(rows: Encoded) -> None:
+    logits = np.zeros((len(rows), 40, 2), np.float32)
+    logits[:, :20, 0], logits[:, :20, 1] = -9, 9  # every end is before every start
+    answer = kinds["span"]().answers(logits, rows)[0]
+    assert (answer["text"], answer["best"], answer["difference"]) == ("", [], 0.0)
+
+
+def test_logits_that_are_not_finite_have_no_score(rows: Encoded) -> None:
+    logits = np.zeros((len(rows), 40, 2), np.float32)
+    logits[0, 3, 1] = np.nan
+    for name in ("span", "span-or-none"):
+        kind = kinds[name]()
+        answers = kind.answers(logits, rows)
+        assert [answer is None for answer in answers] == [True, False, False, False]
+        assert all(np.isnan(list(kind.scores(answers, kind.truth(rows)).values())))
+
+
+def test_padding_is_never_an_answer(rows: Encoded) -> None:
+    logits = np.random.default_rng(1).normal(size=(len(rows), 40, 2)).astype(np.float32)
+    padded = np.where(np.arange(40)[:, None] < rows.lengths[:, None, None], logits, np.float32(99))
+    kind = kinds["span"]()
+    assert kind.answers(padded, rows) == kind.answers(logits, rows)
+
+
+@pytest.fixture
+def model(encoder: Path) -> Any:
+    """The tiny encoder with a span head."""
+    torch.manual_seed(0)
+    return build.load(encoder, "span", 2)
+
+
+TASK = {"kind": "span", "max_length": 24, "windows": {"overlap": 4, "question": 8}, "train_on": "train"}
+
+
+@pytest.fixture
+def tiny(encoder: Path, tmp_path: Path) -> Encoded:
+    """Questions in the words of the tiny encoder."""
+    said = "glad day and a warm house by the cold road with a good friend in the dim town of bright song"
+    questions = [Question(str(n), "which day", f"{said} {n}", (("warm house", 15),), "squad") for n in range(12)]
+    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    write_arrays(tmp_path / "tiny" / "train", kind_of(TASK).encode(TASK, questions, tokeniser(tokenizer, "", print)))
+    return Encoded.load(tmp_path / "tiny", "train")
+
+
+def test_logits_are_starts_and_ends(model: Any, tiny: Encoded) -> None:
+    logits = predict(model, tiny, kind_of(TASK).width(TASK, tiny), "float32", "cpu")
+    assert logits.shape == (len(tiny), tiny.lengths.max(), 2)
+    row = len(tiny) - 1
+    own = torch.from_numpy(tiny.ids[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[None]
+    kinds_of_token = torch.from_numpy(tiny.types[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[None]
+    with torch.no_grad():
+        output = model(input_ids=own, token_type_ids=kinds_of_token)
+    expected = torch.stack([output.start_logits, output.end_logits], -1)[0]
+    assert np.allclose(logits[row, : own.shape[1]], expected.numpy(), atol=1e-5)
+
+
+def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, encoder: Path, tmp_path: Path) -> None:
+    from retort.data.collate import collate
+
+    build.save(model, encoder, tmp_path / "teacher", "a card")
+    settings = {
+        "taps": [["logits", None], ["hidden", 2]],
+        "teacher": {"seed": 1, "data": TASK, "precision": "float32"},
+    }
+    job = Job("record", io.StringIO())
+    record_taps(job, settings, str(tiny.folder.parent), str(tmp_path / "teacher"), str(tmp_path / "taps"))  # type: ignore[union-attr]
+    batch = collate(tiny, np.array([3, 0, 5]))
+    keys = {LOGITS, ("hidden", 2)}
+    read_back = Recorded(tmp_path / "taps", tiny, keys, 3)(batch)
+    with torch.no_grad():
+        live = Reader(model.eval(), keys)(batch)
+    for key in keys:
+        mask = batch.mask[..., None]
+        assert torch.allclose(read_back[key] * mask, live[key] * mask, atol=1e-5)
+
+
+@real
+@pytest.mark.parametrize(
+    ("file", "kind", "count"),
+    [("dev-v1.1.json", "span", 10570), ("dev-v2.0.json", "span-or-none", 11873)],
+)
+def test_every_question_of_a_real_dev_set(file: str, kind: str, count: int, tmp_path: Path) -> None:
+    """Every answer lies whole in some window, and logits at the labels find it again."""
+    settings = {
+        "kind": kind, "max_length": 200, "windows": {"overlap": 80, "question": 64}, "sample": False,
+        "splits": {"dev": {
+            "source": "squad", "format": "squad", "options": {}, "words": [], "without": [], "labelled": True,
+            "broken": 0, "empty": 0, "pieces": {"dev": {"file": file, "rows": [count]}},
+            "columns": COLUMNS | ({"impossible": "is_impossible"} if kind == "span-or-none" else {}),
+        }},
+    }  # fmt: skip
+    words = real_words()
+    words.save(str(tmp_path / "tokenizer.json"))
+    found = kind_of(settings)
+    folders = {"squad": DATA / "SQuAD"}
+    encode_task(settings, found, folders, tmp_path / "tokenizer.json", tmp_path / "to", lambda _: None)
+    rows = Encoded.load(tmp_path / "to", "dev")
+    logits = np.zeros((len(rows), int(rows.lengths.max()), 2), np.float32)
+    each = np.arange(len(rows))
+    logits[each, rows.labels[:, 0], 0] = logits[each, rows.labels[:, 1], 1] = 9
+    logits[:, 0] -= 3
+    scores = found.scores(found.answers(logits, rows), found.truth(rows))
+    assert scores["exact"] > 0.99
+    assert scores["f1"] > 0.99
+
+
+def real_words() -> Tokenizer:
+    """A tokenizer that knows where words begin and end, and no word."""
+    found = Tokenizer(models.WordPiece({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}, unk_token="[UNK]"))
+    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    found.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    return found

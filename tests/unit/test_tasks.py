@@ -1,0 +1,145 @@
+"""Every task of the study: its made-up records through each form of its files, encoded, trained on."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.data.formats import formats
+from retort.data.splits import Piece, read_task
+from retort.data.tasks import Encoded, encode_task, tokeniser, write_arrays
+from retort.errors import RetortError
+from retort.kinds import kind_of
+from retort.models import build
+from retort.specs import settings as resolve
+from retort.specs.book import Book, open_book
+from retort.specs.config import ROOT, Config
+from retort.specs.task import Task
+from retort.stages.common import head_of, measure, supervised
+from retort.training.checkpoint import Checkpoint
+from retort.training.loop import train
+from retort.training.progress import Progress
+
+from tests.tiny.forms import write_form
+
+TASKS = sorted(path.stem for path in (ROOT / "workflow" / "tasks").glob("*.yaml"))
+BOOK = open_book(Config())
+FILED = [name for name in TASKS if BOOK.tasks[name].splits]
+SCHEDULE: dict[str, Any] = {
+    "steps": 2, "batch_size": 2, "learning_rate": 0.01, "warmup": 0.0, "weight_decay": 0.0, "betas": [0.9, 0.999],
+    "epsilon": 1e-8, "clip": 1.0, "freeze": [], "dropout": None,
+}  # fmt: skip
+
+
+def folders(book: Book, task: Task, form: str, to: Path) -> dict[str, Path]:
+    """The folder of each source that a task's files come from."""
+    names = {task.source, *(split.source for split in task.splits.values() if split.source)}
+    local = {name: to / str(getattr(book.sources[name], "local", name)) for name in names}
+    return local if form == "local" else {name: to / name for name in names}
+
+
+def read_form(name: str, form: str, to: Path) -> tuple[dict[str, Any], dict[str, Piece]]:
+    """The settings of a task under a form, and its pieces: all splits, read from files made of its sample."""
+    to.mkdir()
+    book = open_book(Config(sample=True, data_dir=str(to) if form == "local" else None))
+    task = book.tasks[name]
+    where = folders(book, task, form, to)
+    write_form(task, form, where)
+    settings = resolve.task(book, name, list(task.splits))
+    return settings, dict(read_task(settings, kind_of(settings), where))
+
+
+@pytest.mark.parametrize("name", FILED)
+def test_words_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
+    _, local = read_form(name, "local", tmp_path / "local")
+    _, hub = read_form(name, "hub", tmp_path / "hub")
+    assert list(local) == list(hub) == list(BOOK.tasks[name].pieces)
+    for piece, rows in local.items():
+        assert rows.records == hub[piece].records
+        assert rows.labelled == hub[piece].labelled
+        assert rows.sample is not None
+    labels = {getattr(row, "label", row) for row in local["train"].records}
+    expected = BOOK.tasks[name].labels
+    assert labels <= set(range(len(expected))) if expected else len(labels) > 1
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
+    """Two steps change the weights, and every metric is measured on what the task is scored on."""
+    spec, task = BOOK.tasks[name], resolve.task(BOOK, name)
+    kind, to = kind_of(task), tmp_path / "encoded"
+    if spec.splits:
+        task, _ = read_form(name, "local", tmp_path / "files")
+        where = folders(BOOK, spec, "local", tmp_path / "files")
+        encode_task(task, kind, where, encoder / "tokenizer.json", to, lambda _: None)
+    else:
+        encode_sample(spec, task, encoder, to)
+    torch.manual_seed(1)
+    model: Any = build.load(encoder, *head_of(task))
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    part = supervised(model, Encoded.load(to, spec.train_on), SCHEDULE, task, 1)
+    train(part, 1, Checkpoint(tmp_path / "state", {}, 1e9), Progress("job", io.StringIO()), "float32", "cpu")
+    part.close()
+    assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    found = measure(model, to, spec.evaluate_on, task, "float32", "cpu")
+    assert set(spec.measures(spec.evaluate_on)) <= set(found.metrics)
+    assert {key.split("-")[0] for key in found.answers} == {spec.evaluate_on}
+
+
+def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> None:
+    """Nothing; a task that draws its splits has its sample in each."""
+    from tokenizers import Tokenizer
+
+    kind = kind_of(task)
+    records = [kind.record(row, task, spec.labels, True) for row in spec.sample]
+    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    for split in spec.used:
+        write_arrays(to / split, kind.encode(task, records, tokeniser(tokenizer, split, lambda _: None)))
+    (to / "rows.json").write_text('{"sample": {}, "unlabelled": {}}')
+
+
+def test_the_guide_to_a_new_task_is_right(study: Path, tmp_path: Path, encoder: Path) -> None:
+    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
+    (study / "tasks/boolq.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
+    (study / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(
+                f'{{"question": "is a {word} warm", "passage": "a \\"{word}\\" day", "answer": {answer}}}\n'
+                for word, answer in (("glad", "true"), ("sad", "false"), ("good", "true"), ("cold", "false"))
+            )
+        )
+    book = open_book(Config(papers=["tiny"], study=str(study), sample=True))
+    task = resolve.task(book, "boolq")
+    encode_task(task, kind_of(task), {"boolq": tmp_path}, encoder / "tokenizer.json", tmp_path / "to")
+    assert Encoded.load(tmp_path / "to", "train").labels.tolist() == [1, 0, 1, 0]
+    (tmp_path / "dev.jsonl").write_text('{"question": "q", "passage": "p", "answer": "maybe"}\n')
+    with pytest.raises(RetortError, match=r"dev.jsonl, line 1: label 'maybe' is not one of false, true"):
+        list(read_task(task, kind_of(task), {"boolq": tmp_path}))
+
+
+def test_the_guide_names_every_key() -> None:
+    guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
+    for name in ("broken", "empty", "without", "changes", "words", "columns", "parts", "choose_by", "submission"):
+        assert f"`{name}`" in guide
+    assert all(f"`{name}`" in guide for name in formats)
+
+
+@pytest.mark.parametrize("name", FILED)
+def test_a_choice_and_a_score_are_of_labelled_splits_and_the_dev_set_is_reported(name: str) -> None:
+    spec = BOOK.tasks[name]
+    assert spec.train_on != spec.choose_on
+    assert spec.chosen_by in spec.measures(spec.choose_on)
+    assert spec.evaluate_on == ("test" if name in ("xnli", "mlqa") else "dev")
+
+
+def test_the_server_is_given_every_file_once() -> None:
+    files = itertools.chain(*(task.submission.files.values() for task in BOOK.tasks.values() if task.submission))
+    assert sorted(files) == sorted(
+        ["CoLA.tsv", "SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "QNLI.tsv",
+         "RTE.tsv", "WNLI.tsv", "AX.tsv"]
+    )  # fmt: skip

@@ -1,0 +1,174 @@
+"""The records of each split of a task, every row checked: counts, labels, empty texts, ids that stand twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retort.data.files import sha256
+from retort.data.formats import Fields, formats, found
+from retort.data.readers import Record, readers
+from retort.errors import RetortError
+
+DRAWN = ("train", "dev", "test")
+HINT = "give the whole file, or set `sample: true` in config.yaml, which is then printed with every score"
+
+
+@dataclass
+class Piece:
+    """The rows of a split, or of one part of it.
+
+    Args:
+        records: what the task's kind makes of them.
+        labelled: False where they have no labels.
+        sample: (rows, rows of the whole set) where they are only a part of it.
+        notes: what was left out or let pass, for the log.
+        sha256: of the file that the rows were read from, where they have one of their own.
+    """
+
+    records: list[Any]
+    labelled: bool = True
+    sample: tuple[int, int] | None = None
+    notes: list[str] = field(default_factory=list)
+    sha256: str | None = None
+
+
+def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[str, list[Record]]:
+    """The records of each split: whole groups drawn by the seed, at least `test` and `dev` rows held out.
+
+    Raises:
+        RetortError: nothing would be left to train on.
+    """
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.group, []).append(record)
+    order = sorted(groups)
+    random.Random(f"split {seed}").shuffle(order)
+    splits: dict[str, list[Record]] = {name: [] for name in DRAWN}
+    for group in order:
+        short = next((name for name, rows in (("test", test), ("dev", dev)) if len(splits[name]) < rows), "train")
+        splits[short] += groups[group]
+    if not splits["train"]:
+        raise RetortError(f"{len(records)} rows leave none to train on", f"test: {test} and dev: {dev} are too large")
+    return splits
+
+
+def read_task(task: dict[str, Any], kind: Any, folders: dict[str, Path]) -> Iterator[tuple[str, Piece]]:
+    """(name, rows) of each piece of a task: a split, or a part of one.
+
+    Args:
+        task: the task's settings.
+        kind: the task's kind, which makes records of rows.
+        folders: the fetched sources by name; a task that draws its splits has one.
+
+    Raises:
+        RetortError: a file is missing, or a row is not what the task says; names file and line.
+    """
+    if "reader" in task:
+        (folder,) = folders.values()
+        split = task["split"]
+        records = readers[task["reader"]["name"]](folder, **task["reader"]["options"])
+        for name, rows in split_groups(records, split["seed"], split["test"], split["dev"]).items():
+            yield name, Piece(rows)
+        return
+    for reading in task["splits"].values():
+        for name, piece in reading["pieces"].items():
+            path = found(folders[reading["source"]] / piece["file"])
+            yield name, Rows(task, kind, reading, path, piece.get("part")).read(piece["rows"])
+
+
+class Rows:
+    """One file, read row by row.
+
+    Args:
+        task: the task's settings.
+        kind: the task's kind.
+        reading: the settings of the split.
+        path: the file.
+        part: the part of the split that it holds, where it has parts.
+    """
+
+    def __init__(
+        self, task: dict[str, Any], kind: Any, reading: dict[str, Any], path: Path, part: str | None = None
+    ) -> None:
+        self.task, self.kind, self.reading, self.path = task, kind, reading, path
+        self.known = {"part": part} if part else {}
+        self.shown = f"{path.parent.name}/{path.name}"
+        self.broken: list[str] = []
+        self.empty: list[str] = []
+        self.left_out: list[str] = []
+        self.ids: dict[Any, str] = {}
+        self.labelled: bool | None = None if reading["labelled"] else False
+
+    def read(self, expected: list[int]) -> Piece:
+        """The rows of the file, as many as there must be."""
+        records = [
+            record
+            for place, fields in formats[self.reading["format"]](self.path, self._broken, **self.reading["options"])
+            if (record := self._record(place, fields)) is not None
+        ]
+        if not records:
+            raise RetortError(f"{self.shown} holds no rows", "is it the right file?")
+        count, sample = len(records), None
+        if count not in expected:
+            whole = " or ".join(map(str, expected))
+            if not self.task["sample"] or count > max(expected):
+                raise RetortError(f"{self.path}: {count} rows, and the whole set has {whole}", HINT)
+            sample = (count, expected[0])
+        notes = [
+            f"{self.shown}: {what}: {', '.join(places[:30])}"
+            for what, places in (
+                ("lines without all fields left out", self.broken),
+                ("rows with an empty text", self.empty),
+                (f"rows labelled {' or '.join(map(repr, self.reading['without']))} left out", self.left_out),
+            )
+            if places
+        ]
+        return Piece(records, bool(self.labelled), sample, notes, sha256(self.path))
+
+    def _error(self, place: str, what: object, hint: str | None = None) -> RetortError:
+        return RetortError(f"{self.shown}, {place}: {what}", hint)
+
+    def _broken(self, place: str, what: str) -> None:
+        self.broken.append(place)
+        if len(self.broken) > self.reading["broken"]:
+            raise self._error(place, what)
+
+    def _record(self, place: str, fields: Fields) -> Any:
+        columns = self.reading["columns"]
+        row = {name: fields[column] for name, column in columns.items() if column in fields}
+        self._complete(place, fields, row)
+        if self.labelled and row["label"] in self.reading["without"]:
+            self.left_out.append(place)
+            return None
+        if "id" in row:
+            first = self.ids.setdefault(row["id"], place)
+            if first != place:
+                raise self._error(place, f"id {row['id']!r} stands in {first} already")
+        blank = [name for name in self.kind.texts if name in row and not str(row[name] or "").strip()]
+        if blank:
+            self.empty.append(place)
+            if len(self.empty) > self.reading["empty"]:
+                raise self._error(place, f"{blank[0]} ({columns[blank[0]]}) is empty")
+        try:
+            return self.kind.record(row | self.known, self.task, self.reading["words"], bool(self.labelled))
+        except RetortError as error:
+            raise self._error(place, error) from None
+
+    def _complete(self, place: str, fields: Fields, row: dict[str, Any]) -> None:
+        """Nothing; the first row decides whether a sample has labels, and no row lacks a column."""
+        absent = [name for name in self.reading["columns"] if name not in row]
+        if self.labelled is None:
+            self.labelled = "label" not in absent
+            if not self.labelled and not self.task["sample"]:
+                raise self._error(
+                    place, f"no column {self.reading['columns']['label']!r}: the labels are missing", HINT
+                )
+        absent = [name for name in absent if name != "label" or self.labelled]
+        if absent:
+            column = self.reading["columns"][absent[0]]
+            there = ", ".join(str(key) for key in fields if isinstance(key, str)) or f"1 to {len(fields)}"
+            raise self._error(place, f"no column {column!r} for '{absent[0]}'", f"there are {there}")

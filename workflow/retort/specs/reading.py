@@ -1,0 +1,104 @@
+"""How each split of a task is read, under a configuration: from the files of the form that its source has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.specs import catalogue
+from retort.specs.source import form_of
+from retort.specs.task import Files, Task
+
+if TYPE_CHECKING:
+    from retort.specs.book import Book
+    from retort.specs.load import Problems
+
+Settings = dict[str, Any]
+
+
+def files_of(book: Book, task: Task, split: str) -> Files:
+    """How the files of a split are read, in the form that its source has.
+
+    Raises:
+        RetortError: the task does not say so for this form, or for this split.
+    """
+    source = task.splits[split].source or task.source
+    form = "hub" if form_of(book.sources[source], book.config) == "hub" else "local"
+    if form not in task.read:
+        raise RetortError(f"read: nothing is said of form '{form}', which source '{source}' has", "see data_dir")
+    if split not in task.read[form].files:
+        raise RetortError(f"read.{form}.files: no file of split '{split}', which is used", "name one")
+    return task.read[form]
+
+
+def reading(book: Book, task: Task, split: str) -> Settings:
+    """All that reading a split needs, as plain values: part of the settings of every job that reads it."""
+    spec, files = task.splits[split], files_of(book, task, split)
+    change = files.changes.get(split)
+    parts: list[str | None] = list(task.parts) if spec.parts else [None]
+    return {
+        "source": spec.source or task.source,
+        "format": files.format,
+        "options": {**files.options, **(change.options if change else {})},
+        "columns": {**files.columns, **(change.columns if change else {})},
+        "words": files.words,
+        "without": files.without,
+        "labelled": spec.labelled,
+        "broken": files.broken.get(split, 0),
+        "empty": files.empty.get(split, 0),
+        "pieces": {
+            f"{split}-{part}" if part else split: {
+                "file": files.files[split].replace("{part}", part or ""),
+                "rows": spec.expected(part),
+                **({"part": part} if part else {}),
+            }
+            for part in parts
+        },
+    }
+
+
+def pieces_of(task: Settings, split: str) -> list[str]:
+    """The names under which the rows of a split are encoded: its own, or one a part; from a task's settings."""
+    return list(task["splits"][split]["pieces"]) if "splits" in task else [split]
+
+
+def check_tasks(book: Book, problems: Problems) -> None:
+    """Nothing; formats, options and columns that a task's files cannot be read with are written down."""
+    formats, kinds = catalogue.formats(), catalogue.kinds()
+    for name, task in book.tasks.items():
+        for form, files in task.read.items():
+            where = f"read.{form}"
+            if files.format not in formats:
+                problems.add(book.files["tasks", name], f"{where}: {unknown('format', files.format, formats)}")
+                continue
+            for options in (files.options, *(change.options for change in files.changes.values())):
+                for line in catalogue.check_options("format", formats[files.format], options):
+                    problems.add(book.files["tasks", name], f"{where}.options: {line}")
+            facts = kinds[task.kind].facts
+            for line in _columns(files, facts["fields"], facts["optional"]):
+                problems.add(book.files["tasks", name], f"{where}.columns: {line}")
+
+
+def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:
+    given = [*files.columns, *(field for change in files.changes.values() for field in change.columns)]
+    wrong = [str(unknown("field", field, (*fields, *optional))) for field in given if field not in (*fields, *optional)]
+    return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
+
+
+def readable(book: Book, name: str, splits: list[str]) -> bool:
+    """True where each of the splits has a file in the form of its source, or the task draws them."""
+    task = book.tasks[name]
+    try:
+        return all(files_of(book, task, split) for split in splits if task.splits)
+    except RetortError:
+        return False
+
+
+def check_forms(book: Book, tasks: set[str], problems: Problems) -> None:
+    """Nothing; a split that is used and has no file in the form of its source is written down."""
+    for name in sorted(tasks):
+        task = book.tasks[name]
+        for split in task.used if task.splits else []:
+            if problems.attempt(book.files["tasks", name], "", files_of, book, task, split) is None:
+                break  # one form is wrong for all splits in the same way

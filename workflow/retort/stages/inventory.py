@@ -1,0 +1,100 @@
+"""What `retort check --data` prints: where the files of each task come from, and whether they are what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from retort.data.files import sha256
+from retort.data.formats import found
+from retort.data.splits import Piece, Rows, read_task
+from retort.errors import RetortError
+from retort.kinds import kind_of
+from retort.specs import settings as resolve
+from retort.specs.book import Book
+from retort.specs.needs import tasks
+from retort.specs.reading import reading
+from retort.specs.source import FolderSource, HubSource, form_of, in_force
+
+
+def place(book: Book, source: str) -> Path:
+    """The folder in which a source's files are, or will be once they are fetched."""
+    spec = in_force(book.sources[source], book.config)
+    return Path(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
+
+
+def _told(piece: Piece) -> str:
+    told = f"{len(piece.records):,} rows"
+    told += f" of {piece.sample[1]:,} (a sample)" if piece.sample else ""
+    return told + ("" if piece.labelled else ", no labels")
+
+
+def _unfetched(book: Book, source: str) -> str | None:
+    """What will be fetched, for a source that is neither a folder nor there yet."""
+    spec = in_force(book.sources[source], book.config)
+    if isinstance(spec, FolderSource) or place(book, source).is_dir():
+        return None
+    if isinstance(spec, HubSource):
+        return f"{spec.hub.repository} of the hub at {spec.hub.commit or 'a commit that `retort pin` has to find'}"
+    return f"{spec.package} {spec.version} of the package index"
+
+
+def _filed(book: Book, name: str, split: str) -> Iterator[tuple[str, bool]]:
+    spec = book.tasks[name]
+    task = {**resolve.task_settings(spec), "sample": book.config.sample}
+    needed = split in spec.used
+    try:
+        how = reading(book, spec, split)
+    except RetortError as error:
+        yield f"  {split}: {error}", not needed
+        return
+    for piece, about in how["pieces"].items():
+        try:
+            path = found(place(book, how["source"]) / about["file"])
+            rows = Rows(task, kind_of(task), how, path).read(about["rows"])
+            yield f"  {piece}: {path}  {_told(rows)}  sha256 {rows.sha256}", True
+            yield from ((f"    {note}", True) for note in rows.notes)
+        except RetortError as error:
+            yield f"  {piece}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
+
+
+def _drawn(book: Book, name: str) -> Iterator[tuple[str, bool]]:
+    spec = book.tasks[name]
+    assert spec.reader is not None
+    folder, task = place(book, spec.source), resolve.task(book, name)
+    try:
+        pieces = list(read_task(task, kind_of(task), {spec.source: folder}))
+        path = folder / str(spec.reader.options["file"])
+        counts = ", ".join(f"{_told(piece)} {split}" for split, piece in pieces)
+        yield f"  {path}  drawn: {counts}  sha256 {sha256(path)}", True
+    except RetortError as error:
+        yield f"  {error}", False
+
+
+def _task(book: Book, name: str) -> Iterator[tuple[str, bool]]:
+    spec = book.tasks[name]
+    splits = {split: about.source or spec.source for split, about in spec.splits.items()} or {"": spec.source}
+    absent = {source: _unfetched(book, source) for source in dict.fromkeys(splits.values())}
+    yield from ((f"  {place(book, source)}: not fetched yet: {what}", True) for source, what in absent.items() if what)
+    for split, source in splits.items():
+        if not absent[source]:
+            yield from _filed(book, name, split) if split else _drawn(book, name)
+
+
+def inventory(book: Book) -> tuple[list[str], bool]:
+    """A line for each task and each file that it reads; False where a task of the study's tables lacks one."""
+    lines, whole, read = [], True, tasks(book)
+    for name, spec in book.tasks.items():
+        forms = ", ".join(f"{source}: {form_of(book.sources[source], book.config)}" for source in spec.sources)
+        lines.append(f"{name} ({forms}){'' if name in read else ', which no table reads'}")
+        for line, fine in _task(book, name):
+            lines.append(line)
+            whole = whole and (fine or name not in read)
+    return lines, whole
+
+
+def report(book: Book) -> int:
+    """The exit status, 1 where something is missing; the inventory is printed."""
+    lines, whole = inventory(book)
+    print("\n".join(lines))
+    return 0 if whole else 1

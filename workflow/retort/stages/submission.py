@@ -1,0 +1,74 @@
+"""Predictions on test sets without labels, and the zip of them that the GLUE server takes."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from retort.data.tasks import Encoded, encode_task
+from retort.errors import RetortError
+from retort.jobs import Job, write_json
+from retort.kinds import kind_of
+from retort.specs.reading import pieces_of
+
+STAMP = (1980, 1, 1, 0, 0, 0)  # of every file in the zip, so that the same answers give the same bytes
+
+
+def predict_test(
+    job: Job, settings: dict[str, Any], source: list[str], vocabulary: str, weights: str, answers: str
+) -> None:
+    """Nothing; the answers of a fine-tuned model on a task's test sets stand in `answers`, by piece."""
+    from retort.models import build
+    from retort.stages.common import head_of, predict, prepare
+
+    prepare(job, 0)
+    task = settings["task"]
+    kind, given = kind_of(task), {}
+    model = build.load(weights, *head_of(task))
+    folders = {Path(folder).name: Path(folder) for folder in source}
+    with tempfile.TemporaryDirectory() as scratch:
+        encode_task(task, kind, folders, Path(vocabulary) / "tokenizer.json", Path(scratch), job.say)
+        for piece in (piece for split in task["splits"] for piece in pieces_of(task, split)):
+            rows = Encoded.load(scratch, piece)
+            logits = predict(model, rows, kind.width(task, rows), settings["precision"], job.device)
+            given[piece] = kind.answers(logits, rows)
+    write_json(answers, given, indent=None)
+    job.say(f"{sum(map(len, given.values())):,} answers  ({job.seconds():.0f} s)")
+
+
+def written(answers: list[Any], words: list[str], bounds: list[float] | None) -> str:
+    """The text of one file of a submission: `index<TAB>prediction`, words for classes, numbers within the bounds.
+
+    Raises:
+        RetortError: an answer is not a number: the model diverged.
+    """
+    if None in answers:
+        raise RetortError(f"answer {answers.index(None)} is no number", "the model diverged")
+    least, greatest = bounds or (float("-inf"), float("inf"))
+    shown = [words[answer] if words else f"{min(max(answer, least), greatest):.3f}" for answer in answers]
+    return "".join(f"{line}\n" for line in ["index\tprediction", *(f"{i}\t{word}" for i, word in enumerate(shown))])
+
+
+def write_submission(job: Job, settings: dict[str, Any], answers: list[str], to: str) -> None:
+    """Nothing; the zip holds a file for each test set whose answers are given.
+
+    Args:
+        job: the running job.
+        settings: task -> its files by piece, its words and bounds; and `wanted`, every file that the server takes.
+        answers: the files of predict_test, named after their tasks.
+        to: the zip.
+    """
+    files: dict[str, str] = {}
+    for path in map(Path, answers):
+        about, given = settings["tasks"][path.stem], json.loads(path.read_text())
+        for piece, name in about["files"].items():
+            files[name] = written(given[piece], about["words"], about["bounds"])
+    Path(to).parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name, STAMP), files[name], zipfile.ZIP_DEFLATED)
+    absent = sorted({*settings["wanted"]} - {*files})
+    job.say(f"{len(files)} files" + (f"; the server also takes {', '.join(absent)}" if absent else ""))

@@ -1,0 +1,41 @@
+"""Answers on test sets without labels, as the zip that the GLUE server takes; made only when asked for by name."""
+
+from retort.submit import Submit
+
+submit = Submit(plan)
+
+
+rule predict_test:
+    """Run a fine-tuned model over a task's test sets."""
+    input:
+        source=submit.sources,
+        model=plan.profile_model,
+        weights=submit.weights,
+    output:
+        "results/answers/{student}/seed-{seed}/{task}.json",
+    log:
+        "results/logs/predict_test/{student}.{task}.{seed}.log",
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=lookup("tests/{task}", within=plan.settings),
+    script:
+        "../scripts/predict_test.py"
+
+
+rule write_submission:
+    """Put a model's answers on all test sets into one zip."""
+    input:
+        answers=submit.answers,
+    output:
+        "reports/submissions/{student}/seed-{seed}.zip",
+    log:
+        "results/logs/write_submission/{student}.{seed}.log",
+    conda:
+        "../../envs/tables.yaml"
+    params:
+        settings=lookup("submission", within=plan.settings),
+    script:
+        "../scripts/write_submission.py"
