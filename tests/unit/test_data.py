@@ -158,6 +158,13 @@ def test_masking_shares_and_determinism() -> None:
     assert (again == masked).all()
 
 
+def test_no_special_token_is_put_in() -> None:
+    about = {"special": list(range(500)), "mask": 500, "vocabulary": 1000}
+    ids = np.random.default_rng(1).integers(501, 1000, (50, 50))
+    masked, _ = mask_tokens(ids, 0.5, about, np.random.default_rng(2))
+    assert masked.min() == 500
+
+
 def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
     corpus = plain(Corpus(title="t", parts=[PART], block=16, version=1))
     count = build_corpus(corpus, {"texts": texts}, encoder, tmp_path / "to", tmp_path / "state")

@@ -19,7 +19,8 @@ def mask_tokens(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(masked ids, chosen), both (batch, block): of the chosen tokens 80 % become [MASK], 10 % another token.
 
-    At least one token is chosen, so that a loss over the chosen ones exists (Devlin et al., 2019, section 3.1).
+    The other token is never a special one: padding would move the positions of all tokens behind it in RoBERTa. At
+    least one token is chosen, so that a loss over the chosen ones exists (Devlin et al., 2019, section 3.1).
     """
     usable = ~np.isin(ids, about["special"])
     chosen = (random.random(ids.shape) < probability) & usable
@@ -28,6 +29,7 @@ def mask_tokens(
     fate = random.random(ids.shape)
     masked = np.where(chosen & (fate < 0.8), about["mask"], ids)
     anything = random.integers(0, about["vocabulary"], ids.shape)
+    anything = np.where(np.isin(anything, about["special"]), ids, anything)
     return np.where(chosen & (fate >= 0.9), anything, masked).astype(np.int64), chosen
 
 
