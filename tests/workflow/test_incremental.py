@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from retort.specs.expand import answers_address
 
 from tests.conftest import ROOT, snakemake
 
@@ -52,8 +53,11 @@ def planned(folder: Path) -> tuple[dict[str, int], set[str]]:
 
 
 def scores(outputs: set[str]) -> set[str]:
-    """The score files among the outputs."""
-    return {name for name in outputs if name.startswith("results/scores/")}
+    """The score files among the outputs; beside each of them stand its answers."""
+    found = {name for name in outputs if name.startswith("results/scores/")}
+    answers = {name for name in found if name.endswith(".answers.json")}
+    assert answers == {answers_address(name) for name in found - answers}
+    return found - answers
 
 
 def test_nothing_has_changed(restored: Path) -> None:
