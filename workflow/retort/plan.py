@@ -222,7 +222,8 @@ class Plan:
         exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
         tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
         return [
-            [[row.student, row.label, row.baseline] for row in table.rows] + [[c.task, c.metric] for c in table.columns]
+            [[row.student, row.label, row.baseline] for row in table.rows if row.student]
+            + [[column.task, column.metric] for column in table.columns if column.task]
             for table in tables
             if isinstance(table, ScoresTable)
         ]

@@ -162,9 +162,9 @@ class _Checker:
         everyone = {**self.book.students, **self.book.teachers}
         for (slug, name), exhibit in self.book.exhibits.items():
             path = self.book.files["exhibits", f"{slug}/{name}"]
-            for student in exhibit_students(exhibit):
+            for student in dict.fromkeys(exhibit_students(exhibit)):
                 self.known(path, "student", "student", student, everyone)
-            for task, metric in exhibit_columns(exhibit):
+            for task, metric in dict.fromkeys(exhibit_columns(exhibit)):
                 if self.known(path, "task", "task", task, self.book.tasks):
                     self.known(path, f"metric of {task}", "metric", metric, self.book.tasks[task].metrics)
             if isinstance(exhibit, TestsTable):
@@ -199,7 +199,7 @@ class _Checker:
                 self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
 
     def published(self, path: Path, table: ScoresTable) -> None:
-        rows, columns = [r.student for r in table.rows], [c.label for c in table.columns]
+        rows, columns = [r.student for r in table.rows], [c.name for c in table.columns]
         for student, values in table.published.items():
             self.known(path, "published", "row", student, rows)
             for label in values:
@@ -216,13 +216,13 @@ class _Checker:
                 if self.of_kind(path, f"{name}.table", slug, claim.table, ScoresTable) and isinstance(
                     table, ScoresTable
                 ):
-                    self.known(path, f"{name}.column", "column", claim.column, [c.label for c in table.columns])
+                    self.known(path, f"{name}.column", "column", claim.column, [c.name for c in table.columns])
 
 
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
     if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return [row.student for row in exhibit.rows]
+        return [place.student for place in exhibit.places() if place.student]
     if isinstance(exhibit, LayersFigure):
         return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
     if isinstance(exhibit, ParetoFigure):
@@ -233,9 +233,9 @@ def exhibit_students(exhibit: object) -> list[str]:
 def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
     """Every (task, metric) that a table or figure names."""
     if isinstance(exhibit, ScoresTable):
-        return [(column.task, column.metric) for column in exhibit.columns]
+        return [pair for place in exhibit.places() for pair in place.scored]
     if isinstance(exhibit, (LayersFigure, ParetoFigure)):
-        return [(exhibit.task, exhibit.metric)]
+        return [] if getattr(exhibit, "planned", None) else [(exhibit.task, exhibit.metric)]
     return []
 
 
