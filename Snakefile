@@ -26,10 +26,12 @@ localrules:
     plot_figure,
     check_claims,
     make_index,
+    make_audit,
 
 
 rule all:
-    """Every table and figure, and the page that holds them."""
+    """Every table and figure, the page that holds them, and the audit of what the papers print."""
     default_target: True
     input:
         "reports/index.html",
+        plan.audit_page(),

@@ -21,7 +21,8 @@ MAY: dict[str, set[str]] = {
     "stages": {"specs", "objectives", "data", "models", "training", "scoring"},
     "tables": {"specs"},
     "figures": {"specs", "tables"},
-    "report": {"specs", "tables"},
+    "audit": {"specs", "tables"},
+    "report": {"specs", "tables", "audit"},
 }
 
 
@@ -46,7 +47,7 @@ def test_every_room_is_listed() -> None:
     assert {path.parent.name for path in PACKAGE.glob("*/*.py")} == set(MAY)
 
 
-@pytest.mark.parametrize("verb", ["list", "check"])
+@pytest.mark.parametrize("verb", ["list", "check", "audit"])
 def test_the_command_starts_without_torch(verb: str) -> None:
     code = f"import sys; from retort.cli import main; main(['{verb}']); sys.exit('torch' in sys.modules)"
     done = subprocess.run(

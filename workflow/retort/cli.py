@@ -1,4 +1,4 @@
-"""The `retort` command: list, check and record; none of them imports torch."""
+"""The `retort` command: list, check, record, published and audit; none of them imports torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retort.errors import RetortError
 from retort.registry import Registry, unknown
 from retort.specs import catalogue
 from retort.specs.base import read_yaml
-from retort.specs.book import Book, open_book, read
+from retort.specs.book import Book, open_book, read, whole
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.expand import expand
 
@@ -74,8 +74,9 @@ def check_everything(given: argparse.Namespace) -> int:
         return 1
     cells = expand(book)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
+    papers = f"{len(book.papers)} paper{'s' * (len(book.papers) != 1)}"
     print(
-        f"{len(book.papers)} paper, {len(book.exhibits)} tables and figures, {len(book.students)} students, "
+        f"{papers}, {len(book.exhibits)} tables and figures, {len(book.students)} students, "
         f"{len(book.tasks)} tasks: no problem; {len(cells)} cells read {len(scores)} scores "
         f"at scale {config.scale} in {config.resolved_precision()}"
     )
@@ -94,6 +95,30 @@ def record_run(given: argparse.Namespace) -> int:
     return 0
 
 
+@verbs.register("published")
+def published_numbers(given: argparse.Namespace) -> int:
+    """Count, list as CSV or show what the papers print, whichever papers the configuration names."""
+    from retort.tables import published
+
+    book = open_book(whole(_config(given)))
+    if given.what == "check":
+        print("\n".join(published.counts(book)))
+    elif given.what == "cells":
+        print(published.cells_csv(book), end="")
+    else:
+        print(published.show(book, given.table))
+    return 0
+
+
+@verbs.register("audit")
+def audit_papers(given: argparse.Namespace) -> int:
+    """Print what cannot be right, or cannot both be, in what the papers print."""
+    from retort.audit import as_text, audit
+
+    print(as_text(audit(open_book(whole(_config(given))))))
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line's parser."""
     top = argparse.ArgumentParser(prog="retort", description="Rebuild the tables of papers on distilling encoders.")
@@ -107,6 +132,9 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("what", nargs="?", help="objectives, mappings, tasks, students or tables")
         if name == "record":
             verb.add_argument("paper", help="the paper whose published numbers are of a run of ours")
+        if name == "published":
+            verb.add_argument("what", choices=["check", "cells", "show"], help="count, list or show")
+            verb.add_argument("table", nargs="?", default="", help="with show: paper/table")
     return top
 
 

@@ -278,6 +278,17 @@ class Plan:
         """The paper.yaml of every paper of the report."""
         return [self._shown(self.book.folder / "papers" / paper / "paper.yaml") for paper in self.book.papers]
 
+    def audit_files(self) -> list[str]:
+        """The files that the audit of the printed papers reads; none where the study's folder has no such paper."""
+        ours = {paper for paper, spec in self.book.papers.items() if spec.ours}
+        folder = self.book.folder
+        files = [path for path in sorted(folder.glob("papers/*/*.yaml")) if path.parent.name not in ours]
+        return [self._shown(path) for path in (folder / "facts.yaml", *files)] if files else []
+
+    def audit_page(self) -> list[str]:
+        """The page of the audit, where there is something to audit."""
+        return ["reports/audit.html"] if self.audit_files() else []
+
 
 def share_package() -> None:
     """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""

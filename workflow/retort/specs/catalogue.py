@@ -114,6 +114,11 @@ def text_formats() -> dict[str, Entry]:
     return catalogue("texts", "data/readers.py")
 
 
+def comparisons() -> dict[str, Entry]:
+    """Every comparison of the audit by name."""
+    return catalogue("comparisons", "audit/statements.py")
+
+
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
     """What is wrong with the options given to an entry: unknown names, values of another type."""
     problems = []

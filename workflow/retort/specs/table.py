@@ -162,10 +162,17 @@ class SettingsTable(_Text):
     kind: Literal["settings"]
 
 
+class Counted(TextRow):
+    """The sizes of one data set."""
+
+    task: Name
+
+
 class CountsTable(_Text):
     """How large data sets are, as printed."""
 
     kind: Literal["counts"]
+    rows: list[Counted] = Field(min_length=1)  # type: ignore[assignment]
 
 
 Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | CountsTable, Field(discriminator="kind")]
