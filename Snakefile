@@ -34,4 +34,4 @@ rule all:
     default_target: True
     input:
         "reports/index.html",
-        plan.audit_page(),
+        ["reports/audit.html"] if plan.audit_files() else [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -142,7 +143,12 @@ def main(arguments: list[str] | None = None) -> Any:
     """The exit status: 0, 1 for problems found, 2 for a call that cannot be carried out."""
     given = parser().parse_args(arguments)
     try:
-        return verbs[given.verb](given)
+        status = verbs[given.verb](given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except RetortError as error:
         print(f"retort {given.verb}: {error}", file=sys.stderr)
         return 2

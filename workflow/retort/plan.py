@@ -285,10 +285,6 @@ class Plan:
         files = [path for path in sorted(folder.glob("papers/*/*.yaml")) if path.parent.name not in ours]
         return [self._shown(path) for path in (folder / "facts.yaml", *files)] if files else []
 
-    def audit_page(self) -> list[str]:
-        """The page of the audit, where there is something to audit."""
-        return ["reports/audit.html"] if self.audit_files() else []
-
 
 def share_package() -> None:
     """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""

@@ -7,15 +7,16 @@ printed, what it would have to be, where, and why; it does not say which of two 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from retort.registry import Registry
-from retort.specs.audit import Facts
+from retort.specs.audit import Facts, Statement
 from retort.specs.book import Book
-from retort.specs.printed import AVERAGE, Number
+from retort.specs.printed import AVERAGE, Number, TextTable
 from retort.specs.rows import Place
 from retort.specs.table import ProfilesTable, ScoresTable
 from retort.tables.layout import label_of
+from retort.tables.published import printed_tables
 
 TINY = 1e-9  # what binary fractions add to a distance of exactly half a digit
 
@@ -48,25 +49,17 @@ class Entry:
 def entries_of(paper: str, name: str, table: ScoresTable | ProfilesTable) -> list[Entry]:
     """Every printed number of a table of models."""
     columns = {column.name: column for column in table.columns}
+    numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
     found = []
-    for place, cell in zip(table.places(), table.printed_cells(), strict=True):
-        if cell.number is None:
+    for place in table.places():
+        number = numbers.get((place.row, place.column))
+        if number is None:
             continue
         if place.spec.mean_of and not place.tasks:  # a mean over columns is one over their tasks
             tasks = {columns[label].task: columns[label].metric for label in place.spec.mean_of}
             place = replace(place, tasks=tasks)
-        found.append(Entry(paper, name, place, cell.number, table.runs))
+        found.append(Entry(paper, name, place, number, table.runs))
     return found
-
-
-def entries(book: Book) -> list[Entry]:
-    """Every printed number of every table of models."""
-    return [
-        entry
-        for (paper, name), table in sorted(book.exhibits.items())
-        if isinstance(table, (ScoresTable, ProfilesTable)) and table.numbers
-        for entry in entries_of(paper, name, table)
-    ]
 
 
 @dataclass(frozen=True)
@@ -90,11 +83,19 @@ class Looked:
 
 @dataclass(frozen=True)
 class Printed:
-    """What a check looks through: the book, every printed number of a table of models, facts of the data sets."""
+    """What a check looks through.
 
-    book: Book
+    Args:
+        tables: every printed table by paper and name.
+        entries: every printed number of a table of models.
+        statements: what each paper's text says of its numbers.
+        facts: what the data sets are.
+    """
+
+    tables: dict[tuple[str, str], TextTable]
+    entries: list[Entry]
+    statements: dict[str, dict[str, Statement]]
     facts: dict[str, Facts]
-    entries: list[Entry] = field(default_factory=list)
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
         """The entries of each row by their column."""
@@ -122,9 +123,25 @@ def span(listed: list[Entry]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
+def printed(book: Book) -> Printed:
+    """What the checks look through: all that papers printed, nothing of a study of ours."""
+    tables = printed_tables(book)
+    return Printed(
+        tables,
+        [
+            entry
+            for (paper, name), table in tables.items()
+            if isinstance(table, (ScoresTable, ProfilesTable))
+            for entry in entries_of(paper, name, table)
+        ],
+        {paper: said for paper, said in book.statements.items() if not book.papers[paper].ours},
+        book.facts,
+    )
+
+
 def audit(book: Book) -> dict[str, Looked]:
     """What every check found, by its name."""
-    given = Printed(book, book.facts, entries(book))
+    given = printed(book)
     return {name: checks[name](given) for name in checks}
 
 

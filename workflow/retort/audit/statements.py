@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from retort.audit.base import TINY, Finding, Looked, Printed, checks
-from retort.errors import RetortError
 from retort.registry import Registry
+from retort.specs import catalogue
 from retort.specs.audit import Cells, Statement
 from retort.specs.printed import Number, read_number
 from retort.tables.layout import label_of
@@ -31,63 +31,60 @@ class Verdict:
     found: str
 
 
-Comparison = Callable[[Statement, list[Named], list[Named]], Verdict]
+# What a comparison needs beside the cells are its keyword-only parameters: `said`, `than`, `both`.
+Comparison = Callable[..., Verdict]
 comparisons: Registry[Comparison] = Registry("comparison")
 
 
-def said(statement: Statement) -> Number:
-    """The number in the text.
+@dataclass(frozen=True)
+class Said:
+    """The number in the text, and how far it may be off: half of its last digit where nothing else is allowed."""
 
-    Raises:
-        RetortError: the statement gives none.
-    """
-    number = read_number(statement.number)
-    if number is None:
-        raise RetortError(f"'{statement.number}' is not a number as papers print it", "give it in 'number'")
-    return number
+    number: Number
+    within: float
+
+    def is_near(self, value: float, slack: float = 0.0) -> Verdict:
+        """Whether a value, known up to `slack`, is the number."""
+        digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×Mk")))
+        return Verdict(abs(value - self.number.value) <= slack + self.within + TINY, f"{value:.{digits}f}")
 
 
-def near(statement: Statement, value: float, slack: float = 0.0) -> Verdict:
-    """Whether a value, known up to `slack`, is the number of the text."""
-    number = said(statement)
-    allowed = slack + (number.half if statement.within is None else statement.within) + TINY
-    digits = max(1, len(number.text.partition(".")[2].rstrip("%×Mk")))
-    return Verdict(abs(value - number.value) <= allowed, f"{value:.{digits}f}")
+def _ratio(one: Number, other: Number) -> tuple[float, float]:
+    """The ratio of two printed numbers, and how far rounding may have moved it."""
+    ratio = one.value / other.value
+    return ratio, ratio * (one.half / one.value + other.half / other.value)
 
 
 @comparisons.register("value")
-def value(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def value(cells: list[Named], *, said: Said) -> Verdict:
     """The cell is the number."""
-    return Verdict(near(statement, cells[0].number.value).holds, cells[0].number.text)
+    return Verdict(said.is_near(cells[0].number.value).holds, cells[0].number.text)
 
 
 @comparisons.register("difference")
-def difference(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def difference(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
     """The cell less the other is the number."""
-    return near(statement, cells[0].number.value - than[0].number.value)
+    return said.is_near(cells[0].number.value - than[0].number.value)
 
 
 @comparisons.register("percent")
-def percent(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def percent(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
     """The cell is the number in per cent of the other."""
-    one, other = cells[0].number, than[0].number
-    share = 100 * one.value / other.value
-    return near(statement, share, share * (one.half / one.value + other.half / other.value))
+    ratio, slack = _ratio(cells[0].number, than[0].number)
+    return said.is_near(100 * ratio, 100 * slack)
 
 
 @comparisons.register("times")
-def times(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def times(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
     """The cell is the number times the other."""
-    one, other = cells[0].number, than[0].number
-    ratio = one.value / other.value
-    return near(statement, ratio, ratio * (one.half / one.value + other.half / other.value))
+    return said.is_near(*_ratio(cells[0].number, than[0].number))
 
 
 @comparisons.register("at-least-percent")
-def at_least_percent(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def at_least_percent(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
     """The cell is more than the number in per cent of the other."""
     share = 100 * cells[0].number.value / than[0].number.value
-    return Verdict(share > said(statement).value, f"{share:.1f}")
+    return Verdict(share > said.number.value, f"{share:.1f}")
 
 
 def _failures(cells: list[Named], than: list[Named], least: bool) -> list[str]:
@@ -107,13 +104,13 @@ def _verdict(failures: list[str]) -> Verdict:
 
 
 @comparisons.register("above")
-def above(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def above(cells: list[Named], *, than: list[Named]) -> Verdict:
     """In every column each of the cells is above each of the others."""
     return _verdict(_failures(cells, than, least=False))
 
 
 @comparisons.register("not-below")
-def not_below(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def not_below(cells: list[Named], *, than: list[Named]) -> Verdict:
     """In every column each of the cells is at least each of the others."""
     return _verdict(_failures(cells, than, least=True))
 
@@ -130,42 +127,55 @@ def _steps(cells: list[Named], wrong: Callable[[float, float], bool]) -> Verdict
 
 
 @comparisons.register("not-rising")
-def not_rising(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def not_rising(cells: list[Named]) -> Verdict:
     """The cells in their order never rise."""
     return _steps(cells, lambda a, b: b > a)
 
 
 @comparisons.register("not-falling")
-def not_falling(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def not_falling(cells: list[Named]) -> Verdict:
     """The cells in their order never fall."""
     return _steps(cells, lambda a, b: b < a)
 
 
 @comparisons.register("two-texts")
-def two_texts(statement: Statement, cells: list[Named], than: list[Named]) -> Verdict:
+def two_texts(cells: list[Named], *, both: tuple[str, str]) -> Verdict:
     """The text gives the same at both places."""
-    return Verdict(statement.number == statement.other, statement.other)
+    return Verdict(both[0] == both[1], both[1])
 
 
 def _named(given: Printed, paper: str, listed: list[Cells]) -> list[Named]:
     """The cells of a statement; one without a number is left out."""
     found = []
     for part in listed:
-        table = given.book.exhibits[paper, part.table]
-        cells = {(cell.row, cell.column): cell.number for cell in getattr(table, "published_cells", list)()}
+        cells = {(cell.row, cell.column): cell.number for cell in given.tables[paper, part.table].printed_cells()}
         found += [Named(part.row, name, number) for name in part.columns if (number := cells[part.row, name])]
     return found
+
+
+def judge(given: Printed, paper: str, statement: Statement) -> Verdict:
+    """What the tables of a paper, or another place of its text, say of a statement."""
+    number = read_number(statement.number)
+    within = statement.within if statement.within is not None else number.half if number else 0.0
+    offered = {
+        "said": Said(number, within) if number else None,
+        "than": _named(given, paper, statement.than),
+        "both": (statement.number, statement.other),
+    }
+    needs = catalogue.comparisons()[statement.compare].options
+    return comparisons[statement.compare](
+        _named(given, paper, statement.cells), **{name: offered[name] for name in needs}
+    )
 
 
 @checks.register("texts")
 def texts(given: Printed) -> Looked:
     """What a paper's text says of its numbers is what its tables print."""
     found, count = [], 0
-    for paper, statements in given.book.statements.items():
+    for paper, statements in given.statements.items():
         for statement in statements.values():
             count += 1
-            cells, than = (_named(given, paper, side) for side in (statement.cells, statement.than))
-            verdict = comparisons[statement.compare](statement, cells, than)
+            verdict = judge(given, paper, statement)
             if not verdict.holds:
                 tables = ", ".join(dict.fromkeys(label_of(part.table) for part in statement.cells))
                 place = f"{statement.where}, against {tables}" if tables else statement.where

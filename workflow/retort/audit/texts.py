@@ -26,7 +26,7 @@ def sizes(given: Printed) -> Looked:
     """A printed size of a data set is its size, rounded or cut."""
     splits = {"#Train": "train", "#Dev": "dev", "#Test": "test"}
     count, found = 0, []
-    for (paper, name), table in sorted(given.book.exhibits.items()):
+    for (paper, name), table in given.tables.items():
         if not isinstance(table, CountsTable):
             continue
         for row in table.rows:

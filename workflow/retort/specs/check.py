@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 from retort import mappings
 from retort.registry import unknown
 from retort.specs import catalogue
+from retort.specs.audit import check_statements
 from retort.specs.student import Stage, Student, Term
-from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
+from retort.specs.table import (
+    CountsTable,
+    LayersFigure,
+    ParetoFigure,
+    ProfilesTable,
+    ScoresTable,
+    TestsFigure,
+    TestsTable,
+)
 
 if TYPE_CHECKING:
-    from retort.specs.audit import Cells
     from retort.specs.book import Book
     from retort.specs.load import Problems
-    from retort.specs.printed import PublishedCell
 
 
 def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
@@ -176,6 +183,8 @@ class _Checker:
                 self.of_kind(path, "of", slug, exhibit.of, TestsTable)
             if isinstance(exhibit, ScoresTable):
                 self.published(path, exhibit)
+            for row in exhibit.rows if isinstance(exhibit, CountsTable) else []:
+                self.known(path, "rows", "data set of facts.yaml", row.task, self.book.facts)
         for slug, paper in self.book.papers.items():
             there = [
                 key.split("/")[1] for kind, key in self.book.files if kind == "exhibits" and key.startswith(f"{slug}/")
@@ -220,23 +229,6 @@ class _Checker:
                 ):
                     self.known(path, f"{name}.column", "column", claim.column, [c.name for c in table.columns])
 
-    def statements(self) -> None:
-        for slug, statements in self.book.statements.items():
-            path = self.book.folder / "papers" / slug / "audit.yaml"
-            for name, statement in statements.items():
-                self.known(path, f"{name}.compare", "comparison", statement.compare, catalogue.comparisons())
-                for cells in (*statement.cells, *statement.than):
-                    self.printed_row(path, name, slug, cells)
-
-    def printed_row(self, path: Path, where: str, slug: str, cells: Cells) -> None:
-        tables = {name: table for (paper, name), table in self.book.exhibits.items() if paper == slug}
-        if self.known(path, where, "table", cells.table, tables):
-            printed: list[PublishedCell] = getattr(tables[cells.table], "published_cells", list)()
-            if self.known(path, f"{where}.{cells.table}", "row", cells.row, {cell.row for cell in printed}):
-                names = {cell.column for cell in printed if cell.row == cells.row and cell.number}
-                for column in cells.columns:
-                    self.known(path, f"{where}.{cells.table}", "number in column", column, names)
-
 
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
@@ -269,6 +261,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.students,
         checker.exhibits,
         checker.claims,
-        checker.statements,
     ):
         step()
+    check_statements(book, problems, checker.known)

@@ -59,8 +59,8 @@ class Number:
     @property
     def half(self) -> float:
         """Half a unit of the last printed digit: how far the value may be from the one that was rounded."""
-        digits = re.sub(r"[^\d.]", "", self.text)
-        return 0.5 * 10.0 ** -len(digits.partition(".")[2])
+        digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
+        return 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
 
 def read_number(text: str) -> Number | None:

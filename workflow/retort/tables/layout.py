@@ -130,7 +130,7 @@ def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str 
 def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], Entry]) -> list[PrintedRow]:
     printed, group = [], rows[0].group
     for name, row in zip(row_names(rows), rows, strict=True):
-        printed.append(PrintedRow(row.label, [entries[name, c] for c in columns], row.baseline, row.group != group))
+        printed.append(PrintedRow(name, [entries[name, c] for c in columns], row.baseline, row.group != group))
         group = row.group
     return printed
 

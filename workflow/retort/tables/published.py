@@ -58,7 +58,7 @@ def _line(cells: list[str]) -> str:
 
 
 def show(book: Book, which: str) -> str:
-    """One table as Markdown, as the paper prints it.
+    """One table as Markdown, as the paper prints it; in brackets, above what a label continues.
 
     Args:
         which: 'paper/table'.
@@ -73,15 +73,16 @@ def show(book: Book, which: str) -> str:
     paper, _, name = which.partition("/")
     table = tables[paper, name]
     stub, headings = table.stub or [""], table.headings()
-    lines = [_line([*[""] * len(stub), *(column.heading for column in headings)])]
-    lines = lines if any(column.heading for column in headings) else []
-    lines += [_line([*stub, *(column.label for column in headings)]), "|" + " --- |" * (len(stub) + len(headings))]
-    group = ""
+    heads = [[*[""] * len(stub), *(column.heading for column in headings)]]
+    heads = heads if any(heads[0]) else []
+    first, *rest = [*heads, [*stub, *(column.label for column in headings)]]
+    lines = [_line(first), "|" + " --- |" * len(first), *map(_line, rest)]
+    group, labels = "", [row.label for row in table.lines()]
     for row in table.lines():
         label = row.label.split(" / ") if len(stub) > 1 else [row.label]
         if len(label) > len(stub):
             raise RetortError(f"{which}: '{row.label}' has more parts than the stub", "give 'stub' a heading a part")
-        if row.group and row.group != group:
+        if row.group not in ("", group, *(above.split(" / ")[0] for above in labels)):
             lines.append(_line([f"({row.group})", *[""] * (len(stub) + len(headings) - 1)]))
         group = row.group
         lines.append(_line([*label, *["-"] * (len(stub) - len(label)), *row.texts]))
