@@ -108,3 +108,18 @@ def test_a_term_that_cannot_be(term: dict[str, Any], message: str) -> None:
 def test_a_loss_without_terms() -> None:
     with pytest.raises(RetortError, match="a loss needs at least one term"):
         built([])
+
+
+def test_layers_that_are_read_together_come_as_one_tensor() -> None:
+    total = built([{"objective": "emd", "mapping": "emd", "options": {"attention": False}}])
+    assert total.needs("student") == {("hidden", 1), ("hidden", 2)}
+    assert total.needs("teacher") == {("hidden", layer) for layer in range(1, 7)}
+    batch = batch_of(Case("hidden-cls"), LENGTHS["padded"])
+    student, teacher = both(total)
+    loss, _ = total.eval()(student, teacher, batch)
+    stacked = [
+        {"hidden": torch.stack([taps["hidden", layer] for layer in layers])}
+        for taps, layers in ((student, (1, 2)), (teacher, range(1, 7)))
+    ]
+    (part,) = total.terms[0].parts
+    assert torch.equal(loss, part(*stacked, batch))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 import torch.nn.functional as F
 from retort.errors import RetortError
-from retort.objectives import Pair, Shape, objectives
+from retort.objectives import Batch, Pair, Shape, objectives
+from retort.objectives.logits import choices
 from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -30,10 +32,12 @@ def filled(taps: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Ten
     """The same taps, with `value` wherever a padding token is a row, a query or a key."""
     real = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), mask[..., None])
     real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(taps["scores"])
+    if taps["logits"].dim() == 3:
+        real["logits"] = mask[..., None]
     return {tap: torch.where(real[tap], x, value) if tap in real else x for tap, x in taps.items()}
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if not c.options.get("count_padding")], ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if not c.padded], ids=str)
 def test_padding_does_not_matter(case: Case) -> None:
     batch = batch_of(case, PADDED)
     student, teacher = both(case)
@@ -42,7 +46,7 @@ def test_padding_does_not_matter(case: Case) -> None:
     assert torch.equal(before, after)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.options.get("count_padding")], ids=str)
+@pytest.mark.parametrize("case", [c for c in CASES if c.padded], ids=str)
 def test_padding_matters_where_it_is_to_count(case: Case) -> None:
     batch = batch_of(case, PADDED)
     student, teacher = both(case)
@@ -53,7 +57,7 @@ def test_padding_matters_where_it_is_to_count(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.same], ids=str)
 def test_least_at_the_teacher(case: Case) -> None:
-    case = dataclasses.replace(case, teacher=case.student)
+    case = dataclasses.replace(case, teacher=case.student, layers=(case.layers[0], case.layers[0]))
     batch = batch_of(case, PADDED)
     taps = taps_of(case, case.student, len(PADDED), seed=1)
     taps = {tap: x.requires_grad_() for tap, x in taps.items()}
@@ -61,7 +65,7 @@ def test_least_at_the_teacher(case: Case) -> None:
     least = torch.zeros((), dtype=value.dtype)
     if case.same == "entropy":
         temperature = case.options.get("temperature", 1.0)
-        log_p = F.log_softmax(taps["logits"] / temperature, dim=-1)
+        log_p = F.log_softmax(choices(taps["logits"] / temperature, batch.mask), dim=-1)
         factor = temperature**2 if case.options.get("squared", True) else 1.0
         least = -factor * (log_p.exp() * log_p).sum(-1).mean().detach()
     torch.testing.assert_close(value.detach(), least, rtol=1e-10, atol=1e-12)
@@ -104,10 +108,50 @@ def test_bfloat16_is_summed_in_float32(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_waits_for_a_value(case: Case) -> None:
-    """Tensors without values raise at whatever would fetch one to the host: on a GPU it would wait for all before."""
+    """Tensors without values raise at whatever would fetch one to the host: on a GPU it would wait for all before.
+
+    An objective that cannot do without says why in `waits`.
+    """
+    if getattr(objectives[case.name], "waits", ""):
+        pytest.skip(f"{case.name}: {objectives[case.name].waits}")
     with FakeTensorMode(allow_non_fake_inputs=False):
         batch, (student, teacher) = batch_of(case, PADDED, torch.float32), both(case, torch.float32)
         assert case.build(None)(student, teacher, batch).shape == ()
+
+
+# how much a part of a batch counts where the value is a mean over ...
+PARTS: dict[str, Callable[[Batch], Tensor | int]] = {
+    "examples": lambda batch: len(batch.mask),
+    "tokens": lambda batch: batch.mask.sum(),
+    "token-pairs": lambda batch: batch.mask.sum(1).square().sum(),
+    "labels": lambda batch: torch.ne(batch.labels, -100).sum(),
+    "batch": lambda batch: 0,
+}
+
+
+def part_of(taps: dict[str, Tensor], batch: Batch, case: Case, rows: slice) -> tuple[dict[str, Tensor], Batch]:
+    """Some examples of a batch and of the taps read of it; of masked-LM's logits, as many positions."""
+    ahead = (slice(None),) if case.layers != (1, 1) or objectives[case.name] in TOGETHER else ()
+    cut = {tap: x[rows] if tap == "logits" else x[*ahead, rows] for tap, x in taps.items()}
+    return cut, Batch(**{key: None if x is None else x[rows] for key, x in vars(batch).items()})
+
+
+TOGETHER = [objectives[name] for name in objectives if getattr(objectives[name], "level", "") == "layers"]
+SPLIT = [c for c in CASES if not c.padded and objectives[c.name].over != "batch"]
+
+
+@pytest.mark.parametrize("case", SPLIT, ids=str)
+def test_a_batch_may_be_computed_in_parts(case: Case) -> None:
+    """The value is the mean over the parts' values, each with the weight of what `over` names."""
+    batch, (student, teacher), objective = batch_of(case, PADDED), both(case), case.build()
+    if isinstance(objective, torch.nn.Module):
+        objective.eval()
+    over = PARTS[getattr(objective, "over")]  # noqa: B009 - of the built one: an option may change it
+    whole, weighed = objective(student, teacher, batch), []
+    for rows in (slice(0, 1), slice(1, None)):
+        (ours, part), (theirs, _) = part_of(student, batch, case, rows), part_of(teacher, batch, case, rows)
+        weighed.append(over(part) * objective(ours, theirs, part))
+    torch.testing.assert_close(sum(weighed) / over(batch), whole)
 
 
 @pytest.mark.parametrize("name", objectives)
@@ -119,6 +163,8 @@ def test_says_in_literals_what_it_is(name: str) -> None:
     assert entry.version == made.version >= 1
     assert entry.taps == made.taps
     assert entry.level == getattr(made, "level", "layer")
+    assert entry.over == made.over
+    assert entry.over in PARTS
     assert entry.options == {p.name: p.default for p in signature.values() if p.kind is p.KEYWORD_ONLY}
     assert getattr(made, "learns", False) == issubclass(made, torch.nn.Module)
 
@@ -184,7 +230,7 @@ def test_the_bank_remembers_and_a_resumed_run_draws_the_same() -> None:
     one, other = case.build(), case.build()
     drawn = one.negatives(batch.rows)
     one(student, teacher, batch)
-    torch.testing.assert_close(one.bank[batch.rows], F.normalize(one.teacher_map(teacher["cls"]), dim=-1))
+    torch.testing.assert_close(one.bank[batch.rows], F.normalize(one.teacher_map(teacher["cls"][0]), dim=-1))
     assert not torch.equal(drawn, one.negatives(batch.rows))
     other.load_state_dict(one.state_dict())
     assert torch.equal(one(student, teacher, batch), other(student, teacher, batch))
@@ -200,6 +246,24 @@ def test_negatives_are_other_examples_and_spread_evenly() -> None:
     assert not (drawn == rows[:, None]).any()
     counts = torch.bincount(drawn.flatten(), minlength=20) / 4000
     assert (counts - 1).abs().max() < 5 * math.sqrt(1 / 4000)
+
+
+def test_layer_weights_follow_the_costs_in_training_alone_and_are_saved() -> None:
+    case = Case("emd", layers=(2, 3))
+    batch = batch_of(case, PADDED)
+    student, teacher = both(case)
+    student["hidden"][1] += 5  # the second layer pays more for what it carries, and is given less to carry
+    one, other = case.build(), case.build()
+    one.eval()(student, teacher, batch)
+    assert one.student_weights.tolist() == [0.5, 0.5]
+    one.train()(student, teacher, batch)
+    assert one.student_weights[0] > one.student_weights[1]
+    torch.testing.assert_close(one.teacher_weights.sum(), torch.ones((), dtype=torch.float64))
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(one(student, teacher, batch), other(student, teacher, batch))
+    fixed = dataclasses.replace(case, options={"update": False}).build()
+    fixed(student, teacher, batch)
+    assert fixed.student_weights.tolist() == [0.5, 0.5]
 
 
 def test_regression_has_one_score() -> None:

@@ -26,6 +26,8 @@ class Case:
 
     Args:
         same: what its value is at a student that equals its teacher: "zero", "entropy" (its least), or "" for neither.
+        span: the logits are those of an answer's start and end, (batch, length, 2).
+        layers: how many layers of the student and of the teacher an objective of level 'layers' reads.
     """
 
     name: str
@@ -33,22 +35,34 @@ class Case:
     student: Shape = NARROW
     teacher: Shape = WIDE
     same: str = "zero"
+    span: bool = False
+    layers: tuple[int, int] = (1, 1)
 
     def __str__(self) -> str:
         said = [f"{key}={value}" for key, value in self.options.items()]
+        said += ["span"] * self.span + [f"layers={self.layers}"] * (self.layers != (1, 1))
         return " ".join([self.name, *said, f"{self.student.width}-{self.teacher.width}"])
+
+    @property
+    def padded(self) -> bool:
+        """True where padding is to count."""
+        return any(self.options.get(switch) for switch in ("count_padding", "padded_queries", "padded_keys"))
 
     def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
         """The objective, with maps and state that are the same every time; as it comes if there is no dtype."""
         torch.manual_seed(3)
-        built = objectives[self.name](Pair(self.student, self.teacher), **self.options)
+        built = objectives[self.name](Pair(self.student, self.teacher, self.layers), **self.options)
         return built.to(dtype) if dtype is not None and isinstance(built, torch.nn.Module) else built
 
 
 CASES = [
     Case("supervised", same=""),
     Case("supervised", student=SCORE, teacher=SCORE, same=""),
+    Case("supervised", same="", span=True),
     Case("soft-labels", same="entropy"),
+    Case("soft-labels", {"temperature": 2.5, "divergence": True}),
+    Case("soft-labels", {"divergence": True}, span=True),
+    Case("soft-labels", {"temperature": 2.0}, same="entropy", span=True),
     Case("soft-labels", {"temperature": 2.5}, same="entropy"),
     Case("soft-labels", {"temperature": 2.5, "squared": False}, same="entropy"),
     Case("soft-labels", student=SCORE, teacher=SCORE),
@@ -66,14 +80,21 @@ CASES = [
     Case("attention-mse"),
     Case("attention-mse", {"count_padding": True}),
     Case("attention-kl"),
-    Case("attention-kl", {"count_padding": True}),
+    Case("attention-mse", {"zero_below": -0.5}),
+    Case("attention-kl", {"padded_queries": True}),
+    Case("attention-kl", {"floor": 0.1}, same=""),
     Case("value-relation"),
     Case("value-relation", teacher=MANY_HEADS),
-    Case("value-relation", {"count_padding": True}),
+    Case("value-relation", {"padded_queries": True}),
+    Case("value-relation", {"padded_keys": True, "floor": 0.05}, same=""),
     Case("relations", {"heads": 4}),
-    Case("relations", {"heads": 12, "normaliser": "sum"}),
+    Case("relations", {"heads": 48}, student=Shape(96, 4, 8, 3), teacher=Shape(144, 6, 8, 3)),
+    Case("relations", {"heads": 5}, student=Shape(20, 4, 8, 3), teacher=Shape(30, 6, 8, 3)),
+    Case("relations", {"heads": 12, "normaliser": "sum-over-heads"}),
+    Case("relations", {"heads": 3, "normaliser": "sum"}),
     Case("relations", {"heads": 2, "pairs": ["q-k", "v-q", "v-v"], "weights": [0.5, 2.0, 1.0]}),
-    Case("relations", {"heads": 4, "count_padding": True}),
+    Case("relations", {"heads": 4, "padded_queries": True, "padded_keys": True}),
+    Case("relations", {"heads": 4, "padded_keys": True, "normaliser": "sum"}),
     Case("direct"),
     Case("direct", {"heads": 4, "orthogonal": True}, teacher=NARROW),
     Case("direct", {"heads": 2, "orthogonal": True}),
@@ -87,7 +108,11 @@ CASES = [
     Case("sample-similarity"),
     Case("sample-contrastive", same=""),
     Case("sample-contrastive", {"reading": "printed"}, same=""),
+    Case("sample-contrastive", {"scaled": True}, same=""),
     Case("contrast", {"size": 6, "negatives": 4, "bank": 11, "seed": 5}, same=""),
+    Case("contrast", {"size": 6, "negatives": 4, "bank": 11}, same="", layers=(2, 3)),
+    Case("emd", layers=(2, 3)),
+    Case("emd", {"attention": False, "map": "always"}, teacher=MANY_HEADS, layers=(3, 2)),
 ]
 
 
@@ -98,6 +123,9 @@ def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.fl
     mask = torch.arange(LENGTH)[None, :] < torch.tensor(lengths)[:, None]
     if case.name == "masked-lm":
         labels = torch.tensor([4, -100, 0, 2])
+    elif case.span:
+        last = torch.tensor(lengths)[:, None] - 1
+        labels = torch.tensor([[1, 3], [0, 2], [0, 0]])[:size].minimum(last).clamp(min=0)
     elif case.student.classes == 1:
         labels = torch.randn(size, generator=generator, dtype=dtype)
     else:
@@ -113,5 +141,10 @@ def taps_of(case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype =
     sizes = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), tokens)
     sizes["cls"] = (size, shape.width)
     sizes["scores"] = (size, shape.heads, LENGTH, LENGTH)
+    if getattr(objectives[case.name], "level", "layer") == "layers":
+        layers = case.layers[0 if shape is case.student else 1]
+        sizes = {tap: (layers, *size) for tap, size in sizes.items()}
     sizes["logits"] = (4, VOCABULARY) if case.name == "masked-lm" else (size, shape.classes)
+    if case.span:
+        sizes["logits"] = (size, LENGTH, 2)
     return {tap: torch.randn(*shape, generator=generator, dtype=dtype) for tap, shape in sizes.items()}

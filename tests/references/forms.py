@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import scipy.optimize
 import torch
 from retort.objectives import Batch, Taps
 from torch import Tensor
@@ -20,9 +21,9 @@ from tests.references.examples import Case
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 
 
-def lengths(batch: Batch, case: Case) -> list[int]:
-    """How many tokens of each example count."""
-    if case.options.get("count_padding"):
+def lengths(batch: Batch, case: Case, switch: str = "count_padding") -> list[int]:
+    """How many tokens of each example count; all of them where the case has the switch on."""
+    if case.options.get(switch):
         return [batch.mask.shape[1]] * len(batch.mask)
     return batch.mask.sum(1).tolist()
 
@@ -36,8 +37,8 @@ def softmax(row: Tensor) -> Tensor:
     return torch.stack(powers) / sum(powers)
 
 
-def kl(p: Tensor, q: Tensor) -> Tensor:
-    return sum(a * torch.log(a / b) for a, b in zip(p, q, strict=True))
+def kl(p: Tensor, q: Tensor, floor: float = 0.0) -> Tensor:
+    return sum(a * torch.log(a / (b if b > floor else torch.full_like(b, floor))) for a, b in zip(p, q, strict=True))
 
 
 def squares(a: Tensor, b: Tensor) -> list[Tensor]:
@@ -62,40 +63,56 @@ def relation_rows(a: Tensor, b: Tensor) -> list[Tensor]:
     return [softmax(torch.stack([x @ y for y in b]) / math.sqrt(a.shape[1])) for x in a]
 
 
-def relation_kl(ours: list[tuple[Tensor, Tensor]], theirs: list[tuple[Tensor, Tensor]]) -> list[Tensor]:
-    """The divergence of every row of every head; a head is a pair of (length, width)."""
+def relation_kl(
+    ours: list[tuple[Tensor, Tensor]], theirs: list[tuple[Tensor, Tensor]], floor: float = 0.0
+) -> list[Tensor]:
+    """The divergence of every row of every head; a head is a pair of (rows, width) and (columns, width)."""
     values = []
     for (a, b), (c, d) in zip(ours, theirs, strict=True):
-        values += [kl(p, q) for q, p in zip(relation_rows(a, b), relation_rows(c, d), strict=True)]
+        values += [kl(p, q, floor) for q, p in zip(relation_rows(a, b), relation_rows(c, d), strict=True)]
     return values
+
+
+def related(taps: Taps, a: str, b: str, heads: int, i: int, rows: int, columns: int) -> list[tuple[Tensor, Tensor]]:
+    """What stands in relation, a head each: the rows' vectors of one tap, the columns' of another."""
+    return list(zip(chunks(taps[a][i, :rows], heads), chunks(taps[b][i, :columns], heads), strict=True))
 
 
 def tap_relation(tap: str, heads: Callable[[Case], int]) -> Callable[..., Tensor]:
     def form(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
         values = []
-        for i, n in enumerate(lengths(batch, case)):
-            ours = [(x, x) for x in chunks(student[tap][i, :n], heads(case))]
-            theirs = [(x, x) for x in chunks(teacher[tap][i, :n], heads(case))]
-            values += relation_kl(ours, theirs)
+        sizes = zip(lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys"), strict=True)
+        for i, (rows, columns) in enumerate(sizes):
+            ours, theirs = (related(taps, tap, tap, heads(case), i, rows, columns) for taps in (student, teacher))
+            values += relation_kl(ours, theirs, case.options.get("floor", 0.0))
         return mean(values)
 
     return form
 
 
+def distributions(logits: Tensor, batch: Batch) -> list[Tensor]:
+    """The rows of logits that are one distribution each: of an answer's ends, the real tokens alone."""
+    if logits.dim() == 2:
+        return list(logits)
+    return [logits[i, :n, end] for i, n in enumerate(batch.mask.sum(1).tolist()) for end in (0, 1)]
+
+
 def supervised(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    logits = student["logits"]
-    if logits.shape[1] == 1:
-        return mean([(row[0] - label) ** 2 for row, label in zip(logits, batch.labels, strict=True)])
-    return mean([-torch.log(softmax(row)[label]) for row, label in zip(logits, batch.labels, strict=True)])
+    rows = distributions(student["logits"], batch)
+    if case.student.classes == 1:
+        return mean([(row[0] - label) ** 2 for row, label in zip(rows, batch.labels, strict=True)])
+    return mean([-torch.log(softmax(row)[label]) for row, label in zip(rows, batch.labels.flatten(), strict=True)])
 
 
 def soft_labels(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    if student["logits"].shape[1] == 1:
+    if case.student.classes == 1:
         return mean(squares(student["logits"], teacher["logits"]))
     rows, temperature = [], case.options.get("temperature", 1)
-    for ours, theirs in zip(student["logits"], teacher["logits"], strict=True):
+    both = (distributions(taps["logits"], batch) for taps in (student, teacher))
+    for ours, theirs in zip(*both, strict=True):
         q, p = softmax(ours / temperature), softmax(theirs / temperature)
-        rows.append(-sum(a * torch.log(b) for a, b in zip(p, q, strict=True)))
+        below = p if case.options.get("divergence") else torch.ones_like(p)
+        rows.append(sum(a * torch.log(c / b) for a, b, c in zip(p, q, below, strict=True)))
     return (temperature**2 if case.options.get("squared", True) else 1) * mean(rows)
 
 
@@ -134,45 +151,48 @@ def patient_cls(student: Taps, teacher: Taps, batch: Batch, case: Case, learned:
 
 
 def attention_mse(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    values = []
-    for i, n in enumerate(lengths(batch, case)):
+    values, zero = [], torch.zeros((), dtype=torch.float64)
+    lowest = case.options.get("zero_below", -math.inf)
+    for i, (n, keys) in enumerate(zip(lengths(batch, case), batch.mask.sum(1).tolist(), strict=True)):
         for head in range(student["scores"].shape[1]):
-            values += squares(student["scores"][i, head, :n, :n], teacher["scores"][i, head, :n, :n])
+            ours, theirs = (
+                [zero if x <= lowest else x for x in taps["scores"][i, head, :n, :keys].flatten()]
+                for taps in (student, teacher)
+            )
+            values += [(x - y) ** 2 for x, y in zip(ours, theirs, strict=True)] + [zero] * (n * (n - keys))
     return mean(values)
 
 
 def attention_kl(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
-    for i, n in enumerate(lengths(batch, case)):
+    rows, columns = lengths(batch, case, "padded_queries"), batch.mask.sum(1).tolist()
+    for i, (queries, keys) in enumerate(zip(rows, columns, strict=True)):
         for head in range(student["scores"].shape[1]):
-            for query in range(n):
-                p = softmax(teacher["scores"][i, head, query, :n])
-                values.append(kl(p, softmax(student["scores"][i, head, query, :n])))
+            for query in range(queries):
+                p = softmax(teacher["scores"][i, head, query, :keys])
+                q = softmax(student["scores"][i, head, query, :keys])
+                values.append(kl(p, q, case.options.get("floor", 0.0)))
     return mean(values)
 
 
 def relations(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
     heads, total = case.options["heads"], 0.0
     pairs = case.options.get("pairs", ["q-q", "k-k", "v-v"])
+    rows, columns = lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys")
+    below = {"mean": sum(rows) * heads, "sum-over-heads": sum(rows), "sum": len(rows)}
     for pair, weight in zip(pairs, case.options.get("weights", [1] * len(pairs)), strict=True):
         a, b = (LETTERS[letter] for letter in pair.split("-"))
-        rows = []
-        for i, n in enumerate(lengths(batch, case)):
-            ours, theirs = (
-                list(zip(chunks(taps[a][i, :n], heads), chunks(taps[b][i, :n], heads), strict=True))
-                for taps in (student, teacher)
-            )
-            rows += relation_kl(ours, theirs)
-        tokens = sum(lengths(batch, case))
-        below = tokens if case.options.get("normaliser") == "sum" else tokens * heads
-        total = total + weight * sum(rows) / below
+        values = []
+        for i, (n, m) in enumerate(zip(rows, columns, strict=True)):
+            values += relation_kl(*(related(taps, a, b, heads, i, n, m) for taps in (student, teacher)))
+        total = total + weight * sum(values) / below[case.options.get("normaliser", "mean")]
     return total
 
 
 def direct(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
     total, heads = 0.0, case.options.get("heads", case.teacher.heads)
     for tap, maps in zip(("queries", "keys", "values"), learned.maps, strict=True):
-        matrices = maps.matrices()
+        matrices = maps.matrices().to(student[tap].dtype)
         for head in range(heads):
             values = []
             for i, n in enumerate(lengths(batch, case)):
@@ -223,20 +243,54 @@ def sample_contrastive(student: Taps, teacher: Taps, batch: Batch, case: Case, l
         others = [a for a in range(len(h)) if a != i]
         below = sum(power(i, a) for a in others)
         inner.append(mean([-torch.log(power(i, p) / below) for p in others if y[p] == y[i]]))
-    if printed:
-        return mean([sum(inner) for _ in h])
-    return mean(inner)
+    loss = mean([sum(inner) for _ in h]) if printed else mean(inner)
+    return loss * temperature if case.options.get("scaled") else loss
 
 
 def contrast(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
     values, bank, temperature = [], learned.bank.clone(), 0.07
-    ours, theirs = learned.student_map(student["cls"]), learned.teacher_map(teacher["cls"])
+    ours, theirs = (
+        [side(torch.cat([layer[i] for layer in taps["cls"]])) for i in range(len(batch.mask))]
+        for side, taps in ((learned.student_map, student), (learned.teacher_map, teacher))
+    )
     for a, b, negatives in zip(ours, theirs, learned.negatives(batch.rows).tolist(), strict=True):
         a, b = a / a.norm(), b / b.norm()
         true = torch.exp(a @ b / temperature)
         false = sum(torch.exp(a @ bank[row] / temperature) for row in negatives)
         values.append(-torch.log(true / (true + false)))
     return mean(values)
+
+
+def layer_costs(student: Tensor, teacher: Tensor, kept: Callable[[Tensor], list[Tensor]]) -> list[list[Tensor]]:
+    """What a unit costs from each student layer to each teacher layer; `kept` are the numbers of a layer that count."""
+    return [[mean(squares(torch.stack(kept(s)), torch.stack(kept(t)))) for t in teacher] for s in student]
+
+
+def earth_mover(costs: list[list[Tensor]], given: list[float], taken: list[float]) -> Tensor:
+    """The cheapest transport's cost, as the linear program that it is: flows from 0 up, rows and columns used up."""
+    rows, columns = len(given), len(taken)
+    sums = [[float(i == row) for i in range(rows) for _ in range(columns)] for row in range(rows)]
+    sums += [[float(j == column) for _ in range(rows) for j in range(columns)] for column in range(columns)]
+    flat = [cost for row in costs for cost in row]
+    used = [x / sum(given) for x in given] + [x / sum(taken) for x in taken]
+    flow = scipy.optimize.linprog([float(cost.detach()) for cost in flat], A_eq=sums, b_eq=used).x
+    return sum(float(carried) * cost for carried, cost in zip(flow, flat, strict=True))
+
+
+def emd(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+    sizes = batch.mask.sum(1).tolist()
+    weights = learned.student_weights.tolist(), learned.teacher_weights.tolist()
+
+    def tokens(layer: Tensor) -> list[Tensor]:
+        return [x for i, n in enumerate(sizes) for x in layer[i, :n].flatten()]
+
+    def pairs(layer: Tensor) -> list[Tensor]:
+        return [x for i, n in enumerate(sizes) for x in layer[i, :, :n, :n].flatten()]
+
+    total = earth_mover(layer_costs(learned.map(student["hidden"]), teacher["hidden"], tokens), *weights)
+    if case.options.get("attention", True):
+        total = total + earth_mover(layer_costs(student["scores"], teacher["scores"], pairs), *weights)
+    return total
 
 
 FORMS: dict[str, Callable[[Taps, Taps, Batch, Case, Any], Tensor]] = {
@@ -260,4 +314,5 @@ FORMS: dict[str, Callable[[Taps, Taps, Batch, Case, Any], Tensor]] = {
     "sample-similarity": sample_similarity,
     "sample-contrastive": sample_contrastive,
     "contrast": contrast,
+    "emd": emd,
 }

@@ -57,6 +57,56 @@ def make_encoder(folder: Path, **shape: int) -> None:
     BertModel(config).save_pretrained(folder)
 
 
+def make_family(folder: Path, family: str, **shape: int) -> None:
+    """Nothing; the folder holds a random encoder of a family, with a tokenizer of that family's kind."""
+    import torch
+    from transformers import AutoModel
+
+    if family in ("bert", "electra"):
+        make_encoder(folder, **shape)  # both have BERT's tokenizer
+    else:
+        _make_sentence_tokenizer(folder, family)
+    torch.manual_seed(0)
+    AutoModel.from_config(family_config(family, **shape)).save_pretrained(folder)
+
+
+def family_config(family: str, **shape: int) -> Any:
+    """The configuration of a tiny encoder of a family: 4 layers, 3 heads of 7, room for 32 tokens."""
+    from transformers import AutoConfig
+
+    sizes = {"num_hidden_layers": 4, "num_attention_heads": 3, "hidden_size": 21, "intermediate_size": 50}
+    own: dict[str, Any] = {"vocab_size": 90, "max_position_embeddings": 32, "type_vocab_size": 2}
+    if family in ("roberta", "xlm-roberta"):  # as published: positions are counted from 2, one type of token
+        own = {"vocab_size": 300, "max_position_embeddings": 34, "type_vocab_size": 1}
+    if family == "electra":
+        own["embedding_size"] = 21
+    return AutoConfig.for_model(family, initializer_range=0.2, **{**sizes, **own, **shape})
+
+
+def _make_sentence_tokenizer(folder: Path, family: str) -> None:
+    """Nothing; byte pairs as RoBERTa's, or pieces as XLM-R's: <s> is 0, <pad> 1, </s> 2, <unk> 3, <mask> the last."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    options: Any = {"vocab_size": 299, "special_tokens": ["<s>", "<pad>", "</s>", "<unk>"], "show_progress": False}
+    if family == "roberta":
+        tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer: Any = trainers.BpeTrainer(initial_alphabet=alphabet, **options)
+    else:
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        trainer = trainers.UnigramTrainer(unk_token="<unk>", **options)
+    tokenizer.train_from_iterator([line.split("\t")[2] for line in sentences()], trainer)
+    tokenizer.add_special_tokens(["<mask>"])
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    names = {"bos": "<s>", "cls": "<s>", "pad": "<pad>", "eos": "</s>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"}
+    about = {f"{name}_token": token for name, token in names.items()}
+    (folder / "tokenizer_config.json").write_text(json.dumps(about))  # as published: no tokenizer_class
+
+
 def make_study(folder: Path, **config: Any) -> Path:
     """The folder, with a copy of the study, its files, and a config.yaml that names it."""
     shutil.copytree(STUDY, folder / "study")

@@ -23,6 +23,7 @@ MAY: dict[str, set[str]] = {
     "figures": {"specs", "tables"},
     "audit": {"specs", "tables"},
     "report": {"specs", "tables", "audit"},
+    "cli": {"specs", "data", "stages", "tables", "audit", "report"},
 }
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from retort.cli import parser, verbs
+from retort.cli import parser
+from retort.cli.base import verbs
 from retort.tables.render import markdown_escape
 
 ROOT = Path(__file__).resolve().parents[2]

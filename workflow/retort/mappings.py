@@ -134,9 +134,14 @@ def listed(student_layers: int, teacher_layers: int, *, pairs: Sequence[Sequence
 
 
 @mappings.register("emd")
-def emd(student_layers: int, teacher_layers: int) -> Pairs:
-    """Every student layer with every teacher layer, for objectives that weigh the pairs themselves."""
-    return [(s, t) for s in range(1, student_layers + 1) for t in range(1, teacher_layers + 1)]
+def emd(student_layers: int, teacher_layers: int, *, embeddings: bool = False) -> Pairs:
+    """Every student layer with every teacher layer, for objectives that read all of them at once.
+
+    Args:
+        embeddings: the output of the embeddings, layer 0, is one of them.
+    """
+    lowest = 0 if embeddings else 1
+    return [(s, t) for s in range(lowest, student_layers + 1) for t in range(lowest, teacher_layers + 1)]
 
 
 def called(kind: str, name: str, thing: Callable[..., Any], options: Mapping[str, Any], *given: Any) -> Any:

@@ -172,9 +172,11 @@ class Plan:
         return f"results/teachers/{teacher}/{corpus}/model" if corpus else self.student_model(wildcards)
 
     def student_parent(self, wildcards: Wildcards) -> list[str]:
-        """The student that a student starts from, where it does."""
-        parent = self.book.students[wildcards.student].initialisation.student
-        return [f"results/students/{parent}/model"] if parent else []
+        """The student or the published model that a student starts from, where it does."""
+        start = self.book.students[wildcards.student].initialisation
+        if start.checkpoint:
+            return [self._folder(self.book.models[start.checkpoint].source)]
+        return [f"results/students/{start.student}/model"] if start.student else []
 
     def grid_parts(self, wildcards: Wildcards) -> list[str]:
         """The parts of a student's grid on a task."""

@@ -7,6 +7,7 @@ rule distill_on_task:
         encoded=plan.student_encoded,
         teacher=plan.student_teacher,
         model=plan.student_model,
+        parent=plan.student_parent,
         taps=plan.student_taps,
     output:
         score="results/scores/{student}/{task}/seed-{seed}.json",

@@ -12,6 +12,7 @@ with job(snakemake) as running:
         encoded=snakemake.input.encoded,
         teacher=snakemake.input.teacher or None,
         model=snakemake.input.model,
+        parent=next(iter(snakemake.input.parent), None),
         taps=snakemake.input.taps or None,
         score=snakemake.output.score,
         weights=snakemake.output.get("weights"),

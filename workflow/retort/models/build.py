@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification
+from safetensors import safe_open
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification, ElectraConfig
 from transformers.utils import logging
 
 from retort.errors import RetortError
+from retort.models.taps import embeddings_of, family_of
 from retort.objectives.base import Shape
 
 logging.set_verbosity_error()
@@ -22,55 +23,103 @@ HEADS: dict[str, Any] = {
     "classification": AutoModelForSequenceClassification,
     "masked-lm": AutoModelForMaskedLM,
 }
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",  # BERT
+    "vocab.json",  # RoBERTa
+    "merges.txt",
+    "sentencepiece.bpe.model",  # XLM-R
+)
+SIZES = {
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "hidden": "hidden_size",
+    "intermediate": "intermediate_size",
+    "embedding": "embedding_size",  # in ELECTRA's config alone
+}
+# What a config says of the vocabulary and of how a layer computes: alike in all families.
+KEPT = (
+    "vocab_size",
+    "type_vocab_size",
+    "pad_token_id",
+    "bos_token_id",
+    "eos_token_id",
+    "hidden_act",
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "classifier_dropout",
+    "initializer_range",
+    "layer_norm_eps",
+)
 
 
 def load(folder: Path | str, head: str = "none", classes: int = 1) -> torch.nn.Module:
-    """The model of a folder, with a head of the named kind; a head that the folder lacks starts at random.
+    """The model of a folder in float32, with a head of the named kind; a head that it lacks starts at random.
 
     Raises:
         RetortError: the folder has no safetensors weights.
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    more = {"num_labels": classes} if head == "classification" else {}
+    more: dict[str, Any] = {"num_labels": classes} if head == "classification" else {}
     model: torch.nn.Module = HEADS[head].from_pretrained(
-        str(folder), use_safetensors=True, trust_remote_code=False, local_files_only=True, **more
+        str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
     )
     return model
 
 
+def has_masked_lm(folder: Path | str) -> bool:
+    """Whether the weights of a folder have a masked-LM head."""
+    names = family_of(_config(folder)).masked_lm
+    with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
+        return any(key.split(".")[0] in names for key in weights.keys())  # noqa: SIM118 - not a dictionary
+
+
+def _config(folder: Path | str) -> Any:
+    return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
+
+
 def blank(like: Path | str, architecture: dict[str, int], head: str = "none", classes: int = 1) -> torch.nn.Module:
-    """A model with random weights, of the family of the folder `like` and the given architecture."""
-    config = AutoConfig.from_pretrained(str(like), trust_remote_code=False, local_files_only=True)
-    config.num_hidden_layers = architecture["layers"]
-    config.num_attention_heads = architecture["heads"]
-    config.hidden_size = architecture["hidden"]
-    config.intermediate_size = architecture["intermediate"]
+    """A model with random weights, of the architecture, for the vocabulary and the tokenizer of the folder `like`.
+
+    It is of that folder's family, unless its token embeddings are narrower than its layers: then it is an ELECTRA
+    model, which is a BERT with a projection between the two.
+    """
+    config = _config(like)
+    sizes = {"embedding": architecture["hidden"], **architecture}
+    if sizes["embedding"] != sizes["hidden"] and not hasattr(config, SIZES["embedding"]):
+        config = _with_narrow_embeddings(config)
+    for name, key in SIZES.items():
+        if hasattr(config, key):
+            setattr(config, key, sizes[name])
     if head == "classification":
         config.num_labels = classes
-    model: torch.nn.Module = HEADS[head].from_config(config)
+    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     return model
 
 
-def check_shape(folder: Path | str, architecture: dict[str, int]) -> None:
-    """Nothing, when the folder's config.json has the architecture that the book gives it.
+def _with_narrow_embeddings(config: Any) -> ElectraConfig:
+    """The config as one of ELECTRA, with its vocabulary, tokenizer and number of positions."""
+    family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
+    positions = config.max_position_embeddings - family.first_position
+    return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)
+
+
+def check_shape(folder: Path | str, architecture: dict[str, int], vocabulary: int) -> None:
+    """Nothing, when the folder's config.json has the architecture and vocabulary that the book gives it.
 
     Raises:
-        RetortError: they differ; names the field.
+        RetortError: they differ, or its family is not known here; names the field.
     """
-    config = json.loads((Path(folder) / "config.json").read_text())
-    names = {
-        "layers": "num_hidden_layers",
-        "heads": "num_attention_heads",
-        "hidden": "hidden_size",
-        "intermediate": "intermediate_size",
-    }
-    for name, key in names.items():
-        if config[key] != architecture[name]:
-            raise RetortError(
-                f"{folder}/config.json: {key} is {config[key]}", f"the book says {name}: {architecture[name]}"
-            )
+    config = _config(folder)
+    family_of(config)
+    book = {"embedding": architecture["hidden"], **architecture, "vocabulary": vocabulary}
+    for name, key in {**SIZES, "vocabulary": "vocab_size"}.items():
+        found = getattr(config, key, config.hidden_size)  # none but ELECTRA's says how wide the embeddings are
+        if found != book[name]:
+            raise RetortError(f"{folder}/config.json: {key} is {found}", f"the book says {name}: {book[name]}")
 
 
 def shape_of(model: torch.nn.Module, classes: int) -> Shape:
@@ -107,6 +156,7 @@ def freeze(model: Any, parts: list[str]) -> None:
     model.requires_grad_(True)
     for part in parts:
         if part == "embeddings":
-            model.base_model.embeddings.requires_grad_(False)
+            for module in embeddings_of(model):
+                module.requires_grad_(False)
         if part == "encoder":
             model.base_model.requires_grad_(False)

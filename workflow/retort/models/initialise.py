@@ -1,14 +1,18 @@
-"""First weights of a student: listed teacher layers, another student's checkpoint, or random ones."""
+"""First weights of a student: teacher layers, another student's or a published checkpoint, or random ones."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from retort.errors import RetortError
-from retort.models.build import blank, load
+from retort.models.build import blank, check_shape, has_masked_lm, load
+from retort.models.taps import embeddings_of, heads_on, layers_of
+
+WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
 
 
 def take_layers(student: Any, source: Any, layers: list[int]) -> None:
@@ -17,44 +21,52 @@ def take_layers(student: Any, source: Any, layers: list[int]) -> None:
     Raises:
         RetortError: a layer is deeper than the source, or the widths differ.
     """
-    own, other = student.base_model, source.base_model
-    depth = len(other.encoder.layer)
-    if max(layers) > depth:
-        raise RetortError(f"teacher has no layer {max(layers)}", f"it has {depth}")
-    if student.config.hidden_size != source.config.hidden_size:
-        raise RetortError(
-            f"a student of width {student.config.hidden_size} cannot take layers of width {source.config.hidden_size}",
-            "use 'random: true'",
-        )
-    own.embeddings.load_state_dict(other.embeddings.state_dict())
+    own, other = layers_of(student), layers_of(source)
+    if max(layers) > len(other):
+        raise RetortError(f"teacher has no layer {max(layers)}", f"it has {len(other)}")
+    mine, theirs = ([getattr(m.config, width, m.config.hidden_size) for width in WIDTHS] for m in (student, source))
+    if mine != theirs:
+        raise RetortError(f"a student of {_widths(mine)} cannot take layers of {_widths(theirs)}", "use 'random: true'")
+    for to, given in zip(embeddings_of(student), embeddings_of(source), strict=True):
+        to.load_state_dict(given.state_dict())
     for index, layer in enumerate(layers):
-        own.encoder.layer[index].load_state_dict(other.encoder.layer[layer - 1].state_dict())
-    if own.pooler is not None and other.pooler is not None:
-        own.pooler.load_state_dict(other.pooler.state_dict())
-    take_head(student, source)
+        own[index].load_state_dict(other[layer - 1].state_dict())
+    take_heads(student, source)
 
 
-def take_head(student: Any, source: Any) -> None:
-    """Nothing; the student has the source's head, where both have one of the same shape."""
-    for name in ("classifier", "cls", "lm_head"):
-        mine, theirs = getattr(student, name, None), getattr(source, name, None)
-        if isinstance(mine, nn.Module) and isinstance(theirs, nn.Module) and _alike(mine, theirs):
-            mine.load_state_dict(theirs.state_dict())
+def _widths(widths: list[int]) -> str:
+    hidden, intermediate, embedding = widths
+    return f"width {hidden} x {intermediate} (embeddings {embedding})"
+
+
+@torch.no_grad()
+def take_heads(student: Any, source: Any) -> None:
+    """Nothing; the student has the source's pooler and heads, where both have one of the same shape.
+
+    A masked-LM head ends in the word embeddings; those of the student stay its own.
+    """
+    tied = {id(weight) for module in embeddings_of(student) for weight in module.parameters()}
+    theirs = heads_on(source)
+    for name, mine in heads_on(student).items():
+        if name in theirs and _alike(mine, theirs[name]):
+            given = theirs[name].state_dict()
+            for key, weight in mine.named_parameters():
+                if id(weight) not in tied:
+                    weight.copy_(given[key])
 
 
 def with_pooler(student: Any, architecture: dict[str, int], source: Path | str) -> Any:
     """The student without its masked-LM head and with a pooler, as fine-tuning wants it.
 
     transformers builds masked-LM models without a pooler; its weights are those of the folder `source`, the student's
-    parent or the published model, as every student without such a head has them.
+    parent or the published model, as every student without such a head has them. ELECTRA models have none at all.
     """
-    if getattr(student.base_model, "pooler", None) is not None:
-        return student
+    bare = student.base_model
+    if getattr(bare, "pooler", bare) is not None:
+        return bare
     encoder: Any = blank(source, architecture)
-    encoder.load_state_dict(student.base_model.state_dict(), strict=False)
-    other: Any = load(source)
-    if _alike(encoder.pooler, other.pooler):
-        encoder.pooler.load_state_dict(other.pooler.state_dict())
+    encoder.load_state_dict(bare.state_dict(), strict=False)
+    take_heads(encoder, load(source))
     return encoder
 
 
@@ -76,19 +88,26 @@ def initialise(
         settings: architecture and initialisation, as the book resolves them.
         teacher: the folder of the fine-tuned teacher.
         model: the folder of the model as published.
-        parent: the folder of the student that this one starts from, where it does.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
         head, classes: the head that the student gets.
+
+    Raises:
+        RetortError: the parent is of another architecture or vocabulary than the book says.
     """
     start, architecture = settings["initialisation"], settings["architecture"]
-    if start["student"] is not None:
-        if parent is None:
-            raise RetortError(f"student '{start['student']}' has no checkpoint here")
-        grown = load(parent, head, classes)
-        if head == "masked-lm":
-            take_head(grown, load(teacher, head, classes))
-        return grown
+    if parent is not None:
+        check_shape(parent, architecture, settings["teacher"]["model"]["vocabulary"])
+        return _grown(parent, teacher, head, classes)
     student = blank(model, architecture, head, classes)
     if start["layers"] is not None:
         source = load(teacher if start["of"] == "teacher" else model, head, classes)
         take_layers(student, source, start["layers"])
     return student
+
+
+def _grown(parent: Path | str, teacher: Path | str | None, head: str, classes: int) -> nn.Module:
+    """The parent with a head; a masked-LM head is the teacher's, where the parent has none."""
+    grown = load(parent, head, classes)
+    if head == "masked-lm" and teacher is not None and not has_masked_lm(parent):
+        take_heads(grown, load(teacher, head, classes))
+    return grown

@@ -9,15 +9,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from retort.objectives.base import Batch, heads_of, product
+from retort.registry import unknown
 from retort.specs.catalogue import BASIS
 
 Key = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class Family:
+    """What sets a family of encoders apart; inside a layer they are alike.
+
+    Args:
+        embeddings: modules from token ids to what enters layer 1, one after another; a model may lack later ones.
+        masked_lm: modules from the last hidden states to the vocabulary, one after another.
+        first_position: the number of a text's first position; RoBERTa counts on from its padding token.
+        tokenizer: the class that AutoTokenizer loads, where the tokenizer's own files name none.
+    """
+
+    embeddings: tuple[str, ...] = ("embeddings",)
+    masked_lm: tuple[str, ...] = ("lm_head",)
+    first_position: int = 0
+    tokenizer: str = "BertTokenizer"
+
+
+FAMILIES = {
+    "bert": Family(masked_lm=("cls",)),
+    "roberta": Family(first_position=2, tokenizer="RobertaTokenizer"),
+    "xlm-roberta": Family(first_position=2, tokenizer="XLMRobertaTokenizer"),
+    "electra": Family(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
+}
+
+# Where a layer's taps are, and whether the tap is what goes into the module rather than what comes out.
+PLACES = {
+    "hidden": ("", False),
+    "queries": ("attention.self.query", False),
+    "keys": ("attention.self.key", False),
+    "values": ("attention.self.value", False),
+    "context": ("attention.output.dense", True),
+    "ffn": ("intermediate", False),
+}
 
 
 class _Enough(Exception):
@@ -47,22 +84,49 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[K
     return found
 
 
+def family_of(config: Any) -> Family:
+    """The family of a model with this config.
+
+    Raises:
+        RetortError: the family is not known here.
+    """
+    if config.model_type not in FAMILIES:
+        raise unknown("family of encoders", config.model_type, FAMILIES)
+    return FAMILIES[config.model_type]
+
+
+def embeddings_of(model: Any) -> list[nn.Module]:
+    """The modules from token ids to what enters layer 1: with narrow embeddings the projection is the last of them."""
+    modules = dict(model.base_model.named_children())
+    return [modules[name] for name in family_of(model.config).embeddings if name in modules]
+
+
+def layers_of(model: Any) -> nn.ModuleList:
+    """The encoder layers, the first at index 0."""
+    layers: nn.ModuleList = model.base_model.encoder.layer
+    return layers
+
+
+def heads_on(model: Any) -> dict[str, nn.Module]:
+    """What stands on the encoder, by name: a pooler, a classification head, a masked-LM head; those that there are."""
+    places = {**dict(model.base_model.named_children()), **dict(model.named_children())}
+    names = ("pooler", "classifier", *family_of(model.config).masked_lm)
+    return {name: places[name] for name in names if name in places}
+
+
+def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
+    """(positions, vocabulary) logits of the masked-LM head for (positions, width) last hidden states."""
+    for name in family_of(model.config).masked_lm:
+        hidden = getattr(model, name)(hidden)
+    return hidden
+
+
 def _module(model: Any, tap: str, layer: int) -> tuple[nn.Module, bool]:
     """The module of a tap, and whether its input (rather than its output) is what the tap means."""
-    base = model.base_model
     if tap == "embeddings" or (tap == "hidden" and layer == 0):
-        return base.embeddings, False
-    block = base.encoder.layer[layer - 1]
-    attention = getattr(block.attention, "self")  # noqa: B009 - a name that reads like the instance
-    places: dict[str, tuple[nn.Module, bool]] = {
-        "hidden": (block, False),
-        "queries": (attention.query, False),
-        "keys": (attention.key, False),
-        "values": (attention.value, False),
-        "context": (block.attention.output.dense, True),
-        "ffn": (block.intermediate, False),
-    }
-    return places[tap]
+        return embeddings_of(model)[-1], False
+    place, at_input = PLACES[tap]
+    return layers_of(model)[layer - 1].get_submodule(place), at_input
 
 
 class Reader:
@@ -101,8 +165,11 @@ class Reader:
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
         """Every asked-for tap of one batch, by (tap, layer)."""
         self.caught.clear()
-        given = {"input_ids": batch.input_ids, "attention_mask": batch.mask.long()}
-        if getattr(self.model.config, "type_vocab_size", 0) > 1:
+        config = self.model.config
+        # batches are padded with 0, which in RoBERTa is a token; its positions are counted by the padding token
+        ids = batch.input_ids.masked_fill(~batch.mask, config.pad_token_id or 0)
+        given = {"input_ids": ids, "attention_mask": batch.mask.long()}
+        if config.type_vocab_size > 1:
             given["token_type_ids"] = batch.token_types
         # masked-LM: the vocabulary is as wide as 80 encoder layers, so the head sees the masked positions only
         masked = self.logits and batch.positions is not None
@@ -116,18 +183,12 @@ class Reader:
         if output is not None and self.logits:
             if masked:
                 hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]
-                self.caught["logits", None] = lm_head(self.model)(hidden)
+                self.caught["logits", None] = masked_lm_logits(self.model, hidden)
             else:
                 self.caught["logits", None] = output.logits
-        return derive(self.keys, self.caught, self.model.config.num_attention_heads)
+        return derive(self.keys, self.caught, config.num_attention_heads)
 
     def close(self) -> None:
         """Nothing; the model is as it was."""
         for handle in self.handles:
             handle.remove()
-
-
-def lm_head(model: Any) -> nn.Module:
-    """The masked-LM head of an encoder."""
-    head: nn.Module = model.cls if hasattr(model, "cls") else model.lm_head
-    return head

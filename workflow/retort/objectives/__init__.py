@@ -1,25 +1,14 @@
-"""All objectives: importing this package registers them."""
+"""All objectives: importing this package imports its files, which register them."""
 
 from __future__ import annotations
 
-from retort.objectives import attention, contrast, embeddings, hidden, logits, relations, samples
+import importlib
+import pkgutil
+
 from retort.objectives.base import Batch, Pair, Shape, Taps, objectives
 from retort.objectives.compose import Sum, Term, compose
 
-__all__ = [
-    "Batch",
-    "Pair",
-    "Shape",
-    "Sum",
-    "Taps",
-    "Term",
-    "attention",
-    "compose",
-    "contrast",
-    "embeddings",
-    "hidden",
-    "logits",
-    "objectives",
-    "relations",
-    "samples",
-]
+for _file in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_file.name}")
+
+__all__ = ["Batch", "Pair", "Shape", "Sum", "Taps", "Term", "compose", "objectives"]

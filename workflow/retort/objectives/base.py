@@ -26,7 +26,8 @@ class Batch:
         input_ids: (batch, length).
         token_types: (batch, length).
         mask: (batch, length), bool, True at real tokens.
-        labels: (batch,) classes or scores of a task; (positions,) token numbers of masked-LM; None without labels.
+        labels: (batch,) classes or scores of a task; (batch, 2) positions where an answer starts and ends;
+            (positions,) token numbers of masked-LM; None without labels.
         rows: (batch,) each example's number in its data set, for memory banks.
         positions: (positions,) of masked-LM: where the labels' tokens stand in the flattened batch.
     """
@@ -56,10 +57,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Pair:
-    """The sizes of both models."""
+    """The sizes of both models.
+
+    Args:
+        layers: how many layers of the student and of the teacher an objective of level 'layers' reads at once.
+    """
 
     student: Shape
     teacher: Shape
+    layers: tuple[int, int] = (1, 1)
 
 
 def wide(x: Tensor) -> Tensor:

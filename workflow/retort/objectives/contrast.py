@@ -20,13 +20,19 @@ def scattered(counts: Tensor) -> Tensor:
     return (counts * ODD >> 31) & LOW
 
 
+def end_to_end(vectors: Tensor) -> Tensor:
+    """(batch, layers * width): the vectors (layers, batch, width) of each example, one layer's after the other."""
+    return wide(vectors).transpose(0, 1).flatten(1)
+
+
 @objectives.register("contrast")
 class Contrast(nn.Module):
     """Contrastive loss that picks the teacher's [CLS] vector of the same example from those of other examples.
 
-    Taps are (batch, width). Both sides are mapped to one small width and scaled to length one; the loss is the
-    cross-entropy of the true pair among itself and its negatives. 'Hid-CLS-Contrast' of Wang et al. (2023), after
-    CoDIR (Sun et al., 2020), with the memory bank of contrastive representation distillation (Tian et al., 2020).
+    Taps are (layers, batch, width); an example's vector is that of all layers of the mapping, end to end. Both sides
+    are mapped to one small width and scaled to length one; the loss is the cross-entropy of the true pair among itself
+    and its negatives. 'Hid-CLS-Contrast' of Wang et al. (2023), after CoDIR (Sun et al., 2020), with the memory bank of
+    contrastive representation distillation (Tian et al., 2020).
 
     The bank starts with random vectors of length one. In training, each call moves the rows of its examples towards
     their new teacher vectors, after the loss. The negatives of an example depend on the seed, on the example and on
@@ -42,7 +48,9 @@ class Contrast(nn.Module):
     """
 
     version = 1
+    level = "layers"
     taps = ("cls",)
+    over = "examples"
     learns = True
     bank: Tensor
     calls: Tensor
@@ -59,8 +67,8 @@ class Contrast(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.student_map = nn.Linear(shapes.student.width, size)
-        self.teacher_map = nn.Linear(shapes.teacher.width, size)
+        self.student_map = nn.Linear(shapes.layers[0] * shapes.student.width, size)
+        self.teacher_map = nn.Linear(shapes.layers[1] * shapes.teacher.width, size)
         self.count, self.temperature, self.momentum, self.seed = negatives, temperature, momentum, seed
         start = torch.randn(bank, size, generator=torch.Generator().manual_seed(seed))
         self.register_buffer("bank", F.normalize(start, dim=-1))
@@ -76,8 +84,8 @@ class Contrast(nn.Module):
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
         rows = required(batch.rows, "contrast", "row numbers")
-        ours = F.normalize(wide(self.student_map(wide(student["cls"]))), dim=-1)
-        theirs = F.normalize(wide(self.teacher_map(wide(teacher["cls"]))), dim=-1)
+        ours = F.normalize(wide(self.student_map(end_to_end(student["cls"]))), dim=-1)
+        theirs = F.normalize(wide(self.teacher_map(end_to_end(teacher["cls"]))), dim=-1)
         others = wide(self.bank[self.negatives(rows)])  # (batch, negatives, size)
         true = (ours * theirs).sum(-1, keepdim=True)
         false = product(others, ours[:, :, None]).squeeze(-1)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from retort.objectives.attention import divergence
-from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, token_mean, wide
-from retort.objectives.hidden import linear_map
-from retort.objectives.relations import relation
+from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, wide
+from retort.objectives.divergence import relation_divergence, token_weights
+from retort.objectives.hidden import MapRule, linear_map
 
 
 @objectives.register("embedding-mse")
@@ -24,9 +23,10 @@ class EmbeddingMSE(nn.Module):
     version = 1
     level = "input"
     taps = ("embeddings",)
+    over = "tokens"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
@@ -44,11 +44,11 @@ class EmbeddingRelation:
     version = 1
     level = "input"
     taps = ("embeddings",)
+    over = "tokens"
 
     def __init__(self, shapes: Pair) -> None:
         pass
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours = relation(student["embeddings"], student["embeddings"], 1)
-        theirs = relation(teacher["embeddings"], teacher["embeddings"], 1)
-        return token_mean(divergence(ours, theirs, batch.mask).squeeze(1), batch.mask)
+        ours, theirs = student["embeddings"], teacher["embeddings"]
+        return relation_divergence((ours, ours), (theirs, theirs), 1, batch.mask, token_weights(batch.mask, 1))

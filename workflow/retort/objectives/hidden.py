@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -22,17 +24,17 @@ from retort.objectives.base import (
     wide,
 )
 
-MAP_RULES = ("always", "widths-differ", "never")
+MapRule = Literal["always", "widths-differ", "never"]
 
 
-def linear_map(rule: str, source: int, target: int) -> nn.Module:
+def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
     """A map without bias from the student's width to the teacher's, or the identity, as the rule says.
 
     Args:
         rule: "always" learns a map, which starts as the identity where the widths agree; "widths-differ" learns one
             only where they do not; "never" compares the vectors as they are.
     """
-    one_of("map", rule, MAP_RULES)
+    one_of("map", rule, get_args(MapRule))
     if rule == "never" and source != target:
         raise RetortError(
             f"widths {source} and {target} cannot be compared without a map", "set 'map' to 'widths-differ'"
@@ -58,9 +60,10 @@ class HiddenCls(nn.Module):
 
     version = 1
     taps = ("cls",)
+    over = "examples"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
@@ -82,9 +85,10 @@ class HiddenSequence(nn.Module):
 
     version = 1
     taps = ("hidden",)
+    over = "tokens"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "always", count_padding: bool = False) -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "always", count_padding: bool = False) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
         self.count_padding = count_padding
@@ -106,9 +110,10 @@ class ContextSequence(nn.Module):
 
     version = 1
     taps = ("context",)
+    over = "tokens"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "always") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
@@ -128,9 +133,10 @@ class HiddenCosine(nn.Module):
 
     version = 1
     taps = ("hidden",)
+    over = "tokens"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "widths-differ") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
@@ -151,9 +157,10 @@ class PatientCls(nn.Module):
 
     version = 1
     taps = ("cls",)
+    over = "examples"
     learns = True
 
-    def __init__(self, shapes: Pair, *, map: str = "widths-differ") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
@@ -189,7 +196,7 @@ class HeadMaps(nn.Module):
         if not self.orthogonal:
             return self.weight
         upper = self.skew.triu(1)
-        half = (upper - upper.mT) / 2
+        half = wide(upper - upper.mT) / 2  # a solver has no 16 bits
         identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
         # solve_ex does not look at its result on the host; identity - half is never singular
         rotation: Tensor = torch.linalg.solve_ex(identity - half, identity + half).result
@@ -214,6 +221,7 @@ class Direct(nn.Module):
 
     version = 1
     taps = ("queries", "keys", "values")
+    over = "tokens"
     learns = True
 
     def __init__(

@@ -6,19 +6,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from retort.objectives.base import Batch, Pair, Taps, objectives, required, wide
+from retort.objectives.base import NEVER, Batch, Pair, Taps, objectives, required, wide
+
+
+def choices(logits: Tensor, mask: Tensor) -> Tensor:
+    """(rows, choices): logits with one distribution a row.
+
+    Args:
+        logits: (batch, classes) or (positions, vocabulary), which come back as they are; or (batch, length, 2), the
+            start and the end of an answer, which come back as two rows an example, over its tokens.
+        mask: (batch, length), True at real tokens: an answer neither starts nor ends in padding.
+    """
+    if logits.dim() == 2:
+        return logits
+    return logits.masked_fill(~mask[..., None], NEVER).transpose(1, 2).flatten(0, 1)
 
 
 @objectives.register("supervised")
 class Supervised:
     """Cross-entropy with the labels; the mean squared error where there is a single class (regression).
 
-    Reads the student's logits (batch, classes) and the labels (batch,). The supervision term of Wang et al. (2023),
-    section 3, 'Prediction Layer Transfer'.
+    Reads the student's logits (batch, classes) and the labels (batch,); for extractive question answering logits
+    (batch, length, 2) and the positions (batch, 2) of start and end, whose losses are averaged. The supervision term of
+    Wang et al. (2023), section 3, 'Prediction Layer Transfer'.
     """
 
     version = 1
     level = "output"
+    over = "examples"
     taps = ("logits",)
     teacher_taps = ()
 
@@ -29,38 +44,46 @@ class Supervised:
         logits, labels = wide(student["logits"]), required(batch.labels, "supervised")
         if self.regression:
             return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))
-        return F.cross_entropy(logits, labels)
+        return F.cross_entropy(choices(logits, batch.mask), labels.flatten())
 
 
 @objectives.register("soft-labels")
 class SoftLabels:
     """Cross-entropy of the student's distribution with the teacher's, at one temperature for both.
 
-    Logits are (batch, classes), or (positions, vocabulary) for masked-LM; the mean over the first. Udagawa et al.
-    (2023), eq. 5, with the factor T^2; Wang et al. (2023), L_pred, and MLKD-BERT (2024), eq. 18, are without it (the
-    latter is the divergence, which differs by the teacher's entropy and has the same gradient). Where there is a
-    single class there is no distribution: the mean squared error to the teacher's score, whatever the temperature.
+    Logits are (batch, classes), (positions, vocabulary) for masked-LM, or (batch, length, 2) for start and end of an
+    answer; the mean over the first, and over start and end. Udagawa et al. (2023), eq. 5, with the factor T^2; Wang et
+    al. (2023), L_pred, without it; MLKD-BERT (2024), eq. 18, without it and as the divergence. Where there is a single
+    class there is no distribution: the mean squared error to the teacher's score, whatever the temperature.
 
     Args:
         temperature: divides both models' logits.
         squared: multiply by the temperature's square, which keeps the gradient's size as the temperature rises.
+        divergence: leave out the teacher's entropy, so that the value is the KL divergence; the gradient is the same.
     """
 
     version = 1
     level = "output"
     taps = ("logits",)
+    over = "examples"
 
-    def __init__(self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True) -> None:
+    def __init__(
+        self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True, divergence: bool = False
+    ) -> None:
         self.regression = shapes.student.classes == 1
         self.temperature = temperature
         self.factor = temperature**2 if squared else 1.0
+        self.divergence = divergence
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
         predicted, target = wide(student["logits"]), wide(teacher["logits"])
         if self.regression:
             return F.mse_loss(predicted, target)
-        targets = F.softmax(target / self.temperature, dim=-1)
-        return self.factor * F.cross_entropy(predicted / self.temperature, targets)
+        predicted, target = (choices(x / self.temperature, batch.mask) for x in (predicted, target))
+        if self.divergence:
+            log_p, log_q = F.log_softmax(target, dim=-1), F.log_softmax(predicted, dim=-1)
+            return self.factor * F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
+        return self.factor * F.cross_entropy(predicted, F.softmax(target, dim=-1))
 
 
 @objectives.register("masked-lm")
@@ -75,6 +98,7 @@ class MaskedLM:
     level = "output"
     taps = ("logits",)
     teacher_taps = ()
+    over = "labels"
 
     def __init__(self, shapes: Pair) -> None:
         pass

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import random
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from retort.errors import RetortError
-from retort.objectives.attention import divergence
-from retort.objectives.base import (
-    Batch,
-    Pair,
-    Taps,
-    counted,
-    divides,
-    heads_of,
-    objectives,
-    one_of,
-    product,
-    token_mean,
-    wide,
-)
+from retort.objectives.base import Batch, Pair, Taps, counted, divides, objectives, one_of, wide
+from retort.objectives.divergence import relation_divergence, token_weights
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
-
-
-def relation(a: Tensor, b: Tensor, heads: int) -> Tensor:
-    """(batch, heads, length, length): dot products of the tokens' vectors by root of head size, before softmax.
-
-    Args:
-        a: (batch, length, width), whose tokens are the rows; b likewise, whose tokens are the columns.
-    """
-    a, b = heads_of(a, heads), heads_of(b, heads)
-    return product(a, b.transpose(-1, -2)) / math.sqrt(a.shape[-1])
+Letters = Literal["q-q", "q-k", "q-v", "k-q", "k-k", "k-v", "v-q", "v-k", "v-v"]
+Normaliser = Literal["mean", "sum-over-heads", "sum"]
+Split = Literal["concat", "average", "random"]
 
 
 @objectives.register("value-relation")
@@ -45,21 +26,26 @@ class ValueRelation:
     2020); 'Val-KL' of Wang et al. (2023).
 
     Args:
-        count_padding: let padding count as rows and as columns.
+        padded_queries: let padding count as rows.
+        padded_keys: let padding count as columns.
+        floor: student probabilities below it are taken to be it.
     """
 
     version = 1
     taps = ("values",)
+    over = "tokens"
 
-    def __init__(self, shapes: Pair, *, count_padding: bool = False) -> None:
+    def __init__(
+        self, shapes: Pair, *, padded_queries: bool = False, padded_keys: bool = False, floor: float = 0.0
+    ) -> None:
         self.heads = divides(shapes.teacher.heads, shapes)
-        self.count_padding = count_padding
+        self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        mask = counted(batch, self.count_padding)
-        ours = relation(student["values"], student["values"], self.heads)
-        theirs = relation(teacher["values"], teacher["values"], self.heads)
-        return token_mean(divergence(ours, theirs, mask).mean(1), mask)
+        weights = token_weights(counted(batch, self.padded_queries), self.heads)
+        keys = counted(batch, self.padded_keys)
+        ours, theirs = student["values"], teacher["values"]
+        return relation_divergence((ours, ours), (theirs, theirs), self.heads, keys, weights, self.floor)
 
 
 @objectives.register("relations")
@@ -73,42 +59,52 @@ class Relations:
         pairs: which of the nine relations: "q-q", "q-k", ..., "v-v".
         heads: relation heads; any number that divides both widths.
         weights: a factor for each of the pairs (alpha in eq. 5); 1 each where none are given.
-        normaliser: "mean" averages over heads (MiniLMv2, eq. 6), "sum" adds them up (Udagawa et al., eq. 7); both
-            average over real tokens.
-        count_padding: let padding count as rows and as columns.
+        normaliser: "mean" averages over heads and real tokens (MiniLMv2, eq. 6). Udagawa et al., eq. 7, has no
+            division: "sum-over-heads" adds up heads and averages over real tokens, "sum" adds up heads and the tokens
+            of an example and averages over examples.
+        padded_queries: let padding count as rows.
+        padded_keys: let padding count as columns.
     """
 
     version = 1
     taps: tuple[str, ...] = ("queries", "keys", "values")
+    over = "tokens"
 
     def __init__(
         self,
         shapes: Pair,
         *,
-        pairs: list[str] = ["q-q", "k-k", "v-v"],  # noqa: B006 - read, never written; YAML has lists
+        pairs: list[Letters] = ["q-q", "k-k", "v-v"],  # noqa: B006 - read, never written; YAML has lists
         heads: int = 48,
         weights: list[float] | None = None,
-        normaliser: str = "mean",
-        count_padding: bool = False,
+        normaliser: Normaliser = "mean",
+        padded_queries: bool = False,
+        padded_keys: bool = False,
     ) -> None:
-        nine = [f"{a}-{b}" for a in LETTERS for b in LETTERS]
-        self.pairs = [tuple(LETTERS[letter] for letter in one_of("relation", pair, nine).split("-")) for pair in pairs]
+        chosen = [one_of("relation", pair, get_args(Letters)) for pair in pairs]
+        self.pairs = [tuple(LETTERS[letter] for letter in pair.split("-")) for pair in chosen]
         if weights is not None and len(weights) != len(pairs):
             raise RetortError(f"{len(pairs)} relations have {len(weights)} weights", "write a weight for each pair")
         self.weights = [1.0] * len(pairs) if weights is None else weights
         self.taps = tuple(sorted({tap for pair in self.pairs for tap in pair}))  # only what these pairs read
         self.heads = divides(heads, shapes)
-        self.factor = heads if one_of("normaliser", normaliser, ("mean", "sum")) == "sum" else 1
-        self.count_padding = count_padding
+        self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
+        self.over = "examples" if normaliser == "sum" else "tokens"
+        self.padded_queries, self.padded_keys = padded_queries, padded_keys
+
+    def weights_of(self, queries: Tensor) -> Tensor:
+        """(batch, length): what a row counts in the sum over heads and rows."""
+        if self.normaliser == "sum":
+            return queries / queries.shape[0]
+        return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        mask = counted(batch, self.count_padding)
+        weights, keys = self.weights_of(counted(batch, self.padded_queries)), counted(batch, self.padded_keys)
         losses = []
         for (a, b), weight in zip(self.pairs, self.weights, strict=True):
-            ours = relation(student[a], student[b], self.heads)
-            theirs = relation(teacher[a], teacher[b], self.heads)
-            losses.append(weight * token_mean(divergence(ours, theirs, mask).mean(1), mask))
-        return self.factor * torch.stack(losses).sum()
+            ours, theirs = (student[a], student[b]), (teacher[a], teacher[b])
+            losses.append(weight * relation_divergence(ours, theirs, self.heads, keys, weights))
+        return torch.stack(losses).sum()
 
 
 @objectives.register("hidden-relation")
@@ -123,14 +119,14 @@ class HiddenRelation:
 
     version = 1
     taps = ("hidden",)
+    over = "tokens"
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
         self.heads = divides(shapes.student.heads if heads is None else heads, shapes)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours = relation(student["hidden"], student["hidden"], self.heads)
-        theirs = relation(teacher["hidden"], teacher["hidden"], self.heads)
-        return token_mean(divergence(ours, theirs, batch.mask).mean(1), batch.mask)
+        ours, theirs, weights = student["hidden"], teacher["hidden"], token_weights(batch.mask, self.heads)
+        return relation_divergence((ours, ours), (theirs, theirs), self.heads, batch.mask, weights)
 
 
 @objectives.register("mha-output-relation")
@@ -149,10 +145,11 @@ class OutputRelation:
 
     version = 1
     taps = ("context",)
+    over = "tokens"
 
-    def __init__(self, shapes: Pair, *, splits: int | None = None, split: str = "concat", seed: int = 0) -> None:
+    def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:
         self.splits = divides(shapes.student.heads if splits is None else splits, shapes)
-        self.split = one_of("split", split, ("concat", "average", "random"))
+        self.split = one_of("split", split, get_args(Split))
         self.teacher_heads = shapes.teacher.heads
         if self.split != "concat" and self.teacher_heads % self.splits:
             raise RetortError(
@@ -174,6 +171,9 @@ class OutputRelation:
         return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours, theirs = student["context"], self.target(teacher["context"])
-        kl = divergence(relation(ours, ours, self.splits), relation(theirs, theirs, self.splits), batch.mask)
-        return token_mean(kl.mean(1), batch.mask)
+        ours, theirs, weights = (
+            student["context"],
+            self.target(teacher["context"]),
+            token_weights(batch.mask, self.splits),
+        )
+        return relation_divergence((ours, ours), (theirs, theirs), self.splits, batch.mask, weights)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from retort.objectives.base import NEVER, Batch, Pair, Taps, objectives, one_of, product, required, wide
-from retort.objectives.hidden import linear_map
+from retort.objectives.hidden import MapRule, linear_map
+
+Reading = Literal["meant", "printed"]
 
 
 @objectives.register("sample-similarity")
@@ -21,6 +24,7 @@ class SampleSimilarity:
 
     version = 1
     taps = ("cls",)
+    over = "batch"
 
     def __init__(self, shapes: Pair) -> None:
         pass
@@ -45,18 +49,28 @@ class SampleContrastive(nn.Module):
     Args:
         temperature: the rho of eq. 17.
         reading: "meant" or "printed".
+        scaled: multiply by the temperature.
         map: when a linear map stands before the comparison: always, widths-differ, never.
     """
 
     version = 1
     taps = ("cls",)
+    over = "batch"
     learns = True
 
-    def __init__(self, shapes: Pair, *, temperature: float = 0.07, reading: str = "meant", map: str = "always") -> None:
+    def __init__(
+        self,
+        shapes: Pair,
+        *,
+        temperature: float = 0.07,
+        reading: Reading = "meant",
+        scaled: bool = False,
+        map: MapRule = "always",
+    ) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
-        self.temperature = temperature
-        self.printed = one_of("reading", reading, ("meant", "printed")) == "printed"
+        self.temperature, self.factor = temperature, temperature if scaled else 1.0
+        self.printed = one_of("reading", reading, get_args(Reading)) == "printed"
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
         vectors = torch.cat([wide(self.map(wide(student["cls"]))), wide(teacher["cls"])])
@@ -70,4 +84,4 @@ class SampleContrastive(nn.Module):
         log_p = F.log_softmax(scores.masked_fill(own, NEVER), dim=-1)
         positive = (labels[:, None] == labels[None, :]) & ~own  # never empty: the other model's view is one
         losses = -torch.where(positive, log_p, 0).sum(-1) / positive.sum(-1)
-        return losses.sum() if self.printed else losses.mean()
+        return self.factor * (losses.sum() if self.printed else losses.mean())

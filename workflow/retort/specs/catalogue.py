@@ -23,15 +23,26 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered class or function, as its source declares it."""
+    """A registered class or function, as its source declares it.
+
+    Args:
+        level: of an objective: 'layer' compares two layers, 'layers' all of its mapping at once, 'input' the
+            embeddings, 'output' the logits.
+        over: what an objective's value is the mean of: examples, tokens, token-pairs, labels; 'batch' where it is no
+            mean, so that a batch cannot be computed in parts.
+        options: name to default.
+        choices: the words that an option may be, or that its list may hold; no entry where any value will do.
+    """
 
     name: str
     summary: str
     version: int
     level: str
+    over: str
     taps: tuple[str, ...]
     teacher_taps: tuple[str, ...]
     options: dict[str, Any]
+    choices: dict[str, tuple[str, ...]]
 
 
 def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str | None:
@@ -58,16 +69,31 @@ def _attributes(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
     return found
 
 
-def _options(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+def _keywords(node: ast.ClassDef | ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None]]:
     function: ast.ClassDef | ast.FunctionDef | None = node
     if isinstance(node, ast.ClassDef):
         function = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     if not isinstance(function, ast.FunctionDef):
-        return {}
-    return {
-        argument.arg: _literal(default)
-        for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    }
+        return []
+    return list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True))
+
+
+def _words(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The words of Literal["a", "b"], of a name for it, or of a list of it; none for other annotations."""
+    if isinstance(annotation, ast.Name):
+        return aliases.get(annotation.id, ())
+    if not isinstance(annotation, ast.Subscript):
+        return ()
+    outer = ast.unparse(annotation.value)
+    if outer == "list":
+        return _words(annotation.slice, aliases)
+    return tuple(ast.literal_eval(ast.unparse(annotation.slice))) if outer == "Literal" else ()
+
+
+def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
+    lines = [line for tree in trees for line in tree.body if isinstance(line, ast.Assign)]
+    named = {line.targets[0].id: _words(line.value, {}) for line in lines if isinstance(line.targets[0], ast.Name)}
+    return {name: words for name, words in named.items() if words}
 
 
 @functools.cache
@@ -79,8 +105,10 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
     """
     found: dict[str, Entry] = {}
     files = [f for place in places for f in (sorted((PACKAGE / place).glob("*.py")) or [PACKAGE / place])]
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
+    aliases = _aliases(trees)
+    for path, tree in zip(files, trees, strict=True):
+        for node in ast.walk(tree):
             if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or not (name := _registered_as(node, registry)):
                 continue
             if name in found:
@@ -92,9 +120,15 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
                 summary=(ast.get_docstring(node) or "").splitlines()[0],
                 version=int(attributes.get("version") or 1),
                 level=str(attributes.get("level") or "layer"),
+                over=str(attributes.get("over") or ""),
                 taps=taps,
                 teacher_taps=tuple(attributes.get("teacher_taps", taps) or ()),
-                options=_options(node),
+                options={argument.arg: _literal(default) for argument, default in _keywords(node)},
+                choices={
+                    argument.arg: words
+                    for argument, _ in _keywords(node)
+                    if (words := _words(argument.annotation, aliases))
+                },
             )
     return dict(sorted(found.items()))
 
@@ -120,7 +154,7 @@ def comparisons() -> dict[str, Entry]:
 
 
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
-    """What is wrong with the options given to an entry: unknown names, values of another type."""
+    """What is wrong with the options given to an entry: unknown names, values of another type, unknown words."""
     problems = []
     for name, value in options.items():
         if name not in entry.options:
@@ -131,4 +165,9 @@ def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]
         wrong_bool = isinstance(value, bool) != isinstance(default, bool)
         if default is not None and (not isinstance(value, alike) or wrong_bool):
             problems.append(f"option '{name}' of {kind} '{entry.name}' takes a {type(default).__name__}, not {value!r}")
+            continue
+        words = entry.choices.get(name, ())
+        for word in value if isinstance(value, list) else [value]:
+            if words and word not in words:
+                problems.append(str(unknown(f"{name} of {kind} '{entry.name}'", word, words)))
     return problems

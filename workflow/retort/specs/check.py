@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retort import mappings
 from retort.registry import unknown
-from retort.specs import catalogue
+from retort.specs import catalogue, starts
 from retort.specs.audit import check_statements
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import (
@@ -88,7 +88,8 @@ class _Checker:
                 continue
             if self.book.teachers[student.teacher].model not in self.book.models:
                 continue
-            self.initialisation(path, slug, name, student)
+            for line in starts.problems(self.book, name):
+                self.problems.add(path, f"{slug}.initialisation.{line}")
             for index, stage in enumerate(student.stages, start=1):
                 self.stage(path, f"{slug}.stages.{index}", student, stage)
                 if has_protocol:
@@ -96,40 +97,6 @@ class _Checker:
                     self.problems.attempt(
                         path, f"{slug}.stages.{index}.schedule", protocol.for_task, "", stage.schedule
                     )
-
-    def initialisation(self, path: Path, slug: str, name: str, student: Student) -> None:
-        start, model = student.initialisation, self.book.model_of(student.teacher)
-        where = f"{slug}.initialisation"
-        if start.layers is not None:
-            if max(start.layers) > model.architecture.layers:
-                self.problems.add(
-                    path,
-                    f"{where}.layers: teacher '{student.teacher}' has no layer {max(start.layers)}; "
-                    f"it has {model.architecture.layers}",
-                )
-            shape, teacher = student.architecture, model.architecture
-            if (shape.hidden, shape.intermediate) != (teacher.hidden, teacher.intermediate):
-                self.problems.add(
-                    path,
-                    f"{where}.layers: a student of width {shape.hidden} x {shape.intermediate} cannot take layers "
-                    f"of a teacher of {teacher.hidden} x {teacher.intermediate}; use 'random: true'",
-                )
-        if start.student is not None:
-            if not self.known(path, f"{where}.student", "student", start.student, self.book.students):
-                return
-            seen: set[str] = {name}
-            parent: str | None = start.student
-            while parent is not None and parent in self.book.students:
-                if parent in seen:
-                    self.problems.add(path, f"{where}.student: '{name}' starts from itself by way of '{parent}'")
-                    return
-                seen.add(parent)
-                parent = self.book.students[parent].initialisation.student
-            other = self.book.students[start.student]
-            if other.architecture != student.architecture or other.road == "task":
-                self.problems.add(
-                    path, f"{where}.student: '{start.student}' is not a task-agnostic student of the same architecture"
-                )
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
         if stage.data != "task":
@@ -144,23 +111,24 @@ class _Checker:
         entry = objectives[term.objective]
         for line in catalogue.check_options("objective", entry, term.options):
             self.problems.add(path, f"{where}.options: {line}")
-        if (entry.level == "layer") != (term.mapping is not None):
-            what = (
-                "needs a mapping, such as 'last'" if entry.level == "layer" else "is on the output: leave out 'mapping'"
-            )
+        layered = entry.level in ("layer", "layers")
+        if layered != (term.mapping is not None):
+            what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
             self.problems.add(path, f"{where}.mapping: objective '{term.objective}' {what}")
             return
         self.problems.attempt(
             path, f"{where}.mapping", lambda: layer_pairs(term, student.architecture.layers, teacher.layers)
         )
-        heads = {**entry.options, **term.options}.get("heads")
+        options = {**entry.options, **term.options}
+        heads = options.get("heads")
         if isinstance(heads, int):
             for side, width in (("student", student.architecture.hidden), ("teacher", teacher.hidden)):
                 if heads < 1 or width % heads:
                     self.problems.add(
                         path, f"{where}.options.heads: the {side}'s width {width} is no multiple of {heads}"
                     )
-        if "scores" in entry.taps and student.architecture.heads != teacher.heads:
+        reads_scores = "scores" in entry.taps and options.get("attention", True)
+        if reads_scores and student.architecture.heads != teacher.heads:
             self.problems.add(
                 path,
                 f"{where}: objective '{term.objective}' needs equal head numbers, and the student has "

@@ -8,18 +8,31 @@ from retort.specs.base import Name, Spec, Text
 
 
 class Architecture(Spec):
-    """The shape of an encoder, as the papers write it: [layers, heads, hidden, intermediate]."""
+    """The shape of an encoder, as the papers write it: [layers, heads, hidden, intermediate], at times [embedding]."""
 
     layers: int = Field(gt=0, le=48)
     heads: int = Field(gt=0)
     hidden: int = Field(gt=0)
     intermediate: int = Field(gt=0)
+    embedding: int | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda width: width is None,  # so that settings without it stay as they are
+        description="width of the token embeddings, where it is smaller than hidden; a projection stands between",
+    )
 
     @model_validator(mode="after")
     def _divides(self) -> Architecture:
         if self.hidden % self.heads:
             raise ValueError(f"hidden ({self.hidden}) is not a multiple of heads ({self.heads})")
+        if self.embedding is not None and self.embedding >= self.hidden:
+            raise ValueError(f"embedding ({self.embedding}) is not smaller than hidden ({self.hidden}); leave it out")
         return self
+
+    @property
+    def widths(self) -> tuple[int, int, int]:
+        """Hidden, intermediate, embedding: what must be equal for layers to be taken from one model to another."""
+        return self.hidden, self.intermediate, self.embedding or self.hidden
 
 
 class Model(Spec):

@@ -79,7 +79,12 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
     ]
     protocol = book.protocols[student.protocol]
     schedule = plain(protocol.for_task(place if stage.data == "task" else stage.data, stage.schedule))
-    return {"data": stage.data, "terms": terms, "schedule": _scaled(schedule, stage.share)}
+    return {
+        "data": stage.data,
+        "terms": terms,
+        "schedule": _scaled(schedule, stage.share),
+        "teacher_dropout": stage.teacher_dropout,
+    }
 
 
 def teacher(book: Book, name: str, place: str) -> Settings:
@@ -101,7 +106,7 @@ def _student(book: Book, name: str, place: str) -> Settings:
     student = book.students[name]
     return {
         "architecture": plain(student.architecture),
-        "initialisation": plain(student.initialisation),
+        "initialisation": {**plain(student.initialisation, "truncated"), "layers": student.taken},
         "stages": [_stage(book, student, stage, place) for stage in student.stages],
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["distill"], student.version, book.protocols[student.protocol].version],
@@ -122,14 +127,22 @@ def on_task(book: Book, name: str, place: str) -> Settings:
         if reads_teacher(book.students[name])
         else {"model": model(book, book.teachers[learns_from].model), "data": task(book, place)}
     )
-    return settings
+    return {**settings, **_parent(book, name)}
+
+
+def _parent(book: Book, name: str) -> Settings:
+    """The settings of the student or of the published model that a student starts from; empty where it does not."""
+    start = book.students[name].initialisation
+    if start.checkpoint:
+        return {"parent": model(book, start.checkpoint)}
+    return {"parent": on_corpus(book, start.student)} if start.student else {}
 
 
 def reads_teacher(student: Student) -> bool:
     """False where a student on a task neither starts from the fine-tuned teacher nor reads a tap of it."""
     objectives = catalogue.objectives()
     terms = [term for stage in student.stages for term in stage.terms]
-    begins = student.initialisation.layers is not None and student.initialisation.of == "teacher"
+    begins = student.taken is not None and student.initialisation.of == "teacher"
     return begins or any(objectives[term.objective].teacher_taps for term in terms)
 
 
@@ -150,6 +163,8 @@ def taps(book: Book, name: str, place: str) -> Settings:
 def recorded(book: Book, name: str) -> bool:
     """True where all that a student on a task reads of its teacher is recorded; else the teacher runs beside it."""
     objectives, student = catalogue.objectives(), book.students[name]
+    if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
+        return False
     architecture = book.model_of(student.teacher).architecture
     read = {
         (tap, layer)
@@ -181,9 +196,7 @@ def on_corpus(book: Book, name: str) -> Settings:
     settings["teacher"] = (
         teacher(book, student.teacher, head) if head else {"model": model(book, book.teachers[student.teacher].model)}
     )
-    if student.initialisation.student:
-        settings["parent"] = on_corpus(book, student.initialisation.student)
-    return settings
+    return {**settings, **_parent(book, name)}
 
 
 def grid(book: Book, name: str, place: str) -> Settings:

@@ -11,20 +11,29 @@ from retort.specs.model import Architecture
 
 
 class Initialisation(Spec):
-    """Where the first weights come from: exactly one of `layers`, `student`, `random`."""
+    """Where the first weights come from: exactly one of the keys but `of`."""
 
-    layers: list[int] | None = Field(default=None, description="listed layers, counted from 1; embeddings come along")
+    layers: list[int] | None = Field(
+        default=None, description="listed layers, counted from 1; embeddings and heads come along"
+    )
+    truncated: bool = Field(default=False, description="the first layers, as many as the student has")
     of: Literal["teacher", "model"] = Field(
         default="teacher",
         description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
     )
     student: Name | None = Field(default=None, description="another student's checkpoint")
+    checkpoint: Name | None = Field(
+        default=None,
+        exclude_if=lambda name: name is None,
+        description="a published model, an entry of workflow/models, of the student's architecture",
+    )
     random: bool = False
 
     @model_validator(mode="after")
     def _one(self) -> Initialisation:
-        if sum((self.layers is not None, self.student is not None, self.random)) != 1:
-            raise ValueError("give exactly one of 'layers', 'student', 'random'")
+        ways = {name: getattr(self, name) for name in ("layers", "truncated", "student", "checkpoint", "random")}
+        if sum(value not in (None, False) for value in ways.values()) != 1:
+            raise ValueError(f"give exactly one of {', '.join(ways)}")
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
             raise ValueError("'layers' counts teacher layers from 1")
         return self
@@ -46,6 +55,7 @@ class Stage(Spec):
     terms: list[Term] = Field(min_length=1)
     share: float = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
     schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
+    teacher_dropout: bool = Field(default=False, description="leave dropout on in the teacher while it teaches")
 
 
 class Student(Spec):
@@ -69,6 +79,12 @@ class Student(Spec):
         if layers is not None and len(layers) != self.architecture.layers:
             raise ValueError(f"{len(layers)} teacher layers listed for {self.architecture.layers} student layers")
         return self
+
+    @property
+    def taken(self) -> list[int] | None:
+        """The layers that the student starts from, counted from 1; None where it starts from something else."""
+        start = self.initialisation
+        return list(range(1, self.architecture.layers + 1)) if start.truncated else start.layers
 
     @property
     def road(self) -> Literal["task", "corpus"]:

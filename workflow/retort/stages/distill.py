@@ -27,6 +27,7 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Part, train
 
 Taps = Callable[[Batch], dict[Key, Tensor]]
+Teacher = Callable[[set[Key], bool], Taps]
 
 
 @dataclass
@@ -36,13 +37,14 @@ class Lesson:
     Args:
         shape: the teacher's sizes.
         layers: the teacher's depth.
-        taps: for the keys that a stage needs, a function from a batch to the teacher's taps.
+        taps: for the keys that a stage needs, and whether the teacher keeps its dropout, a function from a batch to
+            the teacher's taps.
         batches: for the number of a stage, the stage and a start, its batches from there on.
     """
 
     shape: Shape
     layers: int
-    taps: Callable[[set[Key]], Taps]
+    taps: Teacher
     batches: Callable[[int, dict[str, Any], int], Iterator[Batch]]
 
 
@@ -91,7 +93,7 @@ def _loss(stage: dict[str, Any], student: Any, lesson: Lesson, classes: int) -> 
 def _part(stage: dict[str, Any], student: nn.Module, loss: Sum, lesson: Lesson, number: int, before: int) -> Part:
     reader = Reader(student, loss.needs("student"))
     wanted = loss.needs("teacher")
-    teacher = lesson.taps(wanted) if wanted else lambda _: {}
+    teacher = lesson.taps(wanted, stage["teacher_dropout"]) if wanted else lambda _: {}
 
     def compute(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         with torch.no_grad():
@@ -109,13 +111,13 @@ def _part(stage: dict[str, Any], student: nn.Module, loss: Sum, lesson: Lesson, 
     )
 
 
-def online(folder: Path | str, head: str, classes: int, device: str) -> Callable[[set[Key]], Taps]:
-    """A teacher that is run for every batch, in eval mode, up to the last layer that is read."""
-    model = build.load(folder, head, classes).eval().to(device)
-    return lambda keys: Reader(model, keys)
+def online(folder: Path | str, head: str, classes: int, device: str) -> Teacher:
+    """A teacher that is run for every batch, in eval mode unless it is to drop out, up to the last layer read."""
+    model = build.load(folder, head, classes).to(device)
+    return lambda keys, dropout: Reader(model.train(dropout), keys)
 
 
-def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Callable[[set[Key]], Taps]) -> Lesson:
+def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Teacher) -> Lesson:
     """The lesson of a task: batches of its training rows, a teacher fine-tuned on it."""
     classes = classes_of(settings["teacher"]["data"])
     shape, layers = _teacher_shape(settings, classes)
@@ -129,7 +131,7 @@ def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Callable[[
     )
 
 
-def on_corpora(settings: dict[str, Any], corpora: dict[str, str], taps: Callable[[set[Key]], Taps]) -> Lesson:
+def on_corpora(settings: dict[str, Any], corpora: dict[str, str], taps: Teacher) -> Lesson:
     """The lesson of a student's corpora: masked blocks of the stage's corpus, a teacher that knows no task."""
     shape, layers = _teacher_shape(settings, settings["teacher"]["model"]["vocabulary"])
     return Lesson(
@@ -160,6 +162,7 @@ def distill_on_task(
     encoded: str,
     teacher: str | None,
     model: str,
+    parent: str | None,
     taps: str | None,
     score: str,
     weights: str | None,
@@ -168,16 +171,17 @@ def distill_on_task(
 
     Args:
         teacher: the folder of the fine-tuned teacher; None where the student reads nothing of it.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
         taps: the folder of recorded taps; None has the teacher run for every batch.
         weights: where the weights are kept; None where they are not.
     """
     prepare(job, seed)
     data = settings["teacher"]["data"]
     classes, rows = classes_of(data), Encoded.load(encoded, "train")
-    network = initialise(settings, teacher, model, None, "classification", classes).to(job.device)
+    network = initialise(settings, teacher, model, parent, "classification", classes).to(job.device)
     heads = settings["teacher"]["model"]["architecture"]["heads"]
     live = online(teacher, "classification", classes, job.device) if teacher and not taps else None
-    lesson = on_task(settings, rows, seed, live or (lambda keys: Recorded(str(taps), rows, keys, heads)))
+    lesson = on_task(settings, rows, seed, live or (lambda keys, _: Recorded(str(taps), rows, keys, heads)))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         run_stages(job, network, settings, seed, lesson, classes, checkpoint)
@@ -205,7 +209,7 @@ def distill_student(
     Args:
         corpora: name of a corpus to its folder, for every corpus that a stage reads.
         teacher: the folder of the teacher, with a masked-LM head where a stage reads its output.
-        parent: the folder of the student that this one starts from, where it does.
+        parent: the folder of the student or of the published model that this one starts from, where it does.
 
     Raises:
         RetortError: the training diverged; there is no student to fine-tune.

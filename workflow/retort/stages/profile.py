@@ -10,6 +10,7 @@ import torch
 
 from retort.jobs import Job, write_json
 from retort.models import build
+from retort.models.taps import embeddings_of
 from retort.provenance import stamp
 
 
@@ -39,7 +40,7 @@ def profile_student(job: Job, settings: dict[str, Any], student: str, model: str
         if number:  # the first run warms up
             runs.append(statistics.median(times))
     everything = sum(p.numel() for p in network.parameters())
-    embeddings = sum(p.numel() for p in network.embeddings.parameters())
+    embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
     write_json(
         profile,
         {

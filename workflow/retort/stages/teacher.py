@@ -41,7 +41,7 @@ def finetune_teacher(
     """
     seed, data, precision = settings["seed"], settings["data"], settings["precision"]
     prepare(job, seed)
-    build.check_shape(model, settings["model"]["architecture"])
+    build.check_shape(model, settings["model"]["architecture"], settings["model"]["vocabulary"])
     network = build.load(model, "classification", classes_of(data))
     build.ready(network, settings["schedule"])
     part = supervised(network, Encoded.load(encoded, "train"), settings["schedule"], classes_of(data), seed)
@@ -67,6 +67,7 @@ def fit_teacher_head(
     """
     seed, schedule, data = settings["seed"], settings["schedule"], settings["data"]
     prepare(job, seed)
+    build.check_shape(model, settings["model"]["architecture"], settings["model"]["vocabulary"])
     network = build.load(model, "masked-lm")
     build.ready(network, {"freeze": ["encoder"], "dropout": 0.0})
     shape = build.shape_of(network, settings["model"]["vocabulary"])

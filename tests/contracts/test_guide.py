@@ -1,0 +1,75 @@
+"""The guide to adding an objective, followed to the letter; and the switches that it lists."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from retort import mappings
+from retort.objectives import objectives
+from retort.specs import catalogue
+from retort.specs.student import Stage
+
+from tests.contracts import test_objectives as contracts
+from tests.references import forms, test_objectives, test_precision
+from tests.references.examples import LENGTHS, NARROW, Case
+
+GUIDE = (Path(__file__).resolve().parents[2] / "workflow/retort/objectives/README.md").read_text()
+NEW = Case("hidden-absolute", teacher=NARROW)
+
+
+@pytest.fixture
+def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
+    """The guide's example, registered with its form."""
+    made, slow = (textwrap.dedent(code) for code in re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL))
+    exec(compile(made, "absolute.py", "exec"), {})
+    exec(compile(slow, "forms.py", "exec"), vars(forms))
+    monkeypatch.setitem(forms.FORMS, NEW.name, forms.hidden_absolute)
+    yield NEW
+    del objectives._things[NEW.name], forms.hidden_absolute
+
+
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
+def test_the_example_agrees_with_its_slow_form(followed: Case, lengths: tuple[int, ...]) -> None:
+    test_objectives.test_agrees_with_its_slow_form(followed, lengths)
+
+
+@pytest.mark.parametrize("contract", [
+    contracts.test_padding_does_not_matter, contracts.test_least_at_the_teacher,
+    contracts.test_a_batch_may_be_computed_in_parts, contracts.test_nothing_waits_for_a_value,
+])  # fmt: skip
+def test_the_example_keeps_the_contracts(followed: Case, contract: object) -> None:
+    contract(followed)  # type: ignore[operator]
+
+
+def test_the_example_is_as_right_in_low_precision(followed: Case) -> None:
+    for dtype in (test_precision.torch.float32, test_precision.torch.bfloat16):
+        test_precision.test_at_most_twice_the_error_of_plain_pytorch(followed, dtype)
+
+
+def switches() -> list[tuple[str, str]]:
+    """(setting, place) of each line of the table of switches."""
+    rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", GUIDE, flags=re.MULTILINE)
+    return [(setting, place) for setting, places in rows for place in re.findall(r"`([\w-]+)`", places) or [places]]
+
+
+@pytest.mark.parametrize(("setting", "place"), switches(), ids=str)
+def test_a_listed_switch_exists_and_is_off(setting: str, place: str) -> None:
+    name, value = setting.split(": ", 1)
+    if place in objectives and name != "mapping":
+        entry = catalogue.objectives()[place]
+        assert str(entry.options[name]).lower() != value
+        assert value in entry.choices.get(name, (value,))
+    elif place in mappings.mappings:
+        assert mappings.pairs_of(place, 3, 6) != mappings.pairs_of({place: {name: True}}, 3, 6)
+    elif name == "mapping":
+        assert value.strip("{").split(":")[0] in mappings.mappings
+    else:
+        assert Stage.model_fields[name].default is False
+
+
+def test_there_are_switches() -> None:
+    assert len(switches()) >= 15

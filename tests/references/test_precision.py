@@ -1,0 +1,63 @@
+"""In 32 and in 16 bits, every objective is at most twice as far from its slow form in 64 bits as plain PyTorch is.
+
+Plain PyTorch is the slow form itself, computed in that precision on the same rounded tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from retort.objectives import Batch
+from torch import Tensor
+
+from tests.references.examples import CASES, LENGTHS, Case, batch_of, taps_of
+from tests.references.forms import FORMS
+
+ROUNDINGS = 4  # of the result itself, where plain PyTorch happens to be right to the last bit
+
+Taps = dict[str, Tensor]
+
+
+def cast(student: Taps, teacher: Taps, dtype: torch.dtype) -> tuple[Taps, Taps]:
+    """Both models' taps in a precision; only the student's take a gradient."""
+    ours = {tap: x.detach().to(dtype).requires_grad_() for tap, x in student.items()}
+    return ours, {tap: x.to(dtype) for tap, x in teacher.items()}
+
+
+def measured(value: Callable[[Taps, Taps], Tensor], taps: tuple[Taps, Taps]) -> tuple[Tensor, Tensor]:
+    """The value, and the gradients by all of the student's taps as one vector, in 64 bits."""
+    loss = value(*taps)
+    gradients = torch.autograd.grad(loss, list(taps[0].values()), allow_unused=True)
+    return loss.detach().double(), torch.cat([g.double().flatten() for g in gradients if g is not None])
+
+
+def labelled(batch: Batch, dtype: torch.dtype) -> Batch:
+    if batch.labels is not None and batch.labels.is_floating_point():
+        batch.labels = batch.labels.to(dtype)
+    return batch
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_at_most_twice_the_error_of_plain_pytorch(case: Case, dtype: torch.dtype) -> None:
+    lengths = LENGTHS["padded"]
+    rounded = [taps_of(case, side, len(lengths), seed, dtype) for side, seed in ((case.student, 1), (case.teacher, 2))]
+
+    def in_slow_form(precision: torch.dtype) -> tuple[Tensor, Tensor]:
+        learned: Any = case.build(precision)
+        batch = labelled(batch_of(case, lengths), precision)
+        taps = cast(*rounded, precision)
+        return measured(lambda ours, theirs: FORMS[case.name](ours, theirs, batch, case, learned), taps)
+
+    def fast(ours: Taps, theirs: Taps) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+            return case.build(torch.float32)(ours, theirs, labelled(batch_of(case, lengths), torch.float32))
+
+    exact, plain = in_slow_form(torch.float64), in_slow_form(dtype)
+    found = measured(fast, cast(*rounded, dtype))
+    for right, slow, ours in zip(exact, plain, found, strict=True):
+        allowed = 2 * (slow - right).norm() + ROUNDINGS * torch.finfo(dtype).eps * right.norm()
+        assert (ours - right).norm() <= allowed

@@ -1,0 +1,45 @@
+"""The benchmark of objectives: it runs them all, in the mappings that their level has, and says what it measured on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from retort.cli import main
+from retort.objectives import objectives
+from retort.stages.bench import MAPPINGS, Setting, lines, measure
+
+TINY = Setting((3, 12, 96, 48), (2, 12, 48, 32), batch=4, length=12, precision="float32", device="cpu", repeats=1)
+
+
+def test_every_objective_has_a_cost() -> None:
+    costs = list(measure(TINY, list(objectives)))
+    expected = [
+        (name, mapping or "")
+        for name in objectives
+        for mapping in MAPPINGS[getattr(objectives[name], "level", "layer")]
+    ]
+    assert sorted((cost.objective, cost.mapping) for cost in costs) == sorted(expected)
+    assert all(math.isfinite(cost.time) and cost.time > 0 for cost in costs)
+    assert all(cost.memory is None or cost.memory > 0.5 for cost in costs)
+
+
+def test_the_table_says_what_it_was_measured_on() -> None:
+    said = list(lines(TINY, measure(TINY, ["soft-labels"])))
+    assert said[0] == ("teacher [3, 12, 96, 48], student [2, 12, 48, 32], 4 x 12 tokens, float32, cpu; zero loss = 1")
+    assert said[-1].startswith("| soft-labels |  | ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["relation"], "no objective is called 'relation'; did you mean 'relations'?"),
+        (["--student", "2,5,24"], "'2,5,24' is no encoder; write four whole numbers"),
+        (["--teacher", "2,5,24,8"], "'2,5,24,8' is no encoder; write four whole numbers"),
+    ],
+)
+def test_what_cannot_be_measured_says_why(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "objectives", *arguments]) == 2
+    assert message in capsys.readouterr().err

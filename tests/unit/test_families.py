@@ -1,0 +1,215 @@
+"""Taps of every family of encoders: what the untouched model of transformers computes, and no more than is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.errors import RetortError
+from retort.models import build
+from retort.models.taps import FAMILIES, PLACES, Key, Reader
+from retort.objectives.base import Batch
+
+from tests.tiny.make import make_family
+
+DEPTH, HEADS, WIDTH = 4, 3, 21
+NARROW = {"layers": DEPTH, "heads": HEADS, "hidden": WIDTH, "intermediate": 50, "embedding": 8}
+KINDS = [*sorted(FAMILIES), "bert with narrow embeddings", "xlm-roberta with narrow embeddings"]
+CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A random encoder of each family, and students of two of them whose embeddings are narrower than their layers."""
+    home = tmp_path_factory.mktemp("families")
+    for family in FAMILIES:
+        make_family(home / family, family)
+    for kind in KINDS[len(FAMILIES) :]:
+        like = home / kind.split(" ")[0]
+        torch.manual_seed(1)
+        build.save(build.blank(like, NARROW), like, home / kind, "# A card\n")
+    return {kind: home / kind for kind in KINDS}
+
+
+def batch(length: int = 7) -> Batch:
+    """Three rows of 7, 5 and 2 tokens, padded to the length; the second half of each is of type 1."""
+    places, sizes = torch.arange(length), torch.tensor([7, 5, 2])
+    mask = places < sizes[:, None]
+    ids = torch.zeros(3, length, dtype=torch.long)
+    ids[:, :7] = torch.randint(5, 60, (3, 7), generator=torch.Generator().manual_seed(1))
+    types = (places >= sizes[:, None] // 2).long() * mask
+    return Batch(ids * mask, types, mask)
+
+
+def inputs(model: Any, given: Batch) -> dict[str, torch.Tensor]:
+    """The batch as transformers wants it, with the model's own padding."""
+    ids = given.input_ids.masked_fill(~given.mask, model.config.pad_token_id)
+    types = {"token_type_ids": given.token_types} if model.config.type_vocab_size > 1 else {}
+    return {"input_ids": ids, "attention_mask": given.mask.long(), **types}
+
+
+def untouched(folder: Path, given: Batch) -> Any:
+    """What transformers says by itself, with its own switches for hidden states and attention."""
+    model: Any = build.load(folder).eval()
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        return model(**inputs(model, given), output_hidden_states=True, output_attentions=True)
+
+
+def read(folder: Path, keys: set[Key], given: Batch) -> dict[Key, torch.Tensor]:
+    """The taps of the folder's model."""
+    with torch.no_grad():
+        return Reader(build.load(folder).eval(), keys)(given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hidden_states_of_every_layer(folders: dict[str, Path], kind: str) -> None:
+    given = batch()
+    whole = untouched(folders[kind], given)
+    keys: set[Key] = {("embeddings", None), *((tap, layer) for tap in ("hidden", "cls") for layer in range(DEPTH + 1))}
+    found = read(folders[kind], keys, given)
+    assert len(whole.hidden_states) == DEPTH + 1
+    for layer, states in enumerate(whole.hidden_states):
+        torch.testing.assert_close(found["hidden", layer][given.mask], states[given.mask], **CLOSE)
+        torch.testing.assert_close(found["cls", layer], states[:, 0], **CLOSE)
+    assert torch.equal(found["embeddings", None], found["hidden", 0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_of_every_layer_give_the_attention(folders: dict[str, Path], kind: str) -> None:
+    given = batch()
+    whole = untouched(folders[kind], given)
+    found = read(folders[kind], {("scores", layer) for layer in range(1, DEPTH + 1)}, given)
+    for layer, attention in enumerate(whole.attentions, start=1):
+        masked = found["scores", layer].masked_fill(~given.mask[:, None, None, :], -torch.inf)
+        torch.testing.assert_close(masked.softmax(-1), attention, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_projections_and_what_attention_makes_of_them(folders: dict[str, Path], kind: str) -> None:
+    given = batch()
+    attentions = untouched(folders[kind], given).attentions
+    model: Any = build.load(folders[kind]).eval()
+    for layer in range(1, DEPTH + 1):
+        block = model.encoder.layer[layer - 1]
+        names = {"queries": "query", "keys": "key", "values": "value"}
+        with torch.no_grad():
+            keys: set[Key] = {("hidden", layer - 1), *((tap, layer) for tap in PLACES)}
+            found = read(folders[kind], keys, given)
+            for tap, name in names.items():
+                own = getattr(block.attention.self, name)(found["hidden", layer - 1])
+                torch.testing.assert_close(found[tap, layer], own, **CLOSE)
+            values = found["values", layer].unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(1, 2)
+            context = (attentions[layer - 1] @ values).transpose(1, 2).flatten(-2)
+            torch.testing.assert_close(found["context", layer][given.mask], context[given.mask], **CLOSE)
+            attended = block.attention.output(found["context", layer], found["hidden", layer - 1])
+            torch.testing.assert_close(found["ffn", layer], block.intermediate(attended), **CLOSE)
+            torch.testing.assert_close(found["hidden", layer], block.output(found["ffn", layer], attended), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("head", ["classification", "masked-lm"])
+def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind: str, head: str) -> None:
+    given = batch()
+    model: Any = build.load(folders[kind], head, 2).eval()
+    with torch.no_grad():
+        expected = model(**inputs(model, given)).logits
+        found = Reader(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_masked_lm_logits_are_those_of_the_chosen_positions(folders: dict[str, Path], kind: str) -> None:
+    given = batch()
+    model: Any = build.load(folders[kind], "masked-lm").eval()
+    given.positions = torch.tensor([1, 8, 13])
+    with torch.no_grad():
+        found = Reader(model, {("logits", None)})(given)["logits", None]
+        expected = model(**inputs(model, given)).logits.flatten(0, 1)[given.positions]
+    torch.testing.assert_close(found, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind: str) -> None:
+    model: Any = build.load(folders[kind]).eval()
+    ran: list[int] = []
+    counters = [
+        layer.register_forward_hook(lambda *_, number=number: ran.append(number))
+        for number, layer in enumerate(model.encoder.layer, start=1)
+    ]
+    asked: set[str] = set()
+    counters.append(model.register_forward_pre_hook(lambda _, __, given: asked.update(given), with_kwargs=True))
+    keys: set[Key] = {("hidden", 2), ("queries", 1)}
+    reader = Reader(model, keys)
+    with torch.no_grad():
+        reader(batch())
+    assert ran == [1, 2]
+    assert set(reader.caught) == keys
+    assert asked <= {"input_ids", "attention_mask", "token_type_ids"}  # neither attentions nor hidden states
+    with torch.no_grad():
+        model(batch().input_ids)
+    assert ran == [1, 2, 1, 2, 3, 4]  # the hooks sleep while another runs the model
+    reader.close()
+    for counter in counters:
+        counter.remove()
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [7, 32])
+def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], kind: str, length: int) -> None:
+    """Batches are padded with 0; RoBERTa's padding is 1, and 32 tokens are all the positions that there are."""
+    right = untouched(folders[kind], batch(length))
+    short = untouched(folders[kind], batch())
+    found = read(folders[kind], {("hidden", DEPTH)}, batch(length))["hidden", DEPTH]
+    torch.testing.assert_close(found, right.last_hidden_state, **CLOSE)
+    real = batch(length).mask
+    torch.testing.assert_close(found[real], short.last_hidden_state[batch().mask], **CLOSE)
+
+
+def ends_in_embeddings(model: Any) -> bool:
+    """Whether a masked-LM head is tied to the word embeddings."""
+    return model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer
+    from transformers import AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
+
+    given = batch()
+    heads = {"none": AutoModel, "classification": AutoModelForSequenceClassification, "masked-lm": AutoModelForMaskedLM}
+    for head, kinds in heads.items():
+        torch.manual_seed(3)
+        student: Any = build.blank(folders[kind], {**NARROW, "layers": 2}, head, 2).eval()
+        build.save(student, folders[kind], tmp_path / head, "# A card\n")
+        loaded = kinds.from_pretrained(tmp_path / head).eval()
+        with torch.no_grad():
+            mine, theirs = (m(given.input_ids, attention_mask=given.mask.long())[0] for m in (student, loaded))
+        assert torch.equal(mine, theirs)
+        assert head != "masked-lm" or (ends_in_embeddings(student) and ends_in_embeddings(loaded))
+        own = Tokenizer.from_file(str(folders[kind] / "tokenizer.json")).encode("glad day", "song").ids
+        assert AutoTokenizer.from_pretrained(tmp_path / head)("glad day", "song")["input_ids"] == own
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("part", "frozen"), [("embeddings", "embeddings"), ("encoder", "")])
+def test_a_frozen_part_takes_no_gradient(folders: dict[str, Path], kind: str, part: str, frozen: str) -> None:
+    """The embeddings are all that stands below layer 1; a masked-LM head over them or over the encoder still learns."""
+    model: Any = build.load(folders[kind], "masked-lm")
+    build.freeze(model, [part])
+    given = batch()
+    given.positions = torch.tensor([1])
+    Reader(model, {("logits", None)})(given)["logits", None].square().sum().backward()
+    expected = {id(weight) for name, weight in model.base_model.named_parameters() if name.startswith(frozen)}
+    assert {id(weight) for weight in model.parameters() if weight.grad is None} == expected
+
+
+def test_a_family_that_is_not_known(encoder: Path, tmp_path: Path) -> None:
+    from transformers import DistilBertConfig
+
+    DistilBertConfig().save_pretrained(tmp_path)
+    with pytest.raises(RetortError, match="no family of encoders is called 'distilbert'; there are: bert, electra"):
+        build.check_shape(tmp_path, {"layers": 6, "heads": 12, "hidden": 768, "intermediate": 3072}, 30522)

@@ -1,0 +1,48 @@
+"""A teacher that was recorded is the teacher that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from retort.data.collate import collate
+from retort.data.tasks import Encoded
+from retort.errors import RetortError
+from retort.models import build
+from retort.models.recorded import Recorded, create
+from retort.models.taps import Reader
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_recorded_teacher_is_the_teacher(encoder: Path, tmp_path: Path, precision: str) -> None:
+    rows = Encoded(
+        ids=np.arange(5, 16, dtype=np.int32), types=np.zeros(11, np.uint8),
+        offsets=np.array([0, 5, 9, 11]), labels=np.zeros(3, np.float32),
+    )  # fmt: skip
+    given = collate(rows, np.array([2, 0, 1]), 2)
+    model: Any = build.load(encoder, "classification", 2).eval()
+    keys = {("hidden", 2), ("queries", 1), ("keys", 1), ("logits", None)}
+    with torch.no_grad():
+        live = Reader(model, keys | {("scores", 1)})(given)
+    for key in keys:
+        value = live[key]
+        store = create(tmp_path, key, 3 if key[0] == "logits" else 11, value.shape[-1], precision)
+        order = given.rows.numpy()
+        places = order if key[0] == "logits" else np.concatenate([np.arange(*rows.offsets[[r, r + 1]]) for r in order])
+        store.write(places, value if key[0] == "logits" else value[given.mask])
+    read = Recorded(tmp_path, rows, {("hidden", 2), ("scores", 1), ("logits", None)}, heads=3)(given)
+    close = {"atol": 1e-6, "rtol": 1e-5} if precision == "float32" else {"atol": 0.05, "rtol": 0.02}
+    torch.testing.assert_close(read["hidden", 2][given.mask].float(), live["hidden", 2][given.mask], **close)
+    torch.testing.assert_close(read["logits", None], live["logits", None])
+    real = (given.mask[:, None, :, None] & given.mask[:, None, None, :]).expand(-1, 3, -1, -1)
+    torch.testing.assert_close(read["scores", 1][real].float(), live["scores", 1][real], **close)
+
+
+def test_recorded_taps_of_other_rows_are_refused(tmp_path: Path) -> None:
+    rows = Encoded(np.arange(4, dtype=np.int32), np.zeros(4, np.uint8), np.array([0, 4]), np.zeros(1, np.float32))
+    create(tmp_path, ("hidden", 1), 9, 2, "float32")
+    with pytest.raises(RetortError, match=r"hidden-1.npy is missing or of other rows"):
+        Recorded(tmp_path, rows, {("hidden", 1)}, heads=1)

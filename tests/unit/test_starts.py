@@ -1,0 +1,134 @@
+"""What a student may start from: one clear line where it may not, inputs and settings where it may."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from retort.plan import Plan
+from retort.specs import settings as resolve
+from retort.specs.book import open_book, read
+from retort.specs.config import Config
+
+STUDENTS = "papers/tiny/students.yaml"
+ENCODER = {"title": "A random encoder", "source": "encoder", "vocabulary": 90}
+TWO = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
+
+
+@pytest.fixture
+def study(study: Path) -> Path:
+    """The tiny study with published models of two layers."""
+    narrow = {**TWO, "embedding": 8}
+    for name, architecture, vocabulary in (("small", TWO, 90), ("foreign", TWO, 91), ("narrow", narrow, 90)):
+        model = {**ENCODER, "architecture": architecture, "vocabulary": vocabulary}
+        (study / f"models/{name}.yaml").write_text(yaml.safe_dump(model))
+    return study
+
+
+def change(study: Path, student: str, **fields: Any) -> None:
+    """Nothing; the student has other values in these fields."""
+    path = study / STUDENTS
+    students = yaml.safe_load(path.read_text())
+    students[student] |= fields
+    path.write_text(yaml.safe_dump(students))
+
+
+def config(study: Path) -> Config:
+    """The configuration of the study."""
+    return Config(papers=["tiny"], study=str(study))
+
+
+@pytest.mark.parametrize(
+    ("student", "start", "said"),
+    [
+        ("kd", {}, "initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
+        ("kd", {"truncated": True, "layers": [1, 2]}, "initialisation: give exactly one of layers, truncated"),
+        ("kd", {"checkpoint": "small", "random": True}, "initialisation: give exactly one of layers, truncated"),
+        ("narrow", {"truncated": True},
+         "narrow.initialisation.truncated: a student of width 16 x 32 cannot take layers of a teacher of 24 x 48; "
+         "use 'random: true'"),
+        ("kd", {"checkpoint": "smal"},
+         "kd.initialisation.checkpoint: no model is called 'smal'; did you mean 'small'?"),
+        ("kd", {"checkpoint": "encoder"},
+         "kd.initialisation.checkpoint: 'encoder' has layers: 4, the student's architecture layers: 2"),
+        ("kd", {"checkpoint": "narrow"},
+         "kd.initialisation.checkpoint: 'narrow' has embedding: 8, the student's architecture embedding: none"),
+        ("kd", {"checkpoint": "foreign"},
+         "kd.initialisation.checkpoint: 'foreign' has a vocabulary of 91 tokens, teacher 'tiny-teacher' one of 90"),
+        ("kd", {"checkpoint": "../small"}, "initialisation.checkpoint"),
+    ],
+)  # fmt: skip
+def test_a_start_that_cannot_be_gets_one_clear_line(
+    study: Path, student: str, start: dict[str, Any], said: str
+) -> None:
+    change(study, student, initialisation=start)
+    found = read(config(study))[1]
+    assert any(said in line for line in found), found
+    assert all("\n" not in line and "students.yaml" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "start", "said"),
+    [
+        ({**TWO, "layers": 6}, {"truncated": True}, "truncated: teacher 'tiny-teacher' has no layer 6; it has 4"),
+        ({**TWO, "embedding": 8}, {"layers": [2, 4]},
+         "a student of width 24 x 48 with embeddings of 8 cannot take layers of a teacher of 24 x 48"),
+        ({**TWO, "embedding": 24}, {"random": True}, "embedding (24) is not smaller than hidden (24); leave it out"),
+        ({**TWO, "embeding": 8}, {"random": True}, "no key is called 'embeding'; did you mean 'embedding'?"),
+    ],
+)  # fmt: skip
+def test_an_architecture_that_does_not_fit(
+    study: Path, architecture: dict[str, int], start: dict[str, Any], said: str
+) -> None:
+    change(study, "kd", architecture=architecture, initialisation=start)
+    assert any(said in line for line in read(config(study))[1])
+
+
+def test_a_parent_that_reads_other_tokens(study: Path) -> None:
+    paper = study / "papers/tiny/paper.yaml"
+    teacher = "  teacher: {title: The random encoder, model: encoder, protocol: short}\n"
+    other = "  other: {title: Another, model: foreign, protocol: short}\n"
+    paper.write_text(paper.read_text().replace(teacher, teacher + other))
+    change(study, "narrow", teacher="tiny-other")
+    said = "predicting.initialisation.student: 'tiny-narrow' has a vocabulary of 91 tokens"
+    assert any(said in line for line in read(config(study))[1])
+
+
+def test_truncated_is_the_first_layers(study: Path) -> None:
+    change(study, "kd", initialisation={"truncated": True})
+    change(study, "attention", initialisation={"layers": [1, 2]})
+    book = open_book(config(study))
+    assert resolve.reads_teacher(book.students["tiny-kd"])
+    starts = [resolve.on_task(book, name, "mood")["initialisation"] for name in ("tiny-kd", "tiny-attention")]
+    assert starts[0] == starts[1] == {"layers": [1, 2], "of": "teacher", "student": None, "random": False}
+
+
+def test_settings_name_what_a_student_starts_from(study: Path) -> None:
+    change(study, "kd", initialisation={"checkpoint": "small"})
+    change(study, "narrow", architecture=TWO, initialisation={"checkpoint": "small"})
+    change(study, "predicting", architecture=TWO)
+    book = open_book(config(study))
+    published = resolve.model(book, "small")
+    assert resolve.on_task(book, "tiny-kd", "mood")["parent"] == published
+    assert resolve.on_corpus(book, "tiny-predicting")["parent"]["parent"] == published
+    assert "parent" not in resolve.on_task(book, "tiny-attention", "mood")
+    assert "embedding" not in published["architecture"]
+    assert resolve.model(book, "narrow")["architecture"]["embedding"] == 8
+
+
+def test_the_plan_has_the_folder_that_a_student_starts_from(study: Path) -> None:
+    change(study, "kd", initialisation={"checkpoint": "small"})
+    plan = Plan(config(study))
+    folders = {
+        name: plan.student_parent(SimpleNamespace(student=f"tiny-{name}"))
+        for name in ("kd", "attention", "narrow", "predicting")
+    }
+    assert folders == {
+        "kd": ["results/sources/encoder"],
+        "attention": [],
+        "narrow": [],
+        "predicting": ["results/students/tiny-narrow/model"],
+    }

@@ -1,0 +1,112 @@
+"""Students that start truncated, from a published model or from a student, with narrow embeddings, under RoBERTa."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import read_json, snakemake
+from tests.tiny.make import make_family, make_study
+
+pytestmark = pytest.mark.workflow
+
+SHAPE = {"layers": 2, "heads": 3, "hidden": 21, "intermediate": 50}
+SMALL = {"layers": 1, "heads": 3, "hidden": 21, "intermediate": 50}
+NARROW = {**SMALL, "embedding": 8}
+ON_TASK = [{"data": "task", "terms": [{"objective": "attention-kl", "mapping": "last"}, {"objective": "soft-labels"}]}]
+ON_CORPUS = [{"data": "sentences", "terms": [{"objective": "soft-labels"}]}]
+STUDENTS: dict[str, dict[str, Any]] = {
+    "truncated": {"initialisation": {"truncated": True}, "architecture": SMALL, "stages": ON_TASK},
+    "published": {"initialisation": {"checkpoint": "small"}, "architecture": SHAPE, "stages": ON_TASK},
+    "plain": {"initialisation": {"checkpoint": "small"}, "architecture": SHAPE},
+    "narrow": {"initialisation": {"random": True}, "architecture": NARROW, "stages": ON_CORPUS},
+    "grown": {"initialisation": {"student": "starts-narrow"}, "architecture": NARROW, "stages": ON_TASK},
+}
+STUDENTS["truncated"]["teacher"] = "starts-roberta"
+SCORED = ("truncated", "published", "plain", "grown")
+
+
+def write(path: Path, content: Any) -> None:
+    """Nothing; the file holds the content, as JSON, which is YAML."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def write_paper(study: Path) -> None:
+    """Nothing; the study has a paper with the students, a table of their scores and one of their cost."""
+    teachers = {
+        name: {"title": name, "model": model, "protocol": "short"}
+        for name, model in (("teacher", "big"), ("roberta", "other"))
+    }
+    common = {"title": "A student", "teacher": "starts-teacher", "protocol": "once"}
+    rows = [{"student": f"starts-{name}", "label": name} for name in SCORED]
+    column = {"task": "mood", "metric": "accuracy", "label": "Mood"}
+    table = {"title": "A table", "question": "Does it run?"}
+    about = {"title": "Starts", "reference": "Made up for the tests", "ours": True, "show": ["table1", "table2"]}
+    schedule = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
+    write(study / "protocols/once.yaml", {"title": "Once", "schedule": schedule, "seeds": [1]})
+    paper = study / "papers/starts"
+    write(paper / "paper.yaml", {**about, "teachers": teachers})
+    write(paper / "students.yaml", {name: {**common, **student} for name, student in STUDENTS.items()})
+    write(paper / "table1.yaml", {**table, "kind": "scores", "rows": rows, "columns": [column]})
+    narrow = {"student": "starts-narrow", "label": "Narrow embeddings"}
+    write(paper / "table2.yaml", {**table, "kind": "profiles", "rows": [narrow]})
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the students have been trained and scored."""
+    home = make_study(tmp_path_factory.mktemp("starts"), papers=["starts"])
+    study = home / "study"
+    models = {"big": ("bert", 4, 90), "small": ("bert", 2, 90), "other": ("roberta", 4, 300)}
+    for name, (family, layers, vocabulary) in models.items():
+        make_family(home / name, family, num_hidden_layers=layers)
+        write(study / f"sources/{name}.yaml", {"title": name, "path": name})
+        shape = {**SHAPE, "layers": layers}
+        write(
+            study / f"models/{name}.yaml",
+            {"title": name, "source": name, "architecture": shape, "vocabulary": vocabulary},
+        )
+    write_paper(study)
+    snakemake(home)
+    return home
+
+
+def test_every_student_is_scored(home: Path) -> None:
+    for name in SCORED:
+        assert read_json(home / f"results/scores/starts-{name}/mood/seed-1.json")["status"] == "ok"
+
+
+def test_where_a_student_started_stands_in_its_score(home: Path) -> None:
+    def settings(name: str) -> Any:
+        return read_json(home / f"results/scores/starts-{name}/mood/seed-1.json")["settings"]
+
+    assert settings("truncated")["initialisation"]["layers"] == [1]
+    assert (
+        settings("published")["parent"]["source"]
+        == settings("plain")["student"]["parent"]["source"]
+        == {"path": "small"}
+    )
+    assert settings("grown")["parent"]["architecture"] == NARROW
+
+
+def test_narrow_students_are_found_by_transformers(home: Path) -> None:
+    from transformers import AutoModel
+
+    model, info = AutoModel.from_pretrained(home / "results/students/starts-narrow/model", output_loading_info=True)
+    assert (model.config.embedding_size, model.config.hidden_size) == (8, 21)
+    assert not info["missing_keys"]
+    profile = read_json(home / "results/profiles/starts-narrow.json")
+    assert profile["parameters"] == sum(weight.numel() for weight in model.parameters())
+    assert profile["without_embeddings"] == sum(weight.numel() for weight in model.encoder.parameters())
+
+
+def test_a_student_without_stages_is_the_published_model(home: Path) -> None:
+    import torch
+    from transformers import AutoModel
+
+    mine, theirs = (AutoModel.from_pretrained(home / f) for f in ("results/students/starts-plain/model", "small"))
+    assert all(torch.equal(weight, theirs.state_dict()[name]) for name, weight in mine.state_dict().items())

@@ -1,0 +1,43 @@
+"""The `retort` command: a file a verb, each of which imports torch only where it needs it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from retort.cli import bench, published, record, study
+from retort.cli.base import verbs
+from retort.errors import RetortError
+
+__all__ = ["bench", "main", "parser", "published", "record", "study"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's parser."""
+    top = argparse.ArgumentParser(prog="retort", description="Rebuild the tables of papers on distilling encoders.")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--config", help="configuration file (default: config.yaml of the repository)")
+    under = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for name in verbs:
+        said = (verbs[name].run.__doc__ or "").splitlines()[0]
+        one = under.add_parser(name, help=said, description=said, parents=[shared])
+        for names, options in verbs[name].arguments:
+            one.add_argument(*names, **options)
+    return top
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """The exit status: 0, 1 for problems found, 2 for a call that cannot be carried out."""
+    given = parser().parse_args(arguments)
+    try:
+        status = verbs[given.verb].run(given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except RetortError as error:
+        print(f"retort {given.verb}: {error}", file=sys.stderr)
+        return 2

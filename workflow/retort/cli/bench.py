@@ -1,0 +1,50 @@
+"""The verb that times objectives."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from retort.cli.base import argument, config_of, verb
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.specs import catalogue
+
+SIZES = "layers,heads,hidden,intermediate"
+
+
+def _shape(text: str) -> tuple[Any, ...]:
+    numbers = tuple(int(part) for part in text.split(",") if part.strip().isdigit())
+    if len(numbers) != 4 or min(numbers) < 1 or numbers[2] % numbers[1]:
+        raise RetortError(f"'{text}' is no encoder", f"write four whole numbers {SIZES}, such as 6,12,384,1536")
+    return numbers
+
+
+@verb(
+    "bench",
+    argument("what", choices=["objectives"], help="what is timed"),
+    argument("names", nargs="*", help="only these objectives (default: all)"),
+    argument("--teacher", default="12,12,768,3072", help=f"{SIZES} (default: %(default)s)"),
+    argument("--student", default="6,12,384,1536", help=f"{SIZES} (default: %(default)s)"),
+    argument("--batch", type=int, default=16, help="examples a step (default: %(default)s)"),
+    argument("--length", type=int, default=128, help="tokens an example (default: %(default)s)"),
+    argument(
+        "--repeats", type=int, default=5, help="pairs of steps of which the median is taken (default: %(default)s)"
+    ),
+)
+def bench(given: argparse.Namespace) -> int:
+    """Print the time and peak memory of a step with each objective, as ratios to a step with a zero loss."""
+    known = catalogue.objectives()
+    for name in given.names:
+        if name not in known:
+            raise unknown("objective", name, known)
+    shapes = _shape(given.teacher), _shape(given.student)
+    from retort.stages import bench as measured
+
+    precision = config_of(given).resolved_precision()
+    for device in measured.devices():
+        setting = measured.Setting(*shapes, given.batch, given.length, precision, device, given.repeats)
+        for line in measured.lines(setting, measured.measure(setting, given.names or list(known))):
+            print(line, flush=True)
+        print()
+    return 0

@@ -1,0 +1,68 @@
+"""Verbs on the study's files: list and check."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from retort import mappings
+from retort.cli.base import argument, config_of, verb
+from retort.registry import unknown
+from retort.specs import catalogue
+from retort.specs.book import Book, read
+from retort.specs.expand import expand
+
+
+def _lines(title: str, entries: dict[str, str]) -> list[str]:
+    width = max((len(name) for name in entries), default=0)
+    return [f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), ""]
+
+
+def _kinds(book: Book) -> dict[str, dict[str, str]]:
+    exhibits = {f"{paper}/{name}": shown.title for (paper, name), shown in sorted(book.exhibits.items())}
+    return {
+        "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
+        "mappings": {name: (mappings.mappings[name].__doc__ or "").splitlines()[0] for name in mappings.mappings},
+        "tasks": {name: task.title for name, task in book.tasks.items()},
+        "students": {
+            **{name: teacher.title for name, teacher in book.teachers.items()},
+            **{name: student.title for name, student in book.students.items()},
+        },
+        "tables": exhibits,
+    }
+
+
+@verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
+def list_everything(given: argparse.Namespace) -> int:
+    """Print objectives, mappings, tasks, students and tables, each with one line of what it is."""
+    book, problems = read(config_of(given))
+    kinds = _kinds(book)
+    if given.what and given.what not in kinds:
+        raise unknown("list", given.what, kinds)
+    for title, entries in kinds.items():
+        if given.what in (None, title):
+            print("\n".join(_lines(title, entries)))
+    if problems:
+        print(f"{len(problems)} problems in the study's files; see `retort check`", file=sys.stderr)
+    return 0
+
+
+@verb("check")
+def check_everything(given: argparse.Namespace) -> int:
+    """Validate every YAML file and print all problems; the exit status is 1 if there are any."""
+    config = config_of(given)
+    book, problems = read(config)
+    for problem in problems:
+        print(problem)
+    if problems:
+        print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
+        return 1
+    cells = expand(book)
+    scores = {(cell.student, cell.task, cell.seed) for cell in cells}
+    papers = f"{len(book.papers)} paper{'s' * (len(book.papers) != 1)}"
+    print(
+        f"{papers}, {len(book.exhibits)} tables and figures, {len(book.students)} students, "
+        f"{len(book.tasks)} tasks: no problem; {len(cells)} cells read {len(scores)} scores "
+        f"at scale {config.scale} in {config.resolved_precision()}"
+    )
+    return 0
