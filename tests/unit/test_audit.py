@@ -25,7 +25,7 @@ from tests.unit.test_page import Tags
 DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]
-F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "em"}]
+F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "exact"}]
 MANY = [{**ACC, "label": f"C{i}", "part": f"p{i}"} for i in range(5)]
 # check, tables, what is found: (printed, other) pairs
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [

@@ -223,11 +223,13 @@ class Plan:
         """What a table of tests takes from the tables that it compares: their rows, and each task's first metric."""
         exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
         tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
+        compared = [
+            (table, [row for row in table.rows if row.student]) for table in tables if isinstance(table, ScoresTable)
+        ]
         return [
-            [[row.student, row.label, row.baseline] for row in table.rows if row.student]
-            + [[column.task, column.metric] for column in table.columns if column.task]
-            for table in tables
-            if isinstance(table, ScoresTable)
+            [[row.student, row.label, row.baseline] for row in rows]
+            + [list(pair) for row in rows[:1] for pair in table.scores_of(row.student)]
+            for table, rows in compared
         ]
 
     def table_scores(self, wildcards: Wildcards) -> list[str]:

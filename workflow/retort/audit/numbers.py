@@ -70,7 +70,7 @@ def exact_match(given: Printed) -> Looked:
     """An exact match is never above the F1 of the same answers."""
     count, found = 0, []
     for row in given.rows().values():
-        for em in (entry for entry in row.values() if entry.place.metric == "em"):
+        for em in (entry for entry in row.values() if entry.place.metric == "exact"):
             same = ("f1", em.place.task, em.place.part)
             for f1 in row.values():
                 if (f1.place.metric, f1.place.task, f1.place.part) != same:

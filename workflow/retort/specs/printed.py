@@ -26,7 +26,7 @@ OF_A_MODEL = {
 WORDS = {
     "accuracy": {"Acc", "Accuracy"},
     "f1": {"F1"},
-    "em": {"EM", "Exact Match"},
+    "exact": {"EM", "Exact Match"},
     "matthews": {"Mcc", "Matthews Corr"},
     "pearson": {"Pearson"},
     "spearman": {"Spearman"},

@@ -93,6 +93,10 @@ class _Measured(_Common, TextTable):
             for column, previous in zip(self.columns, before, strict=False)
         ]
 
+    def scores_of(self, student: str) -> list[tuple[str, str]]:
+        """The (task, metric) of every score that a student's row shows, from left to right."""
+        return [pair for place in self.places() if place.student == student for pair in place.scored]
+
     def published_cells(self) -> list[PublishedCell]:
         """Every published cell: as a paper prints it, or as a run of ours was recorded."""
         if self.numbers:

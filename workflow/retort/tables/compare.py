@@ -104,11 +104,10 @@ def paired(first: list[float], second: list[float]) -> Comparison:
 
 
 def _values(book: Book, table: ScoresTable, scores: Scores, student: str) -> dict[tuple[str, int], float]:
-    """Scores times 100 by (task, seed), each task by the first column that shows it."""
+    """Scores times 100 by (task, seed), each task by the first cell that shows it."""
     metrics: dict[str, str] = {}
-    for column in table.columns:
-        if column.task:
-            metrics.setdefault(column.task, column.metric)
+    for task, metric in table.scores_of(student):
+        metrics.setdefault(task, metric)
     found = {}
     for task, metric in metrics.items():
         for seed in seeds_of(book, student):
