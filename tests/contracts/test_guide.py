@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from retort import mappings
 from retort.objectives import objectives
 from retort.specs import catalogue
 from retort.specs.student import Stage
 
 from tests.contracts import test_objectives as contracts
-from tests.references import forms, test_objectives, test_precision
+from tests.references import forms
 from tests.references.examples import LENGTHS, NARROW, Case
+from tests.references.test_objectives import test_agrees_with_its_slow_form as check_agreement
+from tests.references.test_precision import test_at_most_twice_the_error_of_plain_pytorch as check_error
 
 GUIDE = (Path(__file__).resolve().parents[2] / "workflow/retort/objectives/README.md").read_text()
 NEW = Case("hidden-absolute", teacher=NARROW)
@@ -34,20 +37,20 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
 def test_the_example_agrees_with_its_slow_form(followed: Case, lengths: tuple[int, ...]) -> None:
-    test_objectives.test_agrees_with_its_slow_form(followed, lengths)
+    check_agreement(followed, lengths)
 
 
-@pytest.mark.parametrize("contract", [
+@pytest.mark.parametrize("check", [
     contracts.test_padding_does_not_matter, contracts.test_least_at_the_teacher,
     contracts.test_a_batch_may_be_computed_in_parts, contracts.test_nothing_waits_for_a_value,
 ])  # fmt: skip
-def test_the_example_keeps_the_contracts(followed: Case, contract: object) -> None:
-    contract(followed)  # type: ignore[operator]
+def test_the_example_keeps_the_contracts(followed: Case, check: Callable[[Case], None]) -> None:
+    check(followed)
 
 
 def test_the_example_is_as_right_in_low_precision(followed: Case) -> None:
-    for dtype in (test_precision.torch.float32, test_precision.torch.bfloat16):
-        test_precision.test_at_most_twice_the_error_of_plain_pytorch(followed, dtype)
+    for dtype in (torch.float32, torch.bfloat16):
+        check_error(followed, dtype)
 
 
 def switches() -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import scipy.optimize
@@ -17,65 +17,9 @@ from retort.objectives import Batch, Taps
 from torch import Tensor
 
 from tests.references.examples import Case
+from tests.references.plain import chunks, kl, lengths, mean, related, relation_kl, softmax, squares, vectors
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
-
-
-def lengths(batch: Batch, case: Case, switch: str = "count_padding") -> list[int]:
-    """How many tokens of each example count; all of them where the case has the switch on."""
-    if case.options.get(switch):
-        return [batch.mask.shape[1]] * len(batch.mask)
-    return batch.mask.sum(1).tolist()
-
-
-def mean(values: list[Tensor]) -> Tensor:
-    return sum(values) / len(values)
-
-
-def softmax(row: Tensor) -> Tensor:
-    powers = [torch.exp(x) for x in row]
-    return torch.stack(powers) / sum(powers)
-
-
-def kl(p: Tensor, q: Tensor, floor: float = 0.0) -> Tensor:
-    return sum(a * torch.log(a / (b if b > floor else torch.full_like(b, floor))) for a, b in zip(p, q, strict=True))
-
-
-def squares(a: Tensor, b: Tensor) -> list[Tensor]:
-    return [(x - y) ** 2 for x, y in zip(a.flatten(), b.flatten(), strict=True)]
-
-
-def vectors(student: Tensor, teacher: Tensor, batch: Batch, case: Case) -> Iterator[tuple[Tensor, Tensor]]:
-    """The two vectors of each token that counts."""
-    for example, length in enumerate(lengths(batch, case)):
-        for token in range(length):
-            yield student[example, token], teacher[example, token]
-
-
-def chunks(x: Tensor, heads: int) -> list[Tensor]:
-    """(length, width) as one (length, width / heads) a head."""
-    size = x.shape[1] // heads
-    return [x[:, head * size : (head + 1) * size] for head in range(heads)]
-
-
-def relation_rows(a: Tensor, b: Tensor) -> list[Tensor]:
-    """softmax(a b^T / root of width), row by row."""
-    return [softmax(torch.stack([x @ y for y in b]) / math.sqrt(a.shape[1])) for x in a]
-
-
-def relation_kl(
-    ours: list[tuple[Tensor, Tensor]], theirs: list[tuple[Tensor, Tensor]], floor: float = 0.0
-) -> list[Tensor]:
-    """The divergence of every row of every head; a head is a pair of (rows, width) and (columns, width)."""
-    values = []
-    for (a, b), (c, d) in zip(ours, theirs, strict=True):
-        values += [kl(p, q, floor) for q, p in zip(relation_rows(a, b), relation_rows(c, d), strict=True)]
-    return values
-
-
-def related(taps: Taps, a: str, b: str, heads: int, i: int, rows: int, columns: int) -> list[tuple[Tensor, Tensor]]:
-    """What stands in relation, a head each: the rows' vectors of one tap, the columns' of another."""
-    return list(zip(chunks(taps[a][i, :rows], heads), chunks(taps[b][i, :columns], heads), strict=True))
 
 
 def tap_relation(tap: str, heads: Callable[[Case], int]) -> Callable[..., Tensor]:

@@ -62,8 +62,8 @@ class _Enough(Exception):
 
 
 def basis(keys: Iterable[Key]) -> set[Key]:
-    """What must be caught at modules so that all `keys` can be had."""
-    return {(name, layer) for tap, layer in keys for name in BASIS.get(tap, (tap,))}
+    """What must be caught at modules so that all `keys` can be had; the embeddings are layer 0 of the hidden states."""
+    return {(name, 0 if tap == "embeddings" else layer) for tap, layer in keys for name in BASIS.get(tap, (tap,))}
 
 
 def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[Key, Tensor]:
@@ -79,6 +79,8 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[K
             found[tap, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
         elif tap == "cls":
             found[tap, layer] = caught["hidden", layer][:, 0]
+        elif tap == "embeddings":
+            found[tap, layer] = caught["hidden", 0]
         else:
             found[tap, layer] = caught[tap, layer]
     return found
@@ -123,7 +125,7 @@ def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
 
 def _module(model: Any, tap: str, layer: int) -> tuple[nn.Module, bool]:
     """The module of a tap, and whether its input (rather than its output) is what the tap means."""
-    if tap == "embeddings" or (tap == "hidden" and layer == 0):
+    if layer == 0:
         return embeddings_of(model)[-1], False
     place, at_input = PLACES[tap]
     return layers_of(model)[layer - 1].get_submodule(place), at_input
@@ -157,10 +159,9 @@ class Reader:
 
     def _hook(self, tap: str, layer: int) -> torch.utils.hooks.RemovableHandle:
         module, at_input = _module(self.model, tap, layer)
-        key = (tap, None if tap == "embeddings" else layer)
         if at_input:
-            return module.register_forward_pre_hook(lambda _, given: self._keep(key, given))
-        return module.register_forward_hook(lambda _, __, out: self._keep(key, out))
+            return module.register_forward_pre_hook(lambda _, given: self._keep((tap, layer), given))
+        return module.register_forward_hook(lambda _, __, out: self._keep((tap, layer), out))
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
         """Every asked-for tap of one batch, by (tap, layer)."""

@@ -17,7 +17,7 @@ from retort.errors import RetortError
 from retort.registry import unknown
 
 # Taps that are computed from others: what must be caught in the model so that they can be had.
-BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",)}
+BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",), "embeddings": ("hidden",)}
 PACKAGE = Path(__file__).resolve().parent.parent
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retort import mappings
 from retort.registry import unknown
-from retort.specs import catalogue, starts
+from retort.specs import catalogue, starts, terms
 from retort.specs.audit import check_statements
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import (
@@ -23,15 +22,6 @@ from retort.specs.table import (
 if TYPE_CHECKING:
     from retort.specs.book import Book
     from retort.specs.load import Problems
-
-
-def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
-    """The (student layer, teacher layer) pairs of a term; empty for an objective on the output.
-
-    Raises:
-        RetortError: the mapping is unknown, or reaches deeper than one of the two models.
-    """
-    return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
 
 
 KINDS: dict[type, str] = {ScoresTable: "scores", TestsTable: "paired-tests"}
@@ -108,32 +98,8 @@ class _Checker:
         objectives, teacher = catalogue.objectives(), self.book.model_of(student.teacher).architecture
         if not self.known(path, where, "objective", term.objective, objectives):
             return
-        entry = objectives[term.objective]
-        for line in catalogue.check_options("objective", entry, term.options):
-            self.problems.add(path, f"{where}.options: {line}")
-        layered = entry.level in ("layer", "layers")
-        if layered != (term.mapping is not None):
-            what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
-            self.problems.add(path, f"{where}.mapping: objective '{term.objective}' {what}")
-            return
-        self.problems.attempt(
-            path, f"{where}.mapping", lambda: layer_pairs(term, student.architecture.layers, teacher.layers)
-        )
-        options = {**entry.options, **term.options}
-        heads = options.get("heads")
-        if isinstance(heads, int):
-            for side, width in (("student", student.architecture.hidden), ("teacher", teacher.hidden)):
-                if heads < 1 or width % heads:
-                    self.problems.add(
-                        path, f"{where}.options.heads: the {side}'s width {width} is no multiple of {heads}"
-                    )
-        reads_scores = "scores" in entry.taps and options.get("attention", True)
-        if reads_scores and student.architecture.heads != teacher.heads:
-            self.problems.add(
-                path,
-                f"{where}: objective '{term.objective}' needs equal head numbers, and the student has "
-                f"{student.architecture.heads}, the teacher {teacher.heads}; 'relations' has no such limit",
-            )
+        for line in terms.problems(term, student.architecture, teacher):
+            self.problems.add(path, f"{where}{line}")
 
     def exhibits(self) -> None:
         everyone = {**self.book.students, **self.book.teachers}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retort.specs import catalogue
-from retort.specs.check import layer_pairs
 from retort.specs.student import Stage, Student
+from retort.specs.terms import layer_pairs
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -152,11 +152,11 @@ RECORDED = ("hidden", "queries", "keys", "values")  # the taps that objectives r
 def taps(book: Book, name: str, place: str) -> Settings:
     """The settings of a teacher's recorded taps on a task.
 
-    Every layer is recorded, whoever reads it: the files depend on the teacher alone, so that a new student, whatever
-    it reads, leaves those of the others as they are.
+    Every layer is recorded, whoever reads it, and the embeddings as layer 0: the files depend on the teacher alone, so
+    that a new student, whatever it reads, leaves those of the others as they are.
     """
     layers = range(1, book.model_of(name).architecture.layers + 1)
-    listed = [["logits", None], *([tap, layer] for tap in RECORDED for layer in layers)]
+    listed = [["logits", None], ["hidden", 0], *([tap, layer] for tap in RECORDED for layer in layers)]
     return {"teacher": teacher(book, name, place), "taps": listed, "stage": STAGES["taps"]}
 
 
@@ -165,16 +165,14 @@ def recorded(book: Book, name: str) -> bool:
     objectives, student = catalogue.objectives(), book.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
         return False
-    architecture = book.model_of(student.teacher).architecture
     read = {
-        (tap, layer)
+        tap
         for stage in student.stages
         for term in stage.terms
         for tap_read in objectives[term.objective].teacher_taps
         for tap in catalogue.BASIS.get(tap_read, (tap_read,))
-        for _, layer in layer_pairs(term, student.architecture.layers, architecture.layers) or [(0, 0)]
     }
-    return all(tap == "logits" or (tap in RECORDED and layer) for tap, layer in read)
+    return read <= {"logits", *RECORDED}
 
 
 def masked_lm_corpus(student: Student) -> str | None:

@@ -1,0 +1,29 @@
+"""Terms that cannot be computed are told before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_mistakes import STUDENTS, change, problems
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        (
+            "objective: attention-kl, mapping: {listed: {pairs: [[0, 0]]}}",
+            "mapping: layer 0 is the output of the embeddings, which has no keys, queries; objective 'attention-kl'",
+        ),
+        (
+            "objective: relations, mapping: last, options: {heads: 3, normaliser: sums}",
+            "no normaliser of objective 'relations' is called 'sums'; did you mean 'sum'?",
+        ),
+        ("objective: relations, mapping: last, options: {heads: 3, pairs: [q-q, q-w]}", "is called 'q-w'"),
+        ("objective: hidden-cls, mapping: last, options: {map: allways}", "did you mean 'always'?"),
+    ],
+)
+def test_a_term_that_cannot_be(study: Path, term: str, said: str) -> None:
+    change(study, STUDENTS, "objective: attention-kl, mapping: uniform", term)
+    assert any(said in line for line in problems(study)), problems(study)

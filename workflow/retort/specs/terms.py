@@ -1,0 +1,69 @@
+"""What a term of a stage may be: an objective that is there, options it has, layers and heads that both models have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from retort import mappings
+from retort.errors import RetortError
+from retort.specs import catalogue
+from retort.specs.model import Architecture
+from retort.specs.student import Term
+
+LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
+
+
+def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
+    """The (student layer, teacher layer) pairs of a term; empty for an objective on the output.
+
+    Raises:
+        RetortError: the mapping is unknown, or reaches deeper than one of the two models.
+    """
+    return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
+
+
+def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterator[str]:
+    """Every reason, a line each, why a term cannot be computed for two models; the line begins with the key.
+
+    Args:
+        term: of an objective that is registered.
+    """
+    entry = catalogue.objectives()[term.objective]
+    options = {**entry.options, **term.options}
+    for line in catalogue.check_options("objective", entry, term.options):
+        yield f".options: {line}"
+    if (entry.level in LAYERED) != (term.mapping is not None):
+        layered = entry.level in LAYERED
+        what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
+        yield f".mapping: objective '{term.objective}' {what}"
+        return
+    taps = [tap for tap in entry.taps if tap != "scores" or options.get("attention", True)]
+    yield from _mapping(term, taps, student.layers, teacher.layers)
+    yield from _heads(term, taps, options.get("heads"), student, teacher)
+
+
+def _mapping(term: Term, taps: list[str], student_layers: int, teacher_layers: int) -> Iterator[str]:
+    try:
+        pairs = layer_pairs(term, student_layers, teacher_layers)
+    except RetortError as error:
+        yield f".mapping: {error}"
+        return
+    inside = {name for tap in taps for name in catalogue.BASIS.get(tap, (tap,))} - {"hidden"}
+    if inside and any(0 in pair for pair in pairs):
+        yield (
+            f".mapping: layer 0 is the output of the embeddings, which has no {', '.join(sorted(inside))}; "
+            f"objective '{term.objective}' takes layers from 1 on"
+        )
+
+
+def _heads(term: Term, taps: list[str], heads: Any, student: Architecture, teacher: Architecture) -> Iterator[str]:
+    if isinstance(heads, int):
+        for side, width in (("student", student.hidden), ("teacher", teacher.hidden)):
+            if heads < 1 or width % heads:
+                yield f".options.heads: the {side}'s width {width} is no multiple of {heads}"
+    if "scores" in taps and student.heads != teacher.heads:
+        yield (
+            f": objective '{term.objective}' needs equal head numbers, and the student has {student.heads}, "
+            f"the teacher {teacher.heads}; 'relations' has no such limit"
+        )
