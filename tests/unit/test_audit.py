@@ -47,6 +47,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1)}, [("61.5", "62.00")]),
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1, runs=2)}, []),
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1, runs=0)}, []),
+    ("reachable", {"table1": {**table([ACC], {}, 1), "rows": [{"label": "a", "quoted": "Nobody", "cells": "61.5"}]}}, []),
     ("repeats", {"table1": table([ACC], {"a": "61.0"}, 1), "table2": table([ACC], {"a": "61"}, 1)}, []),
     ("repeats", {"table1": table([ACC], {"a": "61.0"}, 1), "table2": table([ACC], {"a": "62.0"}, 1)},
      [("61.0", "62.0")]),

@@ -90,6 +90,7 @@ def reachable(given: Printed) -> Looked:
         for entry in given.entries
         if entry.place.metric == "accuracy" and entry.place.split == "dev" and entry.runs
         and entry.place.task in given.facts and not entry.place.part
+        and not entry.place.quoted  # over how many runs others took their mean is not known
     ]  # fmt: skip
     found = []
     for entry in held:
