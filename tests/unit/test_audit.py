@@ -26,6 +26,7 @@ DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]
 F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "exact"}]
+QUOTED = {"label": "a", "quoted": "Nobody", "cells": "61.5"}
 MANY = [{**ACC, "label": f"C{i}", "part": f"p{i}"} for i in range(5)]
 # check, tables, what is found: (printed, other) pairs
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
@@ -47,7 +48,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1)}, [("61.5", "62.00")]),
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1, runs=2)}, []),
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1, runs=0)}, []),
-    ("reachable", {"table1": {**table([ACC], {}, 1), "rows": [{"label": "a", "quoted": "Nobody", "cells": "61.5"}]}}, []),
+    ("reachable", {"table1": {**table([ACC], {}, 1), "rows": [QUOTED]}}, []),
     ("repeats", {"table1": table([ACC], {"a": "61.0"}, 1), "table2": table([ACC], {"a": "61"}, 1)}, []),
     ("repeats", {"table1": table([ACC], {"a": "61.0"}, 1), "table2": table([ACC], {"a": "62.0"}, 1)},
      [("61.0", "62.0")]),
