@@ -28,10 +28,12 @@ localrules:
     check_claims,
     write_submission,
     make_index,
+    make_audit,
 
 
 rule all:
-    """Every table and figure, and the page that holds them."""
+    """Every table and figure, the page that holds them, and the audit of what the papers print."""
     default_target: True
     input:
         "reports/index.html",
+        ["reports/audit.html"] if plan.audit_files() else [],

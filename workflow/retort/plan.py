@@ -228,11 +228,13 @@ class Plan:
         """What a table of tests takes from the tables that it compares: their rows, and each task's first metric."""
         exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
         tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
+        compared = [
+            (table, [row for row in table.rows if row.student]) for table in tables if isinstance(table, ScoresTable)
+        ]
         return [
-            [[row.student, row.label, row.baseline] for row in table.rows]
-            + [[c.task, c.measure] for c in table.columns]
-            for table in tables
-            if isinstance(table, ScoresTable)
+            [[row.student, row.label, row.baseline] for row in rows]
+            + [list(pair) for row in rows[:1] for pair in table.scores_of(row.student)]
+            for table, rows in compared
         ]
 
     def table_scores(self, wildcards: Wildcards) -> list[str]:
@@ -284,6 +286,13 @@ class Plan:
     def paper_files(self) -> list[str]:
         """The paper.yaml of every paper of the report."""
         return [self._shown(self.book.folder / "papers" / paper / "paper.yaml") for paper in self.book.papers]
+
+    def audit_files(self) -> list[str]:
+        """The files that the audit of the printed papers reads; none where the study's folder has no such paper."""
+        ours = {paper for paper, spec in self.book.papers.items() if spec.ours}
+        folder = self.book.folder
+        files = [path for path in sorted(folder.glob("papers/*/*.yaml")) if path.parent.name not in ours]
+        return [self._shown(path) for path in (folder / "facts.yaml", *files)] if files else []
 
 
 def share_package() -> None:

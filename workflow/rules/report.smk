@@ -16,3 +16,17 @@ rule make_index:
         "../../envs/tables.yaml"
     script:
         "../scripts/make_index.py"
+
+
+rule make_audit:
+    """Hold every printed number of the papers against the others, and print what cannot be right."""
+    input:
+        papers=plan.audit_files(),
+    output:
+        "reports/audit.html",
+    log:
+        "results/logs/make_audit.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/make_audit.py"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
-from retort.cli import bench, pin, record, study
+from retort.cli import bench, pin, published, record, study
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = ["bench", "main", "parser", "pin", "record", "study"]
+__all__ = ["bench", "main", "parser", "pin", "published", "record", "study"]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,7 +32,12 @@ def main(arguments: list[str] | None = None) -> Any:
     """The exit status: 0, 1 for problems found, 2 for a call that cannot be carried out."""
     given = parser().parse_args(arguments)
     try:
-        return verbs[given.verb].run(given)
+        status = verbs[given.verb].run(given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except RetortError as error:
         print(f"retort {given.verb}: {error}", file=sys.stderr)
         return 2

@@ -63,8 +63,9 @@ def check_everything(given: argparse.Namespace) -> int:
         return report(book)
     cells = expand(book)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
+    papers = f"{len(book.papers)} paper{'s' * (len(book.papers) != 1)}"
     print(
-        f"{len(book.papers)} paper, {len(book.exhibits)} tables and figures, {len(book.students)} students, "
+        f"{papers}, {len(book.exhibits)} tables and figures, {len(book.students)} students, "
         f"{len(book.tasks)} tasks: no problem; {len(cells)} cells read {len(scores)} scores "
         f"at scale {config.scale} in {config.resolved_precision()}"
     )

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from retort.figures.kinds import Inputs, Kind, kinds
 from retort.figures.style import SERIES, figure, not_drawn, points, save
-from retort.tables.collect import score_lines
+from retort.tables.lines import score_lines
 from retort.tables.tidy import Line
 
 
@@ -23,7 +23,7 @@ def teacher_layers(inputs: Inputs) -> int:
     for student in inputs.spec.points.values():
         teacher = inputs.book.students[student].teacher if student in inputs.book.students else student
         depths.append(inputs.book.model_of(teacher).architecture.layers)
-    return max(depths)
+    return max(depths, default=max(inputs.spec.planned, default=1))
 
 
 def spaced(values: list[float], least: float) -> list[float]:

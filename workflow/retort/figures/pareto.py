@@ -11,7 +11,7 @@ from matplotlib.transforms import Bbox
 
 from retort.figures.kinds import Inputs, Kind, kinds
 from retort.figures.style import MUTED, PAPER, figure, not_drawn, points, save
-from retort.tables.collect import profile_lines, score_lines
+from retort.tables.lines import profile_lines, score_lines
 from retort.tables.tidy import Line
 
 # Where a label may stand beside its point: points to the right and up, horizontal and vertical alignment.

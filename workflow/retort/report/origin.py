@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.specs.book import Book
-from retort.specs.expand import expand, profiled
-from retort.tables.collect import score_address
+from retort.specs.expand import expand, profiled, score_address
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,8 @@ def _section(book: Book, paper: str, runs: list[Run]) -> Section:
     )
 
 
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """The templates of the pages, with their styles."""
     found = render.environment(TEMPLATES)
     found.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return found
@@ -175,7 +176,7 @@ def make_index(job: Job, config: dict[str, Any], to: str) -> None:
     book = open_book(read_config(config))
     runs = collect_runs(book)
     sections = [_section(book, paper, runs) for paper in book.papers]
-    page = _environment().get_template("index.html").render(
+    page = environment().get_template("index.html").render(
         sections=sections, origin=origin(runs), scale=book.config.scale,
         agrees=sum(section.agrees for section in sections), judged=sum(section.judged for section in sections),
     )  # fmt: skip

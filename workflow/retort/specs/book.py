@@ -9,6 +9,7 @@ from typing import Any
 from retort.errors import BookError
 from retort.registry import unknown
 from retort.specs import load
+from retort.specs.audit import Facts, Statement
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
@@ -43,6 +44,8 @@ class Book:
     teachers: dict[str, Teacher] = field(default_factory=dict)
     exhibits: dict[tuple[str, str], Table | Figure] = field(default_factory=dict)
     claims: dict[str, dict[str, Claim]] = field(default_factory=dict)
+    statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # kinds of which an entry could not be read
 
@@ -80,6 +83,8 @@ def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
         book.broken.add("student")
     if (path / "claims.yaml").is_file():
         book.claims[slug] = load.named(path / "claims.yaml", Claim, problems)
+    if (path / "audit.yaml").is_file():
+        book.statements[slug] = load.named(path / "audit.yaml", Statement, problems)
     for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):
         for file in sorted(path.glob(pattern)):
             exhibit = load.one(file, kind, problems)
@@ -105,6 +110,8 @@ def read(config: Config) -> tuple[Book, list[str]]:
             book.broken.add({"corpora": "corpus"}.get(name, name.removesuffix("s")))
         setattr(book, name, found)
         book.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in found})
+    if (config.folder / "facts.yaml").is_file():
+        book.facts = load.named(config.folder / "facts.yaml", Facts, problems)
     there = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
     for slug in config.papers:
         if slug in there:
@@ -113,6 +120,12 @@ def read(config: Config) -> tuple[Book, list[str]]:
             problems.add("config.yaml", f"papers: {unknown('paper', slug, there)}")
     check(book, problems)
     return book, problems.lines
+
+
+def whole(config: Config) -> Config:
+    """The configuration with every paper of the study's folder, whatever `papers` names."""
+    there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
+    return config.model_copy(update={"papers": there or config.papers})
 
 
 def open_book(config: Config) -> Book:

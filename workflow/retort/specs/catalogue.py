@@ -165,6 +165,11 @@ def packers() -> dict[str, Entry]:
     return catalogue("packers", "data/packing.py")
 
 
+def comparisons() -> dict[str, Entry]:
+    """Every comparison of the audit by name."""
+    return catalogue("comparisons", "audit/statements.py")
+
+
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
     """What is wrong with the options given to an entry: unknown names, values of another type, unknown words."""
     problems = []

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from retort.registry import unknown
 from retort.specs import catalogue, starts, terms
+from retort.specs.audit import check_statements
 from retort.specs.corpus import Part
 from retort.specs.needs import check_sources
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
-from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
+from retort.specs.table import (
+    CountsTable,
+    LayersFigure,
+    ParetoFigure,
+    ProfilesTable,
+    ScoresTable,
+    TestsFigure,
+    TestsTable,
+)
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -113,9 +122,9 @@ class _Checker:
         everyone = {**self.book.students, **self.book.teachers}
         for (slug, name), exhibit in self.book.exhibits.items():
             path = self.book.files["exhibits", f"{slug}/{name}"]
-            for student in exhibit_students(exhibit):
+            for student in dict.fromkeys(exhibit_students(exhibit)):
                 self.known(path, "student", "student", student, everyone)
-            for task, metric in exhibit_columns(exhibit):
+            for task, metric in dict.fromkeys(exhibit_columns(exhibit)):
                 if self.known(path, "task", "task", task, self.book.tasks):
                     spec = self.book.tasks[task]
                     self.known(path, f"metric of {task}", "metric", metric, spec.measures(spec.evaluate_on))
@@ -126,6 +135,8 @@ class _Checker:
                 self.of_kind(path, "of", slug, exhibit.of, TestsTable)
             if isinstance(exhibit, ScoresTable):
                 self.published(path, exhibit)
+            for row in exhibit.rows if isinstance(exhibit, CountsTable) else []:
+                self.known(path, "rows", "data set of facts.yaml", row.task, self.book.facts)
         for slug, paper in self.book.papers.items():
             there = [
                 key.split("/")[1] for kind, key in self.book.files if kind == "exhibits" and key.startswith(f"{slug}/")
@@ -151,7 +162,7 @@ class _Checker:
                 self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
 
     def published(self, path: Path, table: ScoresTable) -> None:
-        rows, columns = [r.student for r in table.rows], [c.label for c in table.columns]
+        rows, columns = [r.student for r in table.rows], [c.name for c in table.columns]
         for student, values in table.published.items():
             self.known(path, "published", "row", student, rows)
             for label in values:
@@ -168,13 +179,13 @@ class _Checker:
                 if self.of_kind(path, f"{name}.table", slug, claim.table, ScoresTable) and isinstance(
                     table, ScoresTable
                 ):
-                    self.known(path, f"{name}.column", "column", claim.column, [c.label for c in table.columns])
+                    self.known(path, f"{name}.column", "column", claim.column, [c.name for c in table.columns])
 
 
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
     if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return [row.student for row in exhibit.rows]
+        return [place.student for place in exhibit.places() if place.student]
     if isinstance(exhibit, LayersFigure):
         return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
     if isinstance(exhibit, ParetoFigure):
@@ -185,9 +196,9 @@ def exhibit_students(exhibit: object) -> list[str]:
 def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
     """Every (task, metric) that a table or figure names."""
     if isinstance(exhibit, ScoresTable):
-        return [(column.task, column.measure) for column in exhibit.columns]
+        return [pair for place in exhibit.places() for pair in place.scored]
     if isinstance(exhibit, (LayersFigure, ParetoFigure)):
-        return [(exhibit.task, exhibit.metric)]
+        return [] if getattr(exhibit, "planned", None) else [(exhibit.task, exhibit.metric)]
     return []
 
 
@@ -205,6 +216,7 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    check_statements(book, problems, checker.known)
     check_tasks(book, problems)
     if not problems.lines:
         check_sources(book, problems)

@@ -45,7 +45,11 @@ def seeds_of(book: Book, student: str) -> list[int]:
 def scored(table: object) -> list[tuple[str, str, str, str, str]]:
     """(row label, column label, student, task, metric) of each printed cell of a table or figure."""
     if isinstance(table, ScoresTable):
-        return [(r.label, c.label, r.student, c.task, c.measure) for r in table.rows for c in table.columns]
+        return [
+            (place.row, place.column, place.student, task, metric)
+            for place in table.places()
+            for task, metric in place.scored
+        ]
     if isinstance(table, LayersFigure):
         names = [(f"layer {layer}", student) for layer, student in sorted(table.points.items())]
         names += [(row.label, row.student) for row in table.references]
@@ -56,9 +60,11 @@ def scored(table: object) -> list[tuple[str, str, str, str, str]]:
 
 
 def profiled(table: object) -> list[str]:
-    """The students or teachers whose latency a table or figure reads."""
+    """The students or teachers whose profile a table or figure reads."""
     if isinstance(table, ProfilesTable):
-        return [row.student for row in table.rows]
+        return [row.student for row in table.rows if row.student]
+    if isinstance(table, ScoresTable):
+        return list(dict.fromkeys(place.student for place in table.places() if place.student and place.profiled))
     if isinstance(table, ParetoFigure):
         return [row.student for row in table.points]
     return []

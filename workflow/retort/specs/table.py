@@ -7,33 +7,31 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.printed import (
+    AVERAGE,
+    CHANGE,
+    NOTHING,
+    OF_A_MODEL,
+    Heading,
+    Number,
+    PublishedCell,
+    TextRow,
+    TextTable,
+    row_names,
+    twice,
+)
+from retort.specs.rows import Column, Place, Row, meet
 from retort.specs.student import Teacher
 
 Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
 
 
-class Column(Spec):
-    """One task and one metric, on one part where the task has parts; all explicit, never implied."""
-
-    task: Name
-    metric: Text
-    part: Name | None = Field(default=None, description="a part of the task, or 'all'")
-    label: Text
-    average: bool = Field(default=False, description="counts in the row's average")
-
-    @property
-    def measure(self) -> str:
-        """The metric's name in a score: 'accuracy', or 'accuracy/de'."""
-        return f"{self.metric}/{self.part}" if self.part else self.metric
-
-
-class Row(Spec):
-    """One student or teacher under the label that the table prints."""
-
-    student: Name
-    label: Text
-    group: str = ""
-    baseline: bool = Field(default=False, description="no distillation objective: left out of the paired tests")
+PROFILE_COLUMNS = [
+    Column(label="Parameters (M)", metric="parameters"),
+    Column(label="Without embeddings (M)", metric="without_embeddings"),
+    Column(label="Latency (ms)", metric="latency"),
+    Column(label="Speed-up", metric="speed-up"),
+]
 
 
 class _Common(Spec):
@@ -42,33 +40,92 @@ class _Common(Spec):
     caption: str = ""
 
 
-class ScoresTable(_Common):
-    """Students x tasks: mean and standard deviation over seeds."""
+class _Measured(_Common, TextTable):
+    """Rows of models, columns of what is measured; numbers of a paper in the rows, of a run of ours in a block."""
 
-    kind: Literal["scores"]
-    columns: list[Column] = Field(min_length=1)
+    columns: list[Column]
     rows: list[Row] = Field(min_length=1)
-    decimals: int = 1
+    split: Literal["dev", "test"] = Field(default="test", description="the split that a paper's scores are of")
+    runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
     published: dict[str, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )
 
+    def headings(self) -> list[Heading]:
+        """The columns of the printed cells."""
+        return list(self.columns)
+
+    def lines(self) -> list[TextRow]:
+        """The rows."""
+        return list(self.rows)
+
     @model_validator(mode="after")
-    def _once(self) -> ScoresTable:
-        for what, names in (("row", [r.student for r in self.rows]), ("column", [c.label for c in self.columns])):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise ValueError(f"{what} '{twice[0]}' stands twice")
+    def _whole(self) -> _Measured:
+        self.check_cells()
+        if not self.numbers:
+            twice("row", [row.student for row in self.rows if row.student])
+        elif self.published:
+            raise ValueError("the numbers of a paper stand in 'cells', those of a run in 'published'; give one of them")
+        for cell in self.printed_cells():
+            if cell.number is None and cell.text not in NOTHING:
+                raise ValueError(f"row '{cell.row}', column '{cell.column}': '{cell.text}' is no number")
+        self._check_columns()
         return self
 
+    def _check_columns(self) -> None:
+        names = [column.name for column in self.columns]
+        for column in self.columns:
+            for name in (*column.mean_of, *filter(None, [column.change_from])):
+                if name not in names:
+                    raise ValueError(f"column '{column.name}' speaks of a column '{name}' that is not there")
+        for place in self.places():
+            if not place.metric:
+                raise ValueError(f"row '{place.row}', column '{place.column}': no 'metric', in neither of them")
+            if not (place.task or place.tasks or place.metric in (*OF_A_MODEL, AVERAGE, CHANGE)):
+                raise ValueError(f"row '{place.row}', column '{place.column}': no 'task', in neither of them")
 
-class ProfilesTable(_Common):
-    """Architectures: parameters and latency."""
+    def places(self) -> list[Place]:
+        """Every (row, column) with what it measures, row by row."""
+        before = ["", *(column.name for column in self.columns)]
+        return [
+            meet(name, row, column, previous, self.split)
+            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+            for column, previous in zip(self.columns, before, strict=False)
+        ]
+
+    def scores_of(self, student: str) -> list[tuple[str, str]]:
+        """The (task, metric) of every score that a student's row shows, from left to right."""
+        return [pair for place in self.places() if place.student == student for pair in place.scored]
+
+    def published_cells(self) -> list[PublishedCell]:
+        """Every published cell: as a paper prints it, or as a run of ours was recorded."""
+        if self.numbers:
+            return self.printed_cells()
+        names = dict(zip((row.student for row in self.rows), row_names(self.rows), strict=True))
+        return [
+            PublishedCell(
+                names[student], column, f"{values[0]}", Number(f"{values[0]}", values[0], *map(str, values[1:]))
+            )
+            for student, given in self.published.items()
+            for column, values in given.items()
+            if student in names
+        ]
+
+
+class ScoresTable(_Measured):
+    """Students x tasks: mean and standard deviation over seeds."""
+
+    kind: Literal["scores"]
+    columns: list[Column] = Field(min_length=1)
+    decimals: int = 1
+
+
+class ProfilesTable(_Measured):
+    """Architectures: parameters and latency; without columns, those that we measure."""
 
     kind: Literal["profiles"]
-    rows: list[Row] = Field(min_length=1)
+    columns: list[Column] = PROFILE_COLUMNS
     decimals: int = 2
-    published: dict[str, dict[str, Printed]] = {}
 
 
 class TestsTable(_Common):
@@ -81,7 +138,57 @@ class TestsTable(_Common):
     published: dict[str, dict[str, Printed]] = {}
 
 
-Table = Annotated[ScoresTable | ProfilesTable | TestsTable, Field(discriminator="kind")]
+class _Text(_Common, TextTable):
+    columns: list[Heading] = Field(min_length=1)
+    rows: list[TextRow] = Field(min_length=1)
+
+    def headings(self) -> list[Heading]:
+        """The columns of the printed cells."""
+        return self.columns
+
+    def lines(self) -> list[TextRow]:
+        """The rows."""
+        return self.rows
+
+    @model_validator(mode="after")
+    def _whole(self) -> _Text:
+        self.check_cells()
+        return self
+
+    def published_cells(self) -> list[PublishedCell]:
+        """Every cell as the paper prints it."""
+        return self.printed_cells()
+
+
+class SettingsTable(_Text):
+    """How the paper's models were trained, as printed."""
+
+    kind: Literal["settings"]
+
+
+class Counted(TextRow):
+    """The sizes of one data set."""
+
+    task: Name
+
+
+class CountsTable(_Text):
+    """How large data sets are, as printed."""
+
+    kind: Literal["counts"]
+    rows: list[Counted] = Field(min_length=1)  # type: ignore[assignment]
+
+
+Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | CountsTable, Field(discriminator="kind")]
+
+
+class Drawn(Spec):
+    """One student or teacher in a figure."""
+
+    student: Name
+    label: Text
+    group: str = ""
+    baseline: bool = False
 
 
 class LayersFigure(_Common):
@@ -90,8 +197,15 @@ class LayersFigure(_Common):
     kind: Literal["layers"]
     task: Name
     metric: Text
-    points: dict[int, Name] = Field(description="teacher layer -> student")
-    references: list[Row] = Field(default=[], description="students drawn as level lines")
+    points: dict[int, Name] = Field(default={}, description="teacher layer -> student")
+    planned: dict[int, Name] = Field(default={}, description="teacher layer -> the name that its student will have")
+    references: list[Drawn] = Field(default=[], description="students drawn as level lines")
+
+    @model_validator(mode="after")
+    def _one_state(self) -> LayersFigure:
+        if bool(self.points) == bool(self.planned):
+            raise ValueError("a figure needs one of 'points' and 'planned'")
+        return self
 
 
 class ParetoFigure(_Common):
@@ -100,7 +214,7 @@ class ParetoFigure(_Common):
     kind: Literal["pareto"]
     task: Name
     metric: Text
-    points: list[Row] = Field(min_length=2)
+    points: list[Drawn] = Field(min_length=2)
 
 
 class TestsFigure(_Common):
@@ -131,6 +245,6 @@ class Paper(Spec):
     title: Text
     reference: Text
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
-    teachers: dict[Name, Teacher]
+    teachers: dict[Name, Teacher] = {}
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")

@@ -5,47 +5,19 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
 from retort.specs import settings as resolve
 from retort.specs.book import Book
-from retort.specs.expand import profiled, runs, score_address, scored, seeds_of
-from retort.specs.table import ProfilesTable, ScoresTable
-from retort.tables.tidy import AGAIN, OK, Line
+from retort.specs.expand import runs, score_address, seeds_of
+from retort.tables.tidy import AGAIN, OK
 
 NOT_RUN = "not run at this scale"
-AVERAGE = "Average"
 Record = dict[str, Any]
 Scores = dict[tuple[str, str, int], Record]
-
-
-@dataclass(frozen=True)
-class ProfileColumn:
-    """One column of a profiles table: its values in a profile, given that of the first row."""
-
-    label: str
-    metric: str
-    unit: str
-    values: Callable[[Record, Record], list[float]]
-
-
-PROFILE_COLUMNS = [
-    ProfileColumn("Parameters (M)", "parameters", "M", lambda own, _: [own["parameters"] / 1e6]),
-    ProfileColumn(
-        "Without embeddings (M)", "without_embeddings", "M", lambda own, _: [own["without_embeddings"] / 1e6]
-    ),
-    ProfileColumn("Latency (ms)", "latency", "ms", lambda own, _: list(own["latency_ms"])),
-    ProfileColumn(
-        "Speed-up",
-        "speed-up",
-        "times",
-        lambda own, first: [statistics.mean(first["latency_ms"]) / statistics.mean(own["latency_ms"])],
-    ),
-]
 
 
 def difference(found: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
@@ -179,90 +151,3 @@ def score_cell(book: Book, scores: Scores, student: str, task: str, metric: str)
         status = f"missing (not defined for {_seeds(undefined)})"
     found = {**summary(good), "note": sampled(there.values())}
     return {**found, "status": status, **({} if status == OK else {"mean": None, "std": None})}
-
-
-def _printed(values: list[float] | None) -> dict[str, Any]:
-    values = values or []
-    return {
-        "published": values[0] if values else None,
-        "published_std": values[1] if len(values) > 1 else None,
-    }
-
-
-def score_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
-    """A line per (row, column) of a scores table or figure, and one per row for its average."""
-    exhibit = book.exhibits[paper, name]
-    published = exhibit.published if isinstance(exhibit, ScoresTable) else {}
-    scale = book.config.scale
-    lines = [
-        Line(
-            paper, name, row, column, student, task, metric, "x100",
-            **_printed(published.get(student, {}).get(column)),
-            **score_cell(book, scores, student, task, metric),
-            scale=scale,
-        )
-        for row, column, student, task, metric in scored(exhibit)
-    ]  # fmt: skip
-    return lines + (_averages(exhibit, lines) if isinstance(exhibit, ScoresTable) else [])
-
-
-def _averages(table: ScoresTable, lines: list[Line]) -> list[Line]:
-    counted = [column.label for column in table.columns if column.average]
-    if not counted:
-        return []
-    averages = []
-    for row in table.rows:
-        cells = [line for line in lines if line.student == row.student and line.column in counted]
-        ours = [cell.mean for cell in cells if cell.mean is not None]
-        theirs = [cell.published for cell in cells if cell.published is not None]
-        whole = len(ours) == len(counted)
-        averages.append(
-            Line(
-                cells[0].paper,
-                cells[0].table,
-                row.label,
-                AVERAGE,
-                row.student,
-                "",
-                "average",
-                "x100",
-                published=statistics.mean(theirs) if len(theirs) == len(counted) else None,
-                mean=statistics.mean(ours) if whole else None,
-                n=min(cell.n for cell in cells) if whole else 0,
-                status=OK if whole else "missing (the row is incomplete)",
-                scale=cells[0].scale,
-                note="the mean of cells measured on samples" if any(cell.note for cell in cells) else "",
-            )
-        )
-    return averages
-
-
-def profile_lines(book: Book, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
-    """A line per (row, column) of a profiles table, or of the profiles that a figure draws."""
-    exhibit = book.exhibits[paper, name]
-    published = exhibit.published if isinstance(exhibit, ProfilesTable) else {}
-    labels = {row.student: row.label for row in getattr(exhibit, "rows", None) or getattr(exhibit, "points", [])}
-    students = profiled(exhibit)
-    first = profiles.get(students[0])
-    lines = []
-    for student in students:
-        own = profiles.get(student)
-        for column in PROFILE_COLUMNS:
-            values = column.values(own, first) if own and first else []
-            lines.append(
-                Line(
-                    paper,
-                    name,
-                    labels[student],
-                    column.label,
-                    student,
-                    "",
-                    column.metric,
-                    column.unit,
-                    **_printed(published.get(student, {}).get(column.label)),
-                    **summary(values),
-                    status=OK if values else "missing (no profile)",
-                    scale=book.config.scale,
-                )
-            )
-    return lines

@@ -53,16 +53,17 @@ def exact_verdict(line: Line, decimals: int) -> str:
     """'agrees' where two counts are equal as printed; machines differ, so a time has no verdict."""
     if line.unit != "M" or line.mean is None or line.published is None:
         return ""
-    return AGREES if round(line.mean, decimals) == round(line.published, decimals) else DIFFERS
+    digits = min(decimals, len(f"{line.published:.10g}".partition(".")[2]))  # a paper may print fewer
+    return AGREES if round(line.mean, digits) == round(line.published, digits) else DIFFERS
 
 
 def verdicts(lines: list[Line], decimals: int) -> dict[tuple[str, str], str]:
-    """The verdict of each (student, column) of a scores or profiles table."""
+    """The verdict of each (row, column) of a scores or profiles table."""
     columns: dict[str, list[Line]] = {}
     for line in lines:
         columns.setdefault(line.column, []).append(line)
     return {
-        (line.student, line.column): score_verdict(line, columns[line.column])
+        (line.row, line.column): score_verdict(line, columns[line.column])
         if line.unit == "x100"
         else exact_verdict(line, decimals)
         for line in lines
@@ -103,10 +104,10 @@ def paired(first: list[float], second: list[float]) -> Comparison:
 
 
 def _values(book: Book, table: ScoresTable, scores: Scores, student: str) -> dict[tuple[str, int], float]:
-    """Scores times 100 by (task, seed), each task by the first column that shows it."""
+    """Scores times 100 by (task, seed), each task by the first cell that shows it."""
     metrics: dict[str, str] = {}
-    for column in table.columns:
-        metrics.setdefault(column.task, column.measure)
+    for task, metric in table.scores_of(student):
+        metrics.setdefault(task, metric)
     found = {}
     for task, metric in metrics.items():
         for seed in seeds_of(book, student):
@@ -133,7 +134,7 @@ def _lines_of(
     book: Book, place: tuple[str, str, str], table: ScoresTable, scores: Scores, published: dict[str, list[float]]
 ) -> list[Line]:
     paper, name, of = place
-    rows = [row for row in table.rows if not row.baseline]
+    rows = [row for row in table.rows if row.student and not row.baseline]
     values = {row.student: _values(book, table, scores, row.student) for row in rows}
     pairs = list(itertools.combinations(rows, 2))
     tests = []

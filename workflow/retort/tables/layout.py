@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from retort.registry import Registry
 from retort.specs.book import Book
-from retort.specs.table import ProfilesTable, Row, ScoresTable, Table, TestsTable
-from retort.tables.collect import AVERAGE
+from retort.specs.printed import row_names
+from retort.specs.rows import Row
+from retort.specs.table import CountsTable, ProfilesTable, ScoresTable, SettingsTable, Table, TestsTable
 from retort.tables.compare import AGREES, NO_VARIANCE, RULE, verdicts
+from retort.tables.lines import AVERAGE
 from retort.tables.tidy import OK, Line
 
 NOTHING = "–"
@@ -97,20 +99,28 @@ def p_value(value: float, decimals: int) -> str:
 
 
 def label_of(title: str) -> str:
-    """'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl'."""
+    """'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
     stem, _, rest = title.partition("-")
-    kind = stem.rstrip("0123456789")
+    kind = stem[: next((at for at, letter in enumerate(stem) if letter.isdigit()), len(stem))]
     return f"{kind.capitalize()} {stem[len(kind) :]}".strip() + (f" ({rest})" if rest else "")
 
 
 def agreement(table: Table, lines: list[Line]) -> tuple[int, int]:
     """How many cells agree with what was published, and how many have a verdict at all."""
+    if isinstance(table, (SettingsTable, CountsTable)):
+        return 0, 0
     given = [verdict for verdict in verdicts(lines, table.decimals).values() if verdict]
     return given.count(AGREES), len(given)
 
 
-def _entry(line: Line, decimals: int, verdict: str, notes: _Notes) -> Entry:
-    published = "" if line.published is None else with_std(line.published, line.published_std, decimals)
+def _as_printed(table: ScoresTable | ProfilesTable) -> dict[tuple[str, str], str]:
+    """The text of each published cell of a paper; empty for a recorded run, whose numbers have more digits."""
+    cells = table.printed_cells() if table.numbers else []
+    return {(cell.row, cell.column): cell.text for cell in cells}
+
+
+def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str | None) -> Entry:
+    published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     if line.status != OK:
         text = "div." if line.status.startswith("diverged") else NOTHING
         return Entry(text, published, mark=notes.mark(line.status))
@@ -120,22 +130,20 @@ def _entry(line: Line, decimals: int, verdict: str, notes: _Notes) -> Entry:
 
 def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], Entry]) -> list[PrintedRow]:
     printed, group = [], rows[0].group
-    for row in rows:
-        printed.append(
-            PrintedRow(row.label, [entries[row.student, c] for c in columns], row.baseline, row.group != group)
-        )
+    for name, row in zip(row_names(rows), rows, strict=True):
+        printed.append(PrintedRow(name, [entries[name, c] for c in columns], row.baseline, row.group != group))
         group = row.group
     return printed
 
 
 def _best(table: ScoresTable, lines: list[Line]) -> set[tuple[str, str]]:
-    """The (student, column) of the best value of each column as printed; baselines do not compete."""
+    """The (row, column) of the best value of each column as printed; baselines do not compete."""
     baselines = {row.student for row in table.rows if row.baseline}
     best: dict[str, float] = {}
     shown = {}
     for line in lines:
-        if line.mean is not None and line.student not in baselines:
-            value = shown[line.student, line.column] = round(line.mean, table.decimals)
+        if line.mean is not None and line.unit == "x100" and line.student not in baselines:
+            value = shown[line.row, line.column] = round(line.mean, table.decimals)
             best[line.column] = max(value, best.get(line.column, value))
     return {key for key, value in shown.items() if value == best[key[1]]}
 
@@ -157,10 +165,10 @@ def scores(table: Table, lines: list[Line]) -> Sheet:
     assert isinstance(table, ScoresTable)
     notes, judged, best = _Notes(), verdicts(lines, table.decimals), _best(table, lines)
     columns = list(dict.fromkeys(line.column for line in lines))
-    entries = {}
-    for line in sorted(lines, key=lambda line: [row.student for row in table.rows].index(line.student)):
-        key = (line.student, line.column)
-        entries[key] = replace(_entry(line, table.decimals, judged[key], notes), bold=key in best)
+    entries, order, printed = {}, row_names(table.rows), _as_printed(table)
+    for line in sorted(lines, key=lambda line: order.index(line.row)):
+        key = (line.row, line.column)
+        entries[key] = replace(_entry(line, table.decimals, judged[key], notes, printed.get(key)), bold=key in best)
     remarks = [*_agreed(table, lines), RULE] if any(judged.values()) else []
     if AVERAGE in columns:
         counted = [column.label for column in table.columns if column.average]
@@ -174,17 +182,28 @@ def scores(table: Table, lines: list[Line]) -> Sheet:
 def profiles(table: Table, lines: list[Line]) -> Sheet:
     """The sheet of architectures: parameters, latency, speed-up."""
     assert isinstance(table, ProfilesTable)
-    notes, judged = _Notes(), verdicts(lines, table.decimals)
+    notes, judged, printed = _Notes(), verdicts(lines, table.decimals), _as_printed(table)
     columns = list(dict.fromkeys(line.column for line in lines))
     entries = {
-        (line.student, line.column): _entry(line, table.decimals, judged[line.student, line.column], notes)
+        key: _entry(line, table.decimals, judged[key], notes, printed.get(key))
         for line in lines
+        for key in [(line.row, line.column)]
     }
     remarks = _agreed(table, lines)
     if any(line.published is not None for line in lines):
         remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
     remarks.append(f"Speed-up against {table.rows[0].label}.")
     return _sheet(table, lines, [Grid(columns, _rows(table.rows, columns, entries))], notes, remarks)
+
+
+@layouts.register("counts")
+@layouts.register("settings")
+def as_printed(table: Table, lines: list[Line]) -> Sheet:
+    """The sheet of a table that is printed as it stands and compared with nothing."""
+    assert isinstance(table, (SettingsTable, CountsTable))
+    columns = [column.name for column in table.columns]
+    rows = [PrintedRow(row.label, [Entry(text) for text in row.texts]) for row in table.rows]
+    return _sheet(table, lines, [Grid(columns, rows)], _Notes(), ["As the paper prints it."])
 
 
 def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:

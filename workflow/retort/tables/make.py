@@ -11,8 +11,9 @@ from retort.registry import Registry
 from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
 from retort.tables import compare
-from retort.tables.collect import Record, Scores, profile_lines, read_profiles, read_scores, score_lines
+from retort.tables.collect import Record, Scores, read_profiles, read_scores
 from retort.tables.layout import agreement, lay_out
+from retort.tables.lines import table_lines, text_lines
 from retort.tables.render import formats
 from retort.tables.tidy import OK, Line, read, write
 
@@ -20,14 +21,10 @@ Collector = Callable[[Book, str, str, Scores, dict[str, Record]], list[Line]]
 collectors: Registry[Collector] = Registry("kind of table")
 
 
-@collectors.register("scores")
-def _scores(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    return score_lines(book, paper, name, scores)
-
-
-@collectors.register("profiles")
-def _profiles(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    return profile_lines(book, paper, name, profiles)
+collectors.register("scores")(table_lines)
+collectors.register("profiles")(table_lines)
+collectors.register("settings")(text_lines)
+collectors.register("counts")(text_lines)
 
 
 @collectors.register("paired-tests")

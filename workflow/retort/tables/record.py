@@ -12,7 +12,7 @@ import yaml
 from retort.errors import RetortError
 from retort.specs.book import Book
 from retort.specs.expand import expand, score_address
-from retort.tables.collect import AVERAGE
+from retort.tables.lines import AVERAGE
 from retort.tables.tidy import OK, Line, read
 
 KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # decimals: one or two more than are printed

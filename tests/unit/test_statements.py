@@ -1,0 +1,79 @@
+"""What a paper's text says of its numbers: every comparison holding and not, and mistakes in statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.audit.statements import comparisons
+from retort.specs import catalogue
+from retort.specs.book import read
+from retort.specs.config import read_config
+
+from tests.unit.small_paper import ACC, found, study, table
+
+TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"}, 4)
+A, B = ({"table": "table1", "row": row, "columns": ["Coin"]} for row in "ab")
+BOTH = [{"table": "table1", "row": row, "columns": ["Coin", "QA"]} for row in "ab"]
+STATEMENTS: list[tuple[dict[str, Any], str | None]] = [
+    ({"compare": "value", "number": "60.0", "cells": [A]}, None),
+    ({"compare": "value", "number": "60.1", "cells": [A]}, "60.0"),
+    ({"compare": "difference", "number": "10.0", "cells": [A], "than": [B]}, None),
+    ({"compare": "difference", "number": "9.8", "cells": [A], "than": [B]}, "10.0"),
+    ({"compare": "percent", "number": "83.3%", "cells": [B], "than": [A]}, None),
+    ({"compare": "percent", "number": "80%", "cells": [B], "than": [A]}, "83.3"),
+    ({"compare": "percent", "number": "80%", "within": 5, "cells": [B], "than": [A]}, None),
+    ({"compare": "times", "number": "1.2×", "cells": [A], "than": [B]}, None),
+    ({"compare": "times", "number": "1.5×", "cells": [A], "than": [B]}, "1.2"),
+    ({"compare": "at-least-percent", "number": "83%", "cells": [B], "than": [A]}, None),
+    ({"compare": "at-least-percent", "number": "84%", "cells": [B], "than": [A]}, "83.3"),
+    ({"compare": "above", "cells": [A], "than": [B]}, None),
+    ({"compare": "above", "cells": BOTH[:1], "than": BOTH[1:]}, "QA: 80.0 (a) against 82.0 (b)"),
+    ({"compare": "above", "cells": [A], "than": [A]}, "Coin: 60.0 (a) against 60.0 (a)"),
+    ({"compare": "not-below", "cells": [A], "than": [A]}, None),
+    ({"compare": "not-below", "cells": [B], "than": [A]}, "Coin: 50.0 (b) against 60.0 (a)"),
+    ({"compare": "not-rising", "cells": [A, B]}, None),
+    ({"compare": "not-rising", "cells": BOTH[:1]}, "60.0 (a, Coin), then 80.0 (a, QA)"),
+    ({"compare": "not-falling", "cells": BOTH[:1]}, None),
+    ({"compare": "not-falling", "cells": [A, B]}, "60.0 (a, Coin), then 50.0 (b, Coin)"),
+    ({"compare": "two-texts", "number": "256", "other": "256"}, None),
+    ({"compare": "two-texts", "number": "256", "other": "128"}, "128"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "against"), STATEMENTS)
+def test_a_statement_holds_or_not(tmp_path: Path, statement: dict[str, Any], against: str | None) -> None:
+    said = {"says": "something", "where": "section 1", **statement}
+    findings = found(tmp_path, "texts", statements={"one": said}, table1=TWO)
+    assert [one.other for one in findings] == ([] if against is None else [against])
+
+
+def test_every_comparison_has_both_cases() -> None:
+    for name in comparisons:
+        assert {against is None for statement, against in STATEMENTS if statement["compare"] == name} == {True, False}
+
+
+def test_comparisons_are_read_without_importing_them() -> None:
+    assert list(catalogue.comparisons()) == list(comparisons)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"compare": "valu"}, "no comparison is called 'valu'; did you mean 'value'?"),
+        ({"cells": [{**A, "table": "table2"}]}, "no table is called 'table2'; did you mean 'table1'?"),
+        ({"cells": [{**A, "row": "c"}]}, "no row is called 'c'"),
+        ({"cells": [{**A, "columns": ["Coins"]}]}, "no number in column is called 'Coins'; did you mean 'Coin'?"),
+        ({"number": "sixty"}, "'sixty' is not a number as papers print it"),
+        ({"number": ""}, "one: comparison 'value' needs 'number'"),
+        ({"cells": []}, "held against 'cells' of tables or against the 'other' number"),
+        ({"compare": "difference"}, "one: comparison 'difference' needs 'than'"),
+    ],
+)
+def test_a_mistake_in_a_statement(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    statement = {"says": "s", "where": "w", "compare": "value", "number": "60.0", "cells": [A], **change}
+    problems = read(read_config(study(tmp_path, statements={"one": statement}, table1=TWO)))[1]
+    assert len(problems) == 1
+    assert said in problems[0]
+    assert "audit.yaml" in problems[0]

@@ -1,0 +1,44 @@
+"""Checks of words against numbers: the metric of a heading, the size of a data set, what a paper's text says."""
+
+from __future__ import annotations
+
+from retort.audit.base import TINY, Finding, Looked, Printed, by_column, checks, span
+from retort.specs.printed import read_number
+from retort.specs.table import CountsTable
+from retort.tables.layout import label_of
+
+
+@checks.register("metrics")
+def metrics(given: Printed) -> Looked:
+    """A column's numbers are of the metric that its heading names."""
+    found = []
+    columns = by_column(given.entries)
+    for (paper, table, column), listed in columns.items():
+        spec = listed[0].place.spec
+        if spec.because:
+            says = f"{spec.printed}: {span(listed)}"
+            found.append(Finding(paper, f"{label_of(table)}, {column}", says, str(spec.metric), spec.because))
+    return Looked(len(columns), found)
+
+
+@checks.register("sizes")
+def sizes(given: Printed) -> Looked:
+    """A printed size of a data set is its size, rounded or cut."""
+    splits = {"#Train": "train", "#Dev": "dev", "#Test": "test"}
+    count, found = 0, []
+    for (paper, name), table in given.tables.items():
+        if not isinstance(table, CountsTable):
+            continue
+        for row in table.rows:
+            facts = given.facts[row.task]
+            for column, text in zip(table.columns, row.texts, strict=True):
+                number, size = read_number(text), facts.sizes.get(splits.get(column.label, ""))  # type: ignore[call-overload]
+                if not number or size is None:
+                    continue
+                count += 1
+                unit = 1000 if number.text.endswith("k") else 1
+                low, high = (number.value - number.half) * unit, (number.value + 2 * number.half) * unit
+                if not (low - TINY <= size < high):
+                    place = f"{label_of(name)}, {row.label}, {column.label}"
+                    found.append(Finding(paper, place, number.text, f"{size:,}", facts.source))
+    return Looked(count, found)

@@ -1,0 +1,36 @@
+"""Verbs on what the papers print: published and audit."""
+
+from __future__ import annotations
+
+import argparse
+
+from retort.cli.base import argument, config_of, verb
+from retort.specs.book import open_book, whole
+
+
+@verb(
+    "published",
+    argument("what", choices=["check", "cells", "show"], help="count, list every value as CSV, or show a table"),
+    argument("table", nargs="?", default="", help="with show: paper/table"),
+)
+def published_numbers(given: argparse.Namespace) -> int:
+    """Count, list as CSV or show what the papers print, whichever papers the configuration names."""
+    from retort.tables import published
+
+    book = open_book(whole(config_of(given)))
+    if given.what == "check":
+        print("\n".join(published.counts(book)))
+    elif given.what == "cells":
+        print(published.cells_csv(book), end="")
+    else:
+        print(published.show(book, given.table))
+    return 0
+
+
+@verb("audit")
+def audit_papers(given: argparse.Namespace) -> int:
+    """Print what cannot be right, or cannot both be, in what the papers print."""
+    from retort.audit import as_text, audit
+
+    print(as_text(audit(open_book(whole(config_of(given))))))
+    return 0

@@ -1,0 +1,119 @@
+"""The columns and rows of a table of models, and what stands where they meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import Field, model_validator
+
+from retort.specs.base import Name, Text
+from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, Heading, Measure, TextRow
+
+
+class Column(Measure, Heading):
+    """One task and one metric; the metric is explicit, never implied."""
+
+    average: bool = Field(default=False, description="counts in the row's average")
+    mean_of: list[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
+    change_from: str = Field(default="", description="the column from which the column before it is a change, in %")
+    variant: Name = Field(default="", description="joined by a dash to the name of the row's student")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Column:
+        if bool(self.metric) + bool(self.mean_of) + bool(self.tasks) + bool(self.change_from) > 1:
+            raise ValueError("only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds")
+        return self
+
+
+class Row(Measure, TextRow):
+    """One student or teacher under the label that the table prints, or a number that the paper quotes."""
+
+    student: Name = Field(default="", description="the student or teacher that is run")
+    planned: Name = Field(default="", description="the name that the row's student will have; nothing is run yet")
+    quoted: str = Field(default="", description="whose number it is, never run; as the paper cites it")
+    model: Name = Field(default="", description="one name for what a quoted row shows, in whatever table")
+    baseline: bool = Field(default=False, description="no distillation objective: left out of the paired tests")
+
+    @model_validator(mode="after")
+    def _one_state(self) -> Row:
+        if [bool(self.student), bool(self.planned), bool(self.quoted)].count(True) != 1:
+            raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
+        if self.model and not self.quoted:
+            raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
+        return self
+
+    @property
+    def identity(self) -> str:
+        """One name for the model of the row, run or not; empty where a quoted row has none."""
+        return self.student or self.planned or self.model
+
+
+@dataclass(frozen=True)
+class Place:
+    """What stands at one row and column of a table: whose number, of what.
+
+    Args:
+        student: whose score or profile stands there; empty where nothing is run.
+        identity: one name for the model, run or not; empty where it has none.
+        tasks: task -> metric, where the number is a mean over tasks.
+        before: the column before it, of which it may be a change.
+    """
+
+    row: str
+    column: str
+    student: str
+    identity: str
+    task: str
+    part: str
+    metric: str
+    split: str
+    tasks: dict[str, str]
+    quoted: str
+    before: str
+    spec: Column
+
+    @property
+    def scored(self) -> list[tuple[str, str]]:
+        """The (task, metric) pairs whose scores the cell is made of, where it shows one that is run."""
+        if not self.student:
+            return []
+        if self.tasks:
+            return list(self.tasks.items())
+        if not self.task or self.metric in (*OF_A_MODEL, AVERAGE, CHANGE):
+            return []
+        return [(self.task, f"{self.metric}/{self.part}" if self.part else self.metric)]
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the number is of the model alone: its size, its speed."""
+        return self.metric in OF_A_MODEL
+
+
+def _joined(name: str, variant: str) -> str:
+    return f"{name}-{variant}" if name and variant else name
+
+
+def meet(name: str, row: Row, column: Column, before: str, split: str) -> Place:
+    """What stands where a row meets a column; what a row says of itself goes before what its column says.
+
+    Args:
+        name: of the row.
+        before: the name of the column before.
+        split: the split of the table's scores.
+    """
+    tasks = row.tasks or column.tasks
+    derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
+    return Place(
+        row=name,
+        column=column.name,
+        student=_joined(row.student, column.variant),
+        identity=_joined(row.identity, column.variant),
+        task=row.task or column.task,
+        part=row.part or column.part,
+        metric=derived or row.metric or column.metric,
+        split=row.split or column.split or split,
+        tasks=tasks,
+        quoted=row.quoted,
+        before=before,
+        spec=column,
+    )

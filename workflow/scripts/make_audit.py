@@ -1,0 +1,6 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.report.audit import make_audit
+
+    make_audit(running, config=snakemake.config, to=snakemake.output[0])
