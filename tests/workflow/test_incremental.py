@@ -165,7 +165,12 @@ def test_a_student_that_reads_another_tap_leaves_the_others_alone(restored: Path
 
 
 def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
-    edit(restored, STUDENTS, "{objective: value-relation, mapping: uniform}", "{objective: embedding-mse}")
+    edit(
+        restored,
+        STUDENTS,
+        "{objective: value-relation, mapping: uniform}",
+        "{objective: context-sequence, mapping: last}",
+    )
     said = snakemake(restored, "-n").stdout
     jobs = [job for job in said.split("rule ") if job.startswith("distill_on_task")]
     assert len(jobs) == 4
