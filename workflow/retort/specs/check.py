@@ -9,7 +9,6 @@ from retort.registry import unknown
 from retort.specs import catalogue, starts, terms
 from retort.specs.audit import check_statements
 from retort.specs.corpus import Part
-from retort.specs.needs import check_sources
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import (
@@ -218,5 +217,3 @@ def check(book: Book, problems: Problems) -> None:
         step()
     check_statements(book, problems, checker.known)
     check_tasks(book, problems)
-    if not problems.lines:
-        check_sources(book, problems)
