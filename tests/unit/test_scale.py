@@ -23,6 +23,7 @@ SMALLER = {
     "model": "tiny", "corpus": "texts", "tasks": ["signed"], "seeds": 1,
     "distillation": {"steps": 3, "batch_size": 2, "learning_rate": 0.01},
     "training": {"steps": 4, "batch_size": 2, "learning_rate": 0.02},
+    "teaching": {"steps": 5, "batch_size": 2, "learning_rate": 0.02},
     "grid": {"learning_rate": [0.02], "batch_size": [2]},
 }  # fmt: skip
 

@@ -20,14 +20,15 @@ class Smaller(Spec):
     model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
     corpus: Name = Field(description="in place of every corpus")
     distillation: Settings = Field(description="fields of the schedule of stages on a corpus")
-    training: Settings = Field(description="fields of every other schedule: teachers, stages on a task, fine-tuning")
+    training: Settings = Field(description="fields of the schedules of stages on a task and of fine-tuning")
+    teaching: Settings = Field(description="fields of the schedules by which teachers are fine-tuned")
     grid: Grid
     seeds: int = Field(ge=1, description="at most so many")
     tasks: list[Name] = Field(min_length=1, description="no other task is run")
 
     @model_validator(mode="after")
     def _schedules(self) -> Smaller:
-        for given in (self.distillation, self.training):
+        for given in (self.distillation, self.training, self.teaching):
             Schedule.model_validate(given)
         return self
 

@@ -116,11 +116,13 @@ def _student(student: Student, smaller: Smaller, shrink: Shrink, teacher_model: 
     )
 
 
-def _protocol(protocol: Protocol, smaller: Smaller) -> Protocol:
+def _protocol(protocol: Protocol, smaller: Smaller, given: Settings, corpora: set[str]) -> Protocol:
+    """The protocol with a schedule of the scale; what it says of a corpus is said of the corpus of the scale."""
     length = {"steps": None, "epochs": None}
-    changed = {
-        "schedule": protocol.schedule.model_copy(update={**length, **smaller.training}),
-        "tasks": {task: _kept(given) for task, given in protocol.tasks.items()},
+    tasks = {smaller.corpus if name in corpora else name: _kept(changes) for name, changes in protocol.tasks.items()}
+    changed: Settings = {
+        "schedule": protocol.schedule.model_copy(update={**length, **given}),
+        "tasks": tasks,
         "grid": smaller.grid if protocol.grid else None,
         "seeds": protocol.seeds[: smaller.seeds],
     }
@@ -163,11 +165,11 @@ def shrink(book: Book, smaller: Smaller, printed: set[str]) -> None:
         printed: the papers that are not ours.
     """
     small = book.models[smaller.model].architecture
-    used = set()
+    learning, teaching = set(), set()
     for name in [name for name in book.students if book.paper_of(name) in printed]:
         student = book.students[name]
         model = book.teachers[student.teacher].model
-        used.add(student.protocol)
+        learning.add(student.protocol)
         reason = _too_large(book, name, small.layers)
         if reason:
             book.idle[name] = reason
@@ -175,7 +177,8 @@ def shrink(book: Book, smaller: Smaller, printed: set[str]) -> None:
             by = Shrink(book.models[model].architecture, small)
             book.students[name] = _student(student, smaller, by, model)
     for name in [name for name in book.teachers if book.paper_of(name) in printed]:
-        used.add(book.teachers[name].protocol)
+        teaching.add(book.teachers[name].protocol)
         book.teachers[name] = book.teachers[name].model_copy(update={"model": smaller.model})
-    for name in used:
-        book.protocols[name] = _protocol(book.protocols[name], smaller)
+    for name in learning | teaching:
+        given = smaller.training if name in learning else smaller.teaching
+        book.protocols[name] = _protocol(book.protocols[name], smaller, given, set(book.corpora))
