@@ -11,6 +11,7 @@ from retort.specs.audit import check_statements
 from retort.specs.corpus import Part
 from retort.specs.protocol import Protocol
 from retort.specs.reading import check_tasks
+from retort.specs.scale import check_scale
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import (
     CountsTable,
@@ -225,5 +226,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    check_scale(book, checker.known)
     check_statements(book, problems, checker.known)
     check_tasks(book, problems)
