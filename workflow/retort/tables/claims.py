@@ -13,8 +13,8 @@ from retort.specs.audit import Statement
 from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
 from retort.tables.compare import pooled, standard_error
-from retort.tables.comparisons import Pair
-from retort.tables.judge import Reached, Side, decide, ours, published
+from retort.tables.comparisons import Pair, Reached
+from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of, number
 from retort.tables.make import write_text
 from retort.tables.render import html_document, markdown_escape
@@ -27,7 +27,7 @@ RULE = (
     "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
     "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
     f"met on both. '{WITHIN.capitalize()}': the two cells that decide are less than 2 standard errors apart, from the "
-    "standard deviations over seeds that their column has on either side. Where a cell has no number, nothing is decided."
+    "standard deviations over seeds that their column has on either side. A cell without a number decides nothing."
 )
 
 
