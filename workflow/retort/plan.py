@@ -272,7 +272,7 @@ class Plan:
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:
         """The tidy files that a paper's claims are judged on."""
-        names = sorted({claim.table for claim in self.book.claims.get(wildcards.paper, {}).values()})
+        names = sorted({name for claim in self.book.claims.get(wildcards.paper, {}).values() for name in claim.tables})
         return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
 
     def report_inputs(self, kind: str) -> list[str]:

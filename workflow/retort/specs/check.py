@@ -189,19 +189,6 @@ class _Checker:
             for label in values:
                 self.known(path, f"published.{student}", "column", label, columns)
 
-    def claims(self) -> None:
-        everyone = {**self.book.students, **self.book.teachers}
-        for slug, claims in self.book.claims.items():
-            path = self.book.folder / "papers" / slug / "claims.yaml"
-            for name, claim in claims.items():
-                for student in (*claim.better, *claim.worse):
-                    self.known(path, name, "student", student, everyone)
-                table = self.book.exhibits.get((slug, claim.table))
-                if self.of_kind(path, f"{name}.table", slug, claim.table, ScoresTable) and isinstance(
-                    table, ScoresTable
-                ):
-                    self.known(path, f"{name}.column", "column", claim.column, [c.name for c in table.columns])
-
 
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
@@ -234,7 +221,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.teachers,
         checker.students,
         checker.exhibits,
-        checker.claims,
     ):
         step()
     check_scale(book, checker.known)
