@@ -24,7 +24,8 @@ MAY: dict[str, set[str]] = {
     "figures": {"specs", "tables"},
     "audit": {"specs", "tables"},
     "report": {"specs", "tables", "audit"},
-    "cli": {"specs", "data", "stages", "tables", "audit", "report"},
+    "cost": {"specs", "tables", "stages"},
+    "cli": {"specs", "data", "stages", "tables", "audit", "report", "cost"},
 }
 
 

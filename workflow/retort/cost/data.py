@@ -1,0 +1,78 @@
+"""How many rows the jobs see, and how long they are: from encoded data where it is there, else as the files say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retort.specs.book import Book
+from retort.specs.reading import pieces_of
+
+UNKNOWN = 10_000  # rows or blocks of a split or a corpus that is known only once it was read
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a split, or the blocks of a corpus, and their mean length in tokens."""
+
+    count: int
+    length: float
+
+
+class Volume:
+    """Rows and lengths of a study's data.
+
+    Args:
+        book: the study.
+
+    Attributes:
+        assumed: what was assumed, by the name of the task or corpus.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+        self.assumed: dict[str, str] = {}
+        self.kept: dict[tuple[str, str, str], Rows] = {}
+
+    def split(self, task: str, settings: dict[str, Any], split: str, model: str) -> Rows:
+        """The rows of a task's split in the vocabulary of a model."""
+        key = (task, split, model)
+        if key not in self.kept:
+            folder = Path(f"results/encoded/{task}/{model}")
+            pieces = [folder / name / "offsets.npy" for name in pieces_of(settings, split)]
+            there = all(path.is_file() for path in pieces)
+            self.kept[key] = _encoded(pieces) if there else self._expected(task, split)
+        return self.kept[key]
+
+    def _expected(self, task: str, split: str) -> Rows:
+        spec = self.book.tasks[task]
+        said = [f"every row has {spec.max_length} tokens, the most it may have"]
+        if spec.split:
+            drawn = {"dev": spec.split.dev, "test": spec.split.test}
+            count = drawn.get(split, UNKNOWN)
+            said += [f"{UNKNOWN:,} rows to train on"] if split not in drawn else []
+        else:
+            expected = spec.splits[split]
+            parts = spec.parts if isinstance(expected.rows, dict) else [None]
+            count = sum(max(expected.expected(part)) for part in parts)  # type: ignore[arg-type]
+            count *= len(spec.parts) if expected.parts and not isinstance(expected.rows, dict) else 1
+        if len(said) > len(self.assumed.get(task, "").split(", and ")) or task not in self.assumed:
+            self.assumed[task] = ", and ".join(said)
+        return Rows(count, spec.max_length)
+
+    def blocks(self, corpus: str, model: str) -> Rows:
+        """The blocks of a corpus, all of one length; how many matters only where a schedule counts in epochs."""
+        spec, about = self.book.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
+        if about.is_file():
+            return Rows(json.loads(about.read_text(encoding="utf-8"))["blocks"], spec.block)
+        return Rows(spec.blocks or UNKNOWN, spec.block)
+
+
+def _encoded(pieces: list[Path]) -> Rows:
+    offsets = [np.load(path, mmap_mode="r", allow_pickle=False) for path in pieces]
+    count, tokens = sum(len(each) - 1 for each in offsets), sum(int(each[-1]) for each in offsets)
+    return Rows(count, tokens / max(count, 1))

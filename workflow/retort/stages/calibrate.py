@@ -1,0 +1,63 @@
+"""How fast this machine trains: a few steps of the encoder of the study's largest job."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertModel
+
+from retort.cost import flops
+from retort.jobs import write_json
+from retort.provenance import stamp
+
+SECONDS = 20.0  # of measuring
+LEAST = 3
+
+
+def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, precision: str) -> None:
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        loss = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.float().pow(2).mean()
+    loss.backward()
+    optimiser.step()
+    optimiser.zero_grad()
+
+
+def calibrate(architecture: dict[str, int], batch: int, length: int, precision: str, gpu: bool, to: Path) -> float:
+    """FLOPs a second over steps of training, which stand in `to` with the device.
+
+    A step is forward, backward and an update, as in the trainings themselves; embeddings are frozen and few, for their
+    update is no matrix product. The first steps warm up.
+    """
+    device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
+    threads = torch.get_num_threads() if device == "cuda" else 1  # as a training job of the workflow
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    sizes = {
+        "num_hidden_layers": architecture["layers"], "num_attention_heads": architecture["heads"],
+        "hidden_size": architecture["hidden"], "intermediate_size": architecture["intermediate"],
+    }  # fmt: skip
+    model = BertModel(BertConfig(vocab_size=1000, **sizes), add_pooling_layer=False).to(device)
+    model.embeddings.requires_grad_(False)
+    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
+    ids = torch.randint(5, 1000, (batch, length), device=device)
+    for _ in range(2):
+        _step(model, optimiser, ids, precision)
+    steps, start = 0, time.perf_counter()
+    while steps < LEAST or time.perf_counter() - start < SECONDS:
+        _step(model, optimiser, ids, precision)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        steps += 1
+    took = time.perf_counter() - start
+    achieved = steps * batch * flops.TRAINED * flops.forward(architecture, length) / took
+    write_json(
+        to,
+        {
+            "flops": achieved, "architecture": architecture, "batch": batch, "length": length,
+            "precision": precision, "steps": steps, "seconds": took, **stamp(device, threads),
+        },
+    )  # fmt: skip
+    return achieved
