@@ -28,7 +28,13 @@ def _config(given: argparse.Namespace) -> Config:
 def cost(given: argparse.Namespace) -> int:
     """Print the jobs and hours that each table takes, what is done already, and on which assumptions."""
     from retort.cost import report  # it asks the plan, and so Snakemake
+    from retort.cost.speed import STORED
 
-    for line in report.lines(_config(given), given.what, given.flops, given.calibrate):
+    config = _config(given)
+    if given.calibrate:
+        from retort.stages.calibrate import calibrate
+
+        calibrate(config.resolved_precision(), config.gpus > 0, STORED)
+    for line in report.lines(config, given.what, given.flops):
         print(line, flush=True)
     return 0

@@ -30,12 +30,14 @@ class Volume:
         book: the study.
 
     Attributes:
-        assumed: what was assumed, by the name of the task or corpus.
+        longest: task -> tokens that every row is taken to have, where it is not encoded yet.
+        uncounted: tasks and corpora of which nobody knows the size before they were read.
     """
 
     def __init__(self, book: Book) -> None:
         self.book = book
-        self.assumed: dict[str, str] = {}
+        self.longest: dict[str, int] = {}
+        self.uncounted: set[str] = set()
         self.kept: dict[tuple[str, str, str], Rows] = {}
 
     def split(self, task: str, settings: dict[str, Any], split: str, model: str) -> Rows:
@@ -50,25 +52,22 @@ class Volume:
 
     def _expected(self, task: str, split: str) -> Rows:
         spec = self.book.tasks[task]
-        said = [f"every row has {spec.max_length} tokens, the most it may have"]
+        self.longest[task] = spec.max_length
         if spec.split:
             drawn = {"dev": spec.split.dev, "test": spec.split.test}
-            count = drawn.get(split, UNKNOWN)
-            said += [f"{UNKNOWN:,} rows to train on"] if split not in drawn else []
-        else:
-            expected = spec.splits[split]
-            parts = spec.parts if isinstance(expected.rows, dict) else [None]
-            count = sum(max(expected.expected(part)) for part in parts)  # type: ignore[arg-type]
-            count *= len(spec.parts) if expected.parts and not isinstance(expected.rows, dict) else 1
-        if len(said) > len(self.assumed.get(task, "").split(", and ")) or task not in self.assumed:
-            self.assumed[task] = ", and ".join(said)
-        return Rows(count, spec.max_length)
+            self.uncounted |= set() if split in drawn else {task}
+            return Rows(drawn.get(split, UNKNOWN), spec.max_length)
+        files = spec.splits[split]
+        counts = [max(files.expected(part)) for part in (spec.parts if files.parts else [None])]
+        return Rows(sum(counts), spec.max_length)
 
-    def blocks(self, corpus: str, model: str) -> Rows:
-        """The blocks of a corpus, all of one length; how many matters only where a schedule counts in epochs."""
+    def blocks(self, corpus: str, schedule: dict[str, Any], model: str) -> Rows:
+        """The blocks of a corpus, all of one length; how many matters only where the schedule counts in epochs."""
         spec, about = self.book.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
         if about.is_file():
             return Rows(json.loads(about.read_text(encoding="utf-8"))["blocks"], spec.block)
+        if spec.blocks is None and "epochs" in schedule:
+            self.uncounted.add(corpus)
         return Rows(spec.blocks or UNKNOWN, spec.block)
 
 

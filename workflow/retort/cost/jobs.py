@@ -122,7 +122,7 @@ class Jobs:
         if place in self.book.tasks:  # one job makes a teacher and its score, which carries the settings
             return self.at(score_address(teacher, place, seeds_of(self.book, teacher)[0]))
         settings, model = self.plan.settings["teachers"][teacher][place], self.book.teachers[teacher].model
-        return Job(address, "head", work.head(settings, self.volume.blocks(place, model)))
+        return Job(address, "head", work.head(settings, place, self.volume, model))
 
     def _taps(self, address: str, teacher: str, task: str) -> Job:
         settings, model = self.plan.settings["taps"][teacher][task], self.book.teachers[teacher].model

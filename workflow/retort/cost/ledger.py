@@ -13,27 +13,35 @@ from retort.specs.book import Book
 
 
 @dataclass(frozen=True)
+class Load:
+    """Some jobs and their FLOPs."""
+
+    jobs: int = 0
+    flops: float = 0.0
+
+    def __add__(self, other: Load) -> Load:
+        """Both together."""
+        return Load(self.jobs + other.jobs, self.flops + other.flops)
+
+
+@dataclass(frozen=True)
 class Bill:
     """What one table takes, or all of them.
 
     Args:
-        jobs: those that no table before it needs.
-        done: of them, those whose results are there, or are needed by nothing that is still to be made.
-        own: FLOPs of these jobs.
-        shared: FLOPs of the jobs that a table before it needs too.
-        left: FLOPs of the own jobs that are still to be run.
+        own: the jobs that no table before it needs.
+        shared: those that a table before it needs too.
+        left: of its own, those that are still to be run; not those whose result only what is done already reads.
     """
 
     name: str
-    jobs: int = 0
-    done: int = 0
-    own: float = 0.0
-    shared: float = 0.0
-    left: float = 0.0
+    own: Load
+    shared: Load
+    left: Load
 
 
-def _flops(jobs: Iterable[Job]) -> float:
-    return sum(job.flops for job in jobs)
+def _load(jobs: Iterable[Job]) -> Load:
+    return sum((Load(1, job.flops) for job in jobs), Load())
 
 
 def chosen(book: Book, names: list[str]) -> list[tuple[str, str]]:
@@ -66,17 +74,12 @@ def bills(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]
         needed = {job.address: job for job in jobs.behind(targets)}
         left = {job.address for job in jobs.behind(targets, stop_at_done=True)}
         own = [job for address, job in needed.items() if address not in seen]
-        open_ = [job for job in own if job.address in left]
-        shared = _flops(job for address, job in needed.items() if address in seen)
+        shared = [job for address, job in needed.items() if address in seen]
         if needed:
-            found.append(
-                Bill(f"{paper}/{name}", len(own), len(own) - len(open_), _flops(own), shared, _flops(open_))
-            )
+            open_ = [job for job in own if job.address in left]
+            found.append(Bill(f"{paper}/{name}", _load(own), _load(shared), _load(open_)))
         seen |= needed
     if not found:
         raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
-    total = Bill(
-        "total", sum(b.jobs for b in found), sum(b.done for b in found), sum(b.own for b in found), 0.0,
-        sum(b.left for b in found),
-    )  # fmt: skip
-    return [*found, total]
+    own_of_all = sum((bill.own for bill in found), Load())
+    return [*found, Bill("total", own_of_all, Load(), sum((bill.left for bill in found), Load()))]

@@ -9,8 +9,14 @@ from pathlib import Path
 from retort.errors import RetortError
 
 STORED = Path("results/calibration.json")
-# One GPU of the A100 class in bfloat16 at a fifth of its peak, and one core of a server CPU: for a first guess.
-GUESSED = {True: (60e12, "a GPU of the A100 class in bfloat16"), False: (50e9, "one core of a server CPU")}
+# for a first guess, by whether jobs run on a GPU
+GUESSED = {
+    True: (60e12, "a GPU of the A100 class at a fifth of its peak in bfloat16"),
+    False: (1e11, "one core of a server CPU with bfloat16 instructions"),
+}
+
+
+START = 7.0  # seconds: Python, torch, transformers and the model's files, before a job's first step
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,10 @@ class Speed:
 
     flops: float
     said: str
+
+    def hours(self, jobs: int, flops: float) -> float:
+        """The hours of some jobs on one device, one after another."""
+        return (flops / self.flops + START * jobs) / 3600
 
 
 def stored(path: Path = STORED) -> Speed | None:

@@ -84,9 +84,10 @@ def teacher(settings: Settings, task: str, volume: Volume, model: str) -> float:
     return tuned(settings["model"]["architecture"], data, [settings["schedule"]], train, scored)
 
 
-def head(settings: Settings, blocks: Rows) -> float:
+def head(settings: Settings, corpus: str, volume: Volume, vocabulary: str) -> float:
     """FLOPs of a masked-LM head that is fitted over a frozen teacher."""
-    model, positions = settings["model"], settings["data"]["masking"]["probability"] * blocks.length
+    model, blocks = settings["model"], volume.blocks(corpus, settings["schedule"], vocabulary)
+    positions = settings["data"]["masking"]["probability"] * blocks.length
     fitted = flops.masked_lm(model["architecture"], model["vocabulary"], positions)
     once = flops.forward(model["architecture"], blocks.length) + TRAINED * fitted
     return examples(settings["schedule"], blocks.count) * once
@@ -114,7 +115,7 @@ def on_corpus(settings: Settings, volume: Volume, model: str) -> float:
     student, whole = settings["architecture"], settings["teacher"]["model"]
     total = 0.0
     for one in settings["stages"]:
-        blocks = volume.blocks(one["data"], model)
+        blocks = volume.blocks(one["data"], one["schedule"], model)
         masked = settings["corpora"][one["data"]]["masking"]["probability"] * blocks.length
         heads = [flops.masked_lm(size, whole["vocabulary"], masked) for size in (student, whole["architecture"])]
         total += stage(one, blocks, student, whole["architecture"], (heads[0], heads[1]), live=True)

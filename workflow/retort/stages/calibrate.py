@@ -1,4 +1,4 @@
-"""How fast this machine trains: a few steps of the encoder of the study's largest job."""
+"""How fast this machine trains: steps of an encoder, with the threads and the precision of a job."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from retort.provenance import stamp
 
 SECONDS = 20.0  # of measuring
 LEAST = 3
+# what is measured, by whether jobs run on a GPU: (architecture, rows a step, tokens a row)
+SHAPES = {
+    True: ({"layers": 6, "heads": 12, "hidden": 768, "intermediate": 3072}, 32, 128),
+    False: ({"layers": 2, "heads": 12, "hidden": 384, "intermediate": 1536}, 16, 32),
+}
 
 
 def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, precision: str) -> None:
@@ -25,12 +30,19 @@ def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, preci
     optimiser.zero_grad()
 
 
-def calibrate(architecture: dict[str, int], batch: int, length: int, precision: str, gpu: bool, to: Path) -> float:
+def calibrate(precision: str, gpu: bool, to: Path, seconds: float = SECONDS) -> float:
     """FLOPs a second over steps of training, which stand in `to` with the device.
 
     A step is forward, backward and an update, as in the trainings themselves; embeddings are frozen and few, for their
     update is no matrix product. The first steps warm up.
+
+    Args:
+        precision: 'bfloat16' or 'float32'.
+        gpu: whether jobs run on a GPU; where there is none, a CPU is measured.
+        to: the file.
+        seconds: how long it is measured.
     """
+    architecture, batch, length = SHAPES[gpu]
     device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
     threads = torch.get_num_threads() if device == "cuda" else 1  # as a training job of the workflow
     torch.set_num_threads(threads)
@@ -46,7 +58,7 @@ def calibrate(architecture: dict[str, int], batch: int, length: int, precision: 
     for _ in range(2):
         _step(model, optimiser, ids, precision)
     steps, start = 0, time.perf_counter()
-    while steps < LEAST or time.perf_counter() - start < SECONDS:
+    while steps < LEAST or time.perf_counter() - start < seconds:
         _step(model, optimiser, ids, precision)
         if device == "cuda":
             torch.cuda.synchronize()
