@@ -15,11 +15,22 @@ from retort.provenance import stamp
 
 SECONDS = 20.0  # of measuring
 LEAST = 3
+VOCABULARY = 1000
 # what is measured, by whether jobs run on a GPU: (architecture, rows a step, tokens a row)
 SHAPES = {
     True: ({"layers": 6, "heads": 12, "hidden": 768, "intermediate": 3072}, 32, 128),
     False: ({"layers": 2, "heads": 12, "hidden": 384, "intermediate": 1536}, 16, 32),
 }
+
+
+def _encoder(architecture: dict[str, int]) -> Any:
+    sizes = {
+        "num_hidden_layers": architecture["layers"], "num_attention_heads": architecture["heads"],
+        "hidden_size": architecture["hidden"], "intermediate_size": architecture["intermediate"],
+    }  # fmt: skip
+    model = BertModel(BertConfig(vocab_size=VOCABULARY, **sizes), add_pooling_layer=False)
+    model.embeddings.requires_grad_(False)
+    return model
 
 
 def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, precision: str) -> None:
@@ -47,14 +58,9 @@ def calibrate(precision: str, gpu: bool, to: Path, seconds: float = SECONDS) -> 
     threads = torch.get_num_threads() if device == "cuda" else 1  # as a training job of the workflow
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    sizes = {
-        "num_hidden_layers": architecture["layers"], "num_attention_heads": architecture["heads"],
-        "hidden_size": architecture["hidden"], "intermediate_size": architecture["intermediate"],
-    }  # fmt: skip
-    model = BertModel(BertConfig(vocab_size=1000, **sizes), add_pooling_layer=False).to(device)
-    model.embeddings.requires_grad_(False)
+    model = _encoder(architecture).to(device)
     optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
-    ids = torch.randint(5, 1000, (batch, length), device=device)
+    ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
     for _ in range(2):
         _step(model, optimiser, ids, precision)
     steps, start = 0, time.perf_counter()
