@@ -218,7 +218,9 @@ class Plan:
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """The profile files that a table or figure reads."""
-        return sorted({f"results/profiles/{student}.json" for student in profiled(self.book.exhibits[paper, name])})
+        return sorted(
+            {f"results/profiles/{student}.json" for student in profiled(self.book, self.book.exhibits[paper, name])}
+        )
 
     def table_file(self, wildcards: Wildcards) -> str:
         """The YAML file of a table."""

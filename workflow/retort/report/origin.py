@@ -79,7 +79,7 @@ def in_words(seconds: float) -> str:
 def _wanted(book: Book) -> dict[tuple[str, str], dict[str, str]]:
     """The results that each table and figure reads: path -> 'score' or 'profile'."""
     found: dict[tuple[str, str], dict[str, str]] = {
-        key: {f"results/profiles/{student}.json": "profile" for student in profiled(exhibit)}
+        key: {f"results/profiles/{student}.json": "profile" for student in profiled(book, exhibit)}
         for key, exhibit in book.exhibits.items()
     }
     for cell in expand(book):

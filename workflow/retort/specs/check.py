@@ -9,8 +9,8 @@ from retort.registry import unknown
 from retort.specs import catalogue, starts, terms
 from retort.specs.audit import check_statements
 from retort.specs.corpus import Part
-from retort.specs.needs import check_sources
 from retort.specs.reading import check_tasks
+from retort.specs.scale import check_scale
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import (
     CountsTable,
@@ -216,7 +216,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    check_scale(book, checker.known)
     check_statements(book, problems, checker.known)
     check_tasks(book, problems)
-    if not problems.lines:
-        check_sources(book, problems)

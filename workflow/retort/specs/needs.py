@@ -42,7 +42,9 @@ def tasks(book: Book) -> set[str]:
 def sources(book: Book) -> set[str]:
     """The names of the sources that some cell or profile of the study is made from."""
     cells = expand(book)
-    students = {cell.student for cell in cells} | {name for shown in book.exhibits.values() for name in profiled(shown)}
+    students = {cell.student for cell in cells} | {
+        name for shown in book.exhibits.values() for name in profiled(book, shown)
+    }
     found = {source for task in tasks(book) for source in book.tasks[task].sources}
     return found.union(*(_of_student(book, student) for student in students))
 

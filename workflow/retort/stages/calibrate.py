@@ -39,6 +39,8 @@ def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, preci
     loss.backward()
     optimiser.step()
     optimiser.zero_grad()
+    if ids.device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 def calibrate(precision: str, gpu: bool, to: Path, seconds: float = SECONDS) -> float:
@@ -66,8 +68,6 @@ def calibrate(precision: str, gpu: bool, to: Path, seconds: float = SECONDS) -> 
     steps, start = 0, time.perf_counter()
     while steps < LEAST or time.perf_counter() - start < seconds:
         _step(model, optimiser, ids, precision)
-        if device == "cuda":
-            torch.cuda.synchronize()
         steps += 1
     took = time.perf_counter() - start
     achieved = steps * batch * flops.TRAINED * flops.forward(architecture, length) / took
