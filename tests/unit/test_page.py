@@ -19,7 +19,7 @@ from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 
 from tests.unit.small_paper import ACC, study, table
-from tests.unit.small_study import STUDENT, paths, quiet, write_results, write_study
+from tests.unit.small_study import PAPER, PROFILES, STUDENT, TABLE, paths, quiet, write_results, write_study
 
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -225,6 +225,30 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
         text = Path(f"reports/some/table1.{kind}").read_text()
         assert text.count("Not run, for no student") == 1
         assert "75.2" in text
+
+
+def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = write_study(
+        tmp_path / "study",
+        paper={**PAPER, "ours": False, "show": ["table1", "table2"]},
+        claims={},
+        table1={**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
+                "rows": [{"student": "mini-a", "label": "A", "cells": "61.0"},
+                         {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]},
+        table2={**PROFILES, "published": {}},
+    )  # fmt: skip
+    made = [make_table(
+        quiet(), config, "mini", name, [], [], f"results/tables/mini/{name}.csv", {"html": f"reports/mini/{name}.html"}
+    ) for name in ("table1", "table2")]  # fmt: skip
+    assert len(made) == 2
+    make_page(quiet(), config, "mini", "reports/mini/index.html")
+    page = Path("reports/mini/index.html").read_text()
+    assert page.count("Not run at this scale: the numbers are the published ones.") >= 1
+    assert '<td><span class="ours">61.0</span></td>' in page
+    assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
+    assert page.count("quoted (Nobody), never run") == 1
+    assert "Nothing of this paper was run at scale pocket" in page
 
 
 def test_a_page_holds_what_its_own_numbers_contradict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

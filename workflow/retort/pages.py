@@ -80,5 +80,5 @@ class Pages:
     def deviations(self, wildcards: Wildcards) -> list[list[str]]:
         """What a page says of the choices that were made for its paper's students."""
         students = self.book.students.items()
-        mine = [spec for name, spec in students if self.book.files["students", name].parent.name == wildcards.paper]
+        mine = [spec for name, spec in students if self.book.paper_of(name) == wildcards.paper]
         return [spec.deviations for spec in mine]

@@ -57,7 +57,7 @@ def _settings(book: Book, paper: str) -> list[Settings]:
 
 def students_of(book: Book, paper: str) -> list[str]:
     """The students that stand in a paper's own file."""
-    return [name for name in book.students if book.files["students", name].parent.name == paper]
+    return [name for name in book.students if book.paper_of(name) == paper]
 
 
 def deviations(book: Book, paper: str) -> list[Deviation]:

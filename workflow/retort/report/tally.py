@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from retort.report.parts import tidy
 from retort.specs.book import Book
-from retort.specs.table import TestsTable
+from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
 from retort.tables.claims import HOLDS, judge_all
 from retort.tables.collect import NOT_RUN
 from retort.tables.layout import agreement
-from retort.tables.lines import AS_PRINTED, PLANNED
+from retort.tables.lines import PLANNED
 from retort.tables.tidy import Line, read
+from retort.tables.unmeasured import OF_THE_SHAPE
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Tally:
 
 
 def _cells(lines: list[Line]) -> Tally:
-    counted = [line for line in lines if line.status != AS_PRINTED]
+    counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
     measured = sum(line.mean is not None for line in counted)
-    not_run = sum(line.status in (NOT_RUN, PLANNED) for line in counted)
+    not_run = sum(line.status.startswith((NOT_RUN, PLANNED)) for line in counted)
     return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
 
 
@@ -76,5 +77,6 @@ def tally(book: Book, paper: str) -> Tally:
         else:
             lines = read(tidy(paper, name))
             agrees, judged = agreement(spec, lines)  # type: ignore[arg-type]
-            total += Tally(tables=1, agrees=agrees, judged=judged) + _cells(lines)
+            cells = _cells(lines) if isinstance(spec, (ScoresTable, ProfilesTable)) else Tally()
+            total += Tally(tables=1, agrees=agrees, judged=judged) + cells
     return total
