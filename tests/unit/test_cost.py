@@ -199,10 +199,20 @@ def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
     assert after.longest == {}
 
 
+def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
+    volume = Volume(plan.book)
+    assert volume.blocks("sentences", {"steps": 3}, "encoder").length == 16
+    assert volume.unread == set()  # in steps, nobody asks how many there are
+    assert volume.blocks("sentences", {"epochs": 3}, "encoder") == Rows(250_000_000, 16)
+    assert volume.unread == {"sentences"}
+    folder = Path("results/corpora/sentences/encoder")
+    folder.mkdir(parents=True)
+    (folder / "corpus.json").write_text('{"blocks": 12}')
+    assert Volume(plan.book).blocks("sentences", {"epochs": 3}, "encoder") == Rows(12, 16)
+
+
 def test_rows_of_parts_add_up(plan: Plan) -> None:
-    volume = Volume(
-        Plan(read_config({"papers": ["pocket"]})).book
-    )  # the repository's own tasks
+    volume = Volume(Plan(read_config({"papers": ["pocket"]})).book)  # the repository's own tasks
     mnli = {"splits": {"dev": {"pieces": ["dev-matched", "dev-mismatched"]}, "train": {"pieces": ["train"]}}}
     assert volume.split("mnli", mnli, "dev", "none") == Rows(9815 + 9832, 128)
     assert volume.split("mnli", mnli, "train", "none").count == 392_702

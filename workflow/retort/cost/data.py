@@ -12,7 +12,8 @@ import numpy as np
 from retort.specs.book import Book
 from retort.specs.reading import pieces_of
 
-UNKNOWN = 10_000  # rows or blocks of a split or a corpus that is known only once it was read
+UNKNOWN = 10_000  # rows of a split that are known only once it was read
+TOKENS = 4e9  # of a corpus that was not read yet: the 3.3 billion words of Devlin et al. (2019), section 3.1
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,15 @@ class Volume:
 
     Attributes:
         longest: task -> tokens that every row is taken to have, where it is not encoded yet.
-        uncounted: tasks and corpora of which nobody knows the size before they were read.
+        uncounted: tasks of which nobody knows the rows before they were read.
+        unread: corpora of which nobody knows the blocks, and that are trained on for epochs.
     """
 
     def __init__(self, book: Book) -> None:
         self.book = book
         self.longest: dict[str, int] = {}
         self.uncounted: set[str] = set()
+        self.unread: set[str] = set()
         self.kept: dict[tuple[str, str, str], Rows] = {}
 
     def split(self, task: str, settings: dict[str, Any], split: str, model: str) -> Rows:
@@ -67,8 +70,8 @@ class Volume:
         if about.is_file():
             return Rows(json.loads(about.read_text(encoding="utf-8"))["blocks"], spec.block)
         if spec.blocks is None and "epochs" in schedule:
-            self.uncounted.add(corpus)
-        return Rows(spec.blocks or UNKNOWN, spec.block)
+            self.unread.add(corpus)
+        return Rows(spec.blocks or round(TOKENS / spec.block), spec.block)
 
 
 def _encoded(pieces: list[Path]) -> Rows:

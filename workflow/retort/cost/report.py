@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retort.cost.data import UNKNOWN, Volume
+from retort.cost.data import TOKENS, UNKNOWN, Volume
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Bill, Load, bills, chosen
 from retort.cost.speed import START, Speed, speed
@@ -52,6 +52,8 @@ def _lengths(volume: Volume) -> Iterator[str]:
         tasks = ", ".join(f"{task} {tokens}" for task, tokens in sorted(volume.longest.items()))
         yield f"Not encoded yet, so that every row has the most tokens that it may have: {tasks}."
     if volume.uncounted:
-        yield f"Not read yet, so that {UNKNOWN:,} rows or blocks are assumed: {', '.join(sorted(volume.uncounted))}."
+        yield f"Not read yet, so that {UNKNOWN:,} rows are assumed: {', '.join(sorted(volume.uncounted))}."
+    if volume.unread:
+        yield f"Not packed yet, so that {TOKENS:,.0f} tokens are assumed: {', '.join(sorted(volume.unread))}."
     if volume.kept and not volume.longest:
         yield "Rows are as many, and as long on average, as they were encoded; padding is left out."
