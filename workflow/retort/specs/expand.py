@@ -59,10 +59,14 @@ def scored(table: object) -> list[tuple[str, str, str, str, str]]:
     return []
 
 
-def profiled(table: object) -> list[str]:
-    """The students or teachers whose profile a table or figure reads."""
+def profiled(book: Book, table: object) -> list[str]:
+    """The students or teachers whose profile a table or figure reads, but for those that the scale does not run."""
+    return [student for student in _profiled(table) if student not in book.idle]
+
+
+def _profiled(table: object) -> list[str]:
     if isinstance(table, ProfilesTable):
-        return [row.student for row in table.rows if row.student]
+        return list(dict.fromkeys(place.student for place in table.places() if place.student))
     if isinstance(table, ScoresTable):
         return list(dict.fromkeys(place.student for place in table.places() if place.student and place.profiled))
     if isinstance(table, ParetoFigure):
@@ -71,10 +75,10 @@ def profiled(table: object) -> list[str]:
 
 
 def runs(book: Book, student: str, task: str) -> bool:
-    """False where a student is limited to other tasks."""
-    if student in book.teachers:
-        return True
-    tasks = book.students[student].tasks
+    """False where a student is limited to other tasks, or the scale runs other students or tasks."""
+    if student in book.idle or not book.runs_task(student, task):
+        return False
+    tasks = book.students[student].tasks if student in book.students else None
     return tasks is None or task in tasks
 
 

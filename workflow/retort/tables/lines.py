@@ -162,7 +162,7 @@ def _averages(table: Any, lines: list[Line]) -> list[Line]:
 def profile_lines(book: Book, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
     """A line per (student, measure) of the profiles that a figure draws."""
     labels = {point.student: point.label for point in getattr(book.exhibits[paper, name], "points", [])}
-    students = profiled(book.exhibits[paper, name])
+    students = profiled(book, book.exhibits[paper, name])
     return [
         Line(
             paper, name, labels[student], column.label, student, "", column.metric, OF_A_MODEL[column.metric],
