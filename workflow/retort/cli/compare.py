@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
-from retort.specs.book import open_book, whole
+from retort.specs.book import open_whole
 
 
 @verb(
@@ -18,5 +18,5 @@ def compare_two(given: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and a paired t-test over task and seed."""
     from retort.tables.two_rows import compare_rows
 
-    print("\n".join(compare_rows(open_book(whole(config_of(given))), given.table, given.row, given.other)))
+    print("\n".join(compare_rows(open_whole(config_of(given)), given.table, given.row, given.other)))
     return 0
