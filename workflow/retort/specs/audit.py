@@ -144,7 +144,8 @@ def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any],
 
 def _check_shown(cells: Cells, exhibit: object, known: Callable[[str, str, Any], bool]) -> None:
     rows = shown(exhibit)
+    columns = dict.fromkeys(column for listed in rows.values() for column in listed)
     for row in cells.rows:
-        if known(f"row of {cells.table}", row, rows):
-            for column in cells.columns:
-                known(f"column of {cells.table}", column, rows[row])
+        known(f"row of {cells.table}", row, rows)
+    for column in cells.columns if rows else []:
+        known(f"column of {cells.table}", column, columns)

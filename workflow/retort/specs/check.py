@@ -152,6 +152,7 @@ class _Checker:
             if isinstance(exhibit, TestsTable):
                 for table in exhibit.of:
                     self.of_kind(path, "of", slug, table, ScoresTable)
+                self.said_of_tests(path, slug, exhibit)
             if isinstance(exhibit, TestsFigure):
                 self.of_kind(path, "of", slug, exhibit.of, TestsTable)
             if isinstance(exhibit, ScoresTable):
@@ -164,6 +165,13 @@ class _Checker:
             ]
             for name in paper.show:
                 self.known(self.book.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
+
+    def said_of_tests(self, path: Path, slug: str, exhibit: TestsTable) -> None:
+        for name, said in exhibit.said.items():
+            table = self.book.exhibits.get((slug, name))
+            if self.known(path, "said", "table of 'of'", name, exhibit.of) and isinstance(table, ScoresTable):
+                for row in (row for rows in (*said.among.values(), *said.alike) for row in rows):
+                    self.known(path, f"said.{name}", "row that is tested", row, table.tested())
 
     def of_kind(self, path: Path, where: str, slug: str, name: str, kind: type) -> bool:
         if not self.known(path, where, "table", name, [n for s, n in self.book.exhibits if s == slug]):

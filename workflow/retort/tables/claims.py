@@ -23,6 +23,7 @@ from retort.tables.tidy import Line, read
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
 AT_THIS_SCALE = "at this scale"
 WITHIN = "within the spread"
+LISTED = 6  # columns that are listed; more are counted
 RULE = (
     "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
     "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
@@ -92,7 +93,7 @@ def _test(statement: Statement) -> str:
     """What the cells are put to, and in which columns."""
     columns = list(dict.fromkeys(column for part in statement.cells for column in part.columns))
     summary = catalogue.comparisons()[statement.compare].summary.removesuffix(".")
-    return f"{summary}: {', '.join(columns)}"
+    return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
 
 
 def judge_all(book: Book, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
