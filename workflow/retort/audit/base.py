@@ -41,7 +41,8 @@ class Entry:
         """What is measured; equal for two entries that should print the same of one model."""
         place = self.place
         if place.metric == AVERAGE:
-            return (place.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in place.tasks.items()))
+            metrics = {task: metric.partition("/")[0] for task, metric in place.tasks.items()}  # columns name no part
+            return (place.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
         inputs = place.spec.part if place.spec.part != place.part else ""  # of a latency: the row says the batch
         return (place.split if place.task else "", place.metric, place.task, place.part, inputs)
 
@@ -88,13 +89,13 @@ class Printed:
     Args:
         tables: every printed table by paper and name.
         entries: every printed number of a table of models.
-        statements: what each paper's text says of its numbers.
+        statements: what each paper's text says and claims of its numbers.
         facts: what the data sets are.
     """
 
     tables: dict[tuple[str, str], TextTable]
     entries: list[Entry]
-    statements: dict[str, dict[str, Statement]]
+    statements: dict[str, list[Statement]]
     facts: dict[str, Facts]
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
@@ -134,7 +135,11 @@ def printed(book: Book) -> Printed:
             if isinstance(table, (ScoresTable, ProfilesTable))
             for entry in entries_of(paper, name, table)
         ],
-        {paper: said for paper, said in book.statements.items() if not book.papers[paper].ours},
+        {
+            paper: [*book.claims.get(paper, {}).values(), *book.statements.get(paper, {}).values()]
+            for paper, spec in book.papers.items()
+            if not spec.ours
+        },
         book.facts,
     )
 

@@ -66,7 +66,7 @@ def profiled(book: Book, table: object) -> list[str]:
 
 def _profiled(table: object) -> list[str]:
     if isinstance(table, ProfilesTable):
-        return [row.student for row in table.rows if row.student]
+        return list(dict.fromkeys(place.student for place in table.places() if place.student))
     if isinstance(table, ScoresTable):
         return list(dict.fromkeys(place.student for place in table.places() if place.student and place.profiled))
     if isinstance(table, ParetoFigure):

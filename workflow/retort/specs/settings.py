@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retort.specs import catalogue
+from retort.specs import catalogue, heads
 from retort.specs.protocol import Protocol
 from retort.specs.reading import reading
 from retort.specs.source import in_force
@@ -52,7 +52,7 @@ def source(book: Book, name: str) -> Settings:
 def model(book: Book, name: str) -> Settings:
     """The settings of a pre-trained model: where its files come from, and its shape."""
     spec = book.models[name]
-    return {**plain(spec, "source"), "source": source(book, spec.source)}
+    return {**plain(spec, "source", "masked_lm"), "source": source(book, spec.source)}
 
 
 TASK = {
@@ -126,10 +126,10 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
             "weight": term.weight,
             "options": {**objectives[term.objective].options, **term.options},
         }
-        for term in stage.terms
+        for term in stage.on(place)
     ]
     protocol = book.protocols[student.protocol]
-    found = schedule(protocol, place if stage.data == "task" else stage.data, stage.schedule)
+    found = schedule(protocol, place if stage.data == "task" else stage.data, *stage.changes(place))
     return {
         "data": stage.data,
         "terms": terms,
@@ -165,7 +165,7 @@ def _student(book: Book, name: str, place: str) -> Settings:
 
 
 def grid_seed(book: Book, name: str) -> int:
-    """The seed of what is done once for all seeds of a student: its task-agnostic distillation and its grid."""
+    """The seed of what is done once for all seeds of a student: its task-agnostic distillation."""
     protocol = book.protocols[book.students[name].protocol]
     return protocol.grid.seed if protocol.grid else protocol.seeds[0]
 
@@ -211,28 +211,21 @@ def taps(book: Book, name: str, place: str) -> Settings:
     return {"teacher": teacher(book, name, place), "taps": listed, "stage": STAGES["taps"]}
 
 
-def recorded(book: Book, name: str) -> bool:
-    """True where all that a student on a task reads of its teacher is recorded; else the teacher runs beside it."""
+def recorded(book: Book, name: str, place: str) -> bool:
+    """True where all that a student reads of its teacher on a task is recorded; else the teacher runs beside it."""
     objectives, student = catalogue.objectives(), book.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
         return False
+    if any("max_length" in _stage(book, student, stage, place)["schedule"] for stage in student.stages):
+        return False  # whole rows are recorded
     read = {
         tap
         for stage in student.stages
-        for term in stage.terms
+        for term in stage.on(place)
         for tap_read in objectives[term.objective].teacher_taps
         for tap in catalogue.BASIS.get(tap_read, (tap_read,))
     }
     return read <= {"logits", *RECORDED}
-
-
-def masked_lm_corpus(student: Student) -> str | None:
-    """The corpus on which a stage reads the teacher's output distribution; None where no stage does."""
-    objectives = catalogue.objectives()
-    for stage in student.stages:
-        if stage.data != "task" and any(objectives[term.objective].level == "output" for term in stage.terms):
-            return stage.data
-    return None
 
 
 def on_corpus(book: Book, name: str) -> Settings:
@@ -241,9 +234,11 @@ def on_corpus(book: Book, name: str) -> Settings:
     settings = _student(book, name, "")
     settings["seed"] = grid_seed(book, name)
     settings["corpora"] = {stage.data: corpus(book, stage.data) for stage in student.stages}
-    head = masked_lm_corpus(student)
+    fitted = heads.fitted_on(book, name)
     settings["teacher"] = (
-        teacher(book, student.teacher, head) if head else {"model": model(book, book.teachers[student.teacher].model)}
+        teacher(book, student.teacher, fitted)
+        if fitted
+        else {"model": model(book, book.teachers[student.teacher].model), **heads.published(book, name)}
     )
     return {**settings, **_parent(book, name)}
 
@@ -251,13 +246,13 @@ def on_corpus(book: Book, name: str) -> Settings:
 def grid(book: Book, name: str, place: str) -> Settings:
     """The settings of a grid search: the student, the task, the schedule, the points."""
     protocol = book.protocols[book.students[name].protocol]
-    points = protocol.grid.points() if protocol.grid else [{}]
+    tried = protocol.grid_of(place)
     return {
         "student": on_corpus(book, name),
         "task": task(book, place),
         "schedule": schedule(protocol, place),
-        "points": points,
-        "seed": grid_seed(book, name),
+        "points": tried.points() if tried else [{}],
+        "seed": tried.seed if tried else grid_seed(book, name),
         "choose_by": book.tasks[place].chosen_by,
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["grid"], protocol.version],
