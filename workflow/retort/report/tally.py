@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from retort.report.parts import tidy
 from retort.specs.book import Book
-from retort.specs.printed import TextTable
 from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.collect import NOT_RUN
@@ -65,9 +64,8 @@ def _cells(lines: list[Line]) -> Tally:
 def _claims(book: Book, paper: str) -> Tally:
     if not book.claims.get(paper):
         return Tally()
-    tables = [name for (slug, name), spec in book.exhibits.items() if slug == paper and isinstance(spec, TextTable)]
-    there = {name: tidy(paper, name) for name in tables}
-    judged = judge_all(book, paper, {name: read(path) for name, path in there.items() if path.is_file()})
+    names = {name for claim in book.claims[paper].values() for name in claim.tables}
+    judged = judge_all(book, paper, {name: read(tidy(paper, name)) for name in sorted(names)})
     return Tally(
         held=sum(item.published.verdict == HOLDS for item in judged),
         holds=sum(item.ours.verdict == HOLDS for item in judged),
