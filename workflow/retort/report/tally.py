@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from retort.report.parts import tidy
 from retort.specs.book import Book
 from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
-from retort.tables.claims import HOLDS, judge_all
+from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.collect import NOT_RUN
 from retort.tables.layout import agreement
 from retort.tables.lines import PLANNED
@@ -24,7 +24,9 @@ class Tally:
         not_run: cells that this scale does not run, or that have no student yet.
         without: cells that are neither: quoted from other work, diverged, missing.
         agrees: cells that agree with what was published, of the `judged` ones.
-        holds: claims that hold on our numbers, of all `claims`.
+        held: claims that hold on the published numbers, of all `claims`.
+        holds: those that hold on ours.
+        undecided: those for which ours has no number.
     """
 
     tables: int = 0
@@ -34,7 +36,9 @@ class Tally:
     without: int = 0
     agrees: int = 0
     judged: int = 0
+    held: int = 0
     holds: int = 0
+    undecided: int = 0
     claims: int = 0
 
     def __add__(self, other: Tally) -> Tally:
@@ -60,9 +64,14 @@ def _cells(lines: list[Line]) -> Tally:
 def _claims(book: Book, paper: str) -> Tally:
     if not book.claims.get(paper):
         return Tally()
-    there = {name: tidy(paper, name) for slug, name in book.exhibits if slug == paper}
-    judged = judge_all(book, paper, {name: read(path) for name, path in there.items() if path.is_file()})
-    return Tally(holds=sum(item.ours.verdict == HOLDS for item in judged), claims=len(judged))
+    names = {name for claim in book.claims[paper].values() for name in claim.tables}
+    judged = judge_all(book, paper, {name: read(tidy(paper, name)) for name in sorted(names)})
+    return Tally(
+        held=sum(item.published.verdict == HOLDS for item in judged),
+        holds=sum(item.ours.verdict == HOLDS for item in judged),
+        undecided=sum(item.ours.verdict == OPEN for item in judged),
+        claims=len(judged),
+    )
 
 
 def tally(book: Book, paper: str) -> Tally:
