@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retort.registry import unknown
 from retort.specs import catalogue, starts, terms
 from retort.specs.audit import check_statements
+from retort.specs.bound import check_bound
 from retort.specs.corpus import Part
 from retort.specs.needs import check_sources
 from retort.specs.reading import check_tasks
@@ -218,5 +219,7 @@ def check(book: Book, problems: Problems) -> None:
         step()
     check_statements(book, problems, checker.known)
     check_tasks(book, problems)
+    if not problems.lines:
+        check_bound(book, problems)
     if not problems.lines:
         check_sources(book, problems)

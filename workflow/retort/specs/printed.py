@@ -62,6 +62,11 @@ class Number:
         digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
         return 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
+    def is_size(self, size: float) -> bool:
+        """Whether the number is `size`, rounded or cut: '8.5k' is 8,551 and 8,599."""
+        unit = 1000 if self.text.endswith("k") else 1
+        return (self.value - self.half) * unit - 1e-9 <= size < (self.value + 2 * self.half) * unit
+
 
 def read_number(text: str) -> Number | None:
     """The number that a cell holds; None where it holds words or nothing."""

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.bound import Bound, Reads
+from retort.specs.bound import meet as meet_settings
 from retort.specs.printed import (
     AVERAGE,
     CHANGE,
@@ -160,10 +162,31 @@ class _Text(_Common, TextTable):
         return self.printed_cells()
 
 
+class ReadColumn(Reads, Heading):
+    """A column of settings; it may say what its cells read of ours."""
+
+
+class ReadRow(Reads, TextRow):
+    """A row of settings; it may say what its cells read of ours."""
+
+
 class SettingsTable(_Text):
-    """How the paper's models were trained, as printed."""
+    """How models were trained: what the paper prints, beside what our students are trained with."""
 
     kind: Literal["settings"]
+    student: Name = Field(default="", description="whose settings are read; a row or column may name another")
+    task: Name = Field(default="", description="on which task; a row or column may name another")
+    columns: list[ReadColumn] = Field(min_length=1)  # type: ignore[assignment]
+    rows: list[ReadRow] = Field(min_length=1)  # type: ignore[assignment]
+
+    def bound(self) -> list[Bound]:
+        """Every cell that reads something of ours."""
+        met = [
+            meet_settings(self, name, row, column, column.name)
+            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+            for column in self.columns
+        ]
+        return [cell for cell in met if cell]
 
 
 class Counted(TextRow):
@@ -172,11 +195,27 @@ class Counted(TextRow):
     task: Name
 
 
+class CountColumn(Heading):
+    """The rows of one split, or words."""
+
+    split: Literal["", "train", "dev", "test"] = Field(default="", description="the split of a row's task")
+
+
 class CountsTable(_Text):
-    """How large data sets are, as printed."""
+    """How large data sets are: what the paper prints, beside the rows that each split of ours must have."""
 
     kind: Literal["counts"]
+    columns: list[CountColumn] = Field(min_length=1)  # type: ignore[assignment]
     rows: list[Counted] = Field(min_length=1)  # type: ignore[assignment]
+
+    def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """The (row, column) of each cell that counts -> its task and split."""
+        return {
+            (name, column.name): (row.task, column.split)
+            for name, row in zip(row_names(self.rows), self.rows, strict=True)
+            for column in self.columns
+            if column.split
+        }
 
 
 Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | CountsTable, Field(discriminator="kind")]

@@ -17,7 +17,6 @@ from retort.tables.tidy import OK, Line
 
 AVERAGE = "Average"
 PLANNED = "not run: this row has no student yet"
-AS_PRINTED = "as the paper prints it"
 INCOMPLETE = "missing (the row is incomplete)"
 Cells = dict[tuple[str, str], PublishedCell]
 
@@ -101,16 +100,6 @@ def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
             key = (place.row, place.column)
             lines[key] = replace(lines[key], **_from_the_row(place, row))
     return [*lines.values(), *_averages(exhibit, list(lines.values()))]
-
-
-def text_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """A line per cell of a table of settings or counts, which are printed and not compared."""
-    exhibit: Any = book.exhibits[paper, name]
-    return [
-        Line(paper, name, cell.row, cell.column, "", "", "", "", **_printed(cell), status=AS_PRINTED,
-             scale=book.config.scale)
-        for cell in exhibit.published_cells()
-    ]  # fmt: skip
 
 
 def figure_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
