@@ -11,6 +11,7 @@ from retort.errors import BookError
 from retort.specs import settings as resolve
 from retort.specs.book import open_book, read
 from retort.specs.config import Config, read_config
+from retort.specs.needs import lacking
 from retort.specs.source import form_of, in_force
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -27,6 +28,12 @@ def with_hub(study: Path, hub: dict[str, Any], **more: Any) -> None:
 def config(study: Path, **more: Any) -> Config:
     """The configuration of the tiny study."""
     return Config(papers=["tiny"], study=str(study), **more)
+
+
+def refused(given: Config) -> list[str]:
+    """What `retort check` prints, and what stops a run before its first job."""
+    book, problems = read(given)
+    return problems or lacking(book)
 
 
 def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study: Path) -> None:
@@ -54,7 +61,7 @@ def test_models_dir_says_nothing_about_data(study: Path, tmp_path: Path) -> None
 
 def test_no_commit_is_refused_where_the_source_is_used(study: Path) -> None:
     with_hub(study, HUB, local="Texts")
-    assert read(config(study))[1] == [
+    assert refused(config(study)) == [
         "study/sources/texts.yaml: hub.commit: none is known; run `retort pin texts` once, "
         "or give data_dir in config.yaml"
     ]
@@ -64,14 +71,14 @@ def test_no_commit_is_fine_where_nothing_uses_the_source_or_the_folder_wins(stud
     (tmp_path / "data" / "Texts").mkdir(parents=True)
     unused = {"title": "Unused", "licence": "MIT", "hub": HUB}
     (study / "sources" / "unused.yaml").write_text(json.dumps(unused))
-    assert read(config(study))[1] == []
+    assert refused(config(study)) == []
     with_hub(study, HUB, local="Texts")
-    assert read(config(study, data_dir=str(tmp_path / "data")))[1] == []
+    assert refused(config(study, data_dir=str(tmp_path / "data"))) == []
 
 
 def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study: Path, tmp_path: Path) -> None:
     with_hub(study, PINNED, local="Texts")
-    found = read(config(study, data_dir=str(tmp_path)))[1]
+    found = refused(config(study, data_dir=str(tmp_path)))
     assert found == [
         "study/sources/texts.yaml: local: data_dir holds no folder Texts; put it there, or set data_dir: null"
     ]
@@ -90,7 +97,7 @@ def test_every_road_to_a_source_is_followed(study: Path) -> None:
     students = study / "papers" / "tiny" / "students.yaml"
     text = students.read_text().replace("{random: true}", "{checkpoint: released}")
     students.write_text(text.replace("data: sentences", "data: more", 1))
-    lines = read(config(study))[1]
+    lines = refused(config(study))
     assert [line.split(":")[0] for line in lines] == ["study/sources/far.yaml", "study/sources/released.yaml"], lines
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from snakemake.io import directory
 
+from retort.specs import heads
 from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
@@ -171,8 +172,8 @@ class Plan:
         return {stage.data: self.blocks(student.teacher, stage.data) for stage in student.stages}
 
     def student_teacher_head(self, wildcards: Wildcards) -> str:
-        """The teacher of a task-agnostic student: with a masked-LM head where its output is read."""
-        corpus = resolve.masked_lm_corpus(self.book.students[wildcards.student])
+        """The teacher of a task-agnostic student: with a masked-LM head where its output is read and it has none."""
+        corpus = heads.fitted_on(self.book, wildcards.student)
         teacher = self._teacher_of(wildcards)
         return f"results/teachers/{teacher}/{corpus}/model" if corpus else self.student_model(wildcards)
 
@@ -184,10 +185,11 @@ class Plan:
         return [f"results/students/{start.student}/model"] if start.student else []
 
     def grid_parts(self, wildcards: Wildcards) -> list[str]:
-        """The parts of a student's grid on a task."""
-        protocol = self.book.protocols[self.book.students[wildcards.student].protocol]
-        points = len(protocol.grid.points()) if protocol.grid else 1
-        parts = min(self.book.tasks[wildcards.task].jobs.grid_parts, points)
+        """The parts of a student's grid on a task; none where there is no grid to choose from."""
+        grid = self.book.protocols[self.book.students[wildcards.student].protocol].grid_of(wildcards.task)
+        if grid is None:
+            return []
+        parts = min(self.book.tasks[wildcards.task].jobs.grid_parts, len(grid.points()))
         folder = f"results/trials/{wildcards.student}/{wildcards.task}"
         return [f"{folder}/{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]
 

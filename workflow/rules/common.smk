@@ -5,16 +5,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
-from retort.errors import RetortError
+from retort.errors import BookError, RetortError
 from retort.specs.config import read_config
 from retort.plan import Plan, share_package
 from retort.specs.expand import answers_address
+from retort.specs.needs import lacking
 
 share_package()
 try:
     plan = Plan(read_config(config))
 except RetortError as error:
     raise WorkflowError(str(error)) from None
+
+
+onstart:
+    if missing := lacking(plan.book):  # a dry run plans all the same
+        raise WorkflowError(str(BookError(missing)))
 
 
 wildcard_constraints:

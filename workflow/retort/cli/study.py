@@ -11,6 +11,7 @@ from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.book import Book, read
 from retort.specs.expand import expand
+from retort.specs.needs import lacking
 
 
 def _lines(title: str, entries: dict[str, str]) -> list[str]:
@@ -52,6 +53,7 @@ def check_everything(given: argparse.Namespace) -> int:
     """Validate every YAML file and print all problems; the exit status is 1 if there are any."""
     config = config_of(given)
     book, problems = read(config)
+    problems = problems or lacking(book)
     for problem in problems:
         print(problem)
     if problems:

@@ -11,6 +11,7 @@ from retort.specs.audit import check_statements
 from retort.specs.bound import check_bound
 from retort.specs.corpus import Part
 from retort.specs.needs import check_sources
+from retort.specs.protocol import Protocol
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import (
@@ -76,6 +77,19 @@ class _Checker:
             for task in protocol.tasks:
                 if self.known(path, "tasks", "task", task, {**self.book.tasks, **self.book.corpora}):
                     self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task)
+            for task in protocol.grids:
+                self.known(path, "grids", "task", task, self.book.tasks)
+            for task in (name for name in self.book.tasks if name in {**protocol.tasks, **protocol.grids}):
+                self.grid(path, task, protocol)
+
+    def grid(self, path: Path, task: str, protocol: Protocol) -> None:
+        grid, changed = protocol.grid_of(task), protocol.tasks.get(task, {})
+        axes = set(grid.points()[0]) if grid else set()
+        for field in sorted(axes & set(changed)):
+            where = f"grids.{task}" if task in protocol.grids else "grid"
+            self.problems.add(path, f"tasks.{task}.{field}: '{where}' tries its own; give it there, in 'grids.{task}'")
+        if task in protocol.grids and "epochs" in axes and {"steps": protocol.schedule.steps, **changed}.get("steps"):
+            self.problems.add(path, f"grids.{task}.epochs: the schedule counts in steps; give it 'epochs'")
 
     def teachers(self) -> None:
         for name, teacher in self.book.teachers.items():
@@ -105,10 +119,8 @@ class _Checker:
                     )
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
-        if stage.data != "task" and self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora):
-            protocol = self.book.protocols.get(student.protocol)
-            if protocol and protocol.for_task(stage.data).epochs and "steps" not in stage.schedule:
-                self.problems.add(path, f"{where}.schedule: a corpus takes 'steps', and the protocol counts in epochs")
+        if stage.data != "task":
+            self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora)
         for index, term in enumerate(stage.terms, start=1):
             self.term(path, f"{where}.terms.{index}", student, term)
 

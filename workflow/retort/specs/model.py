@@ -42,4 +42,5 @@ class Model(Spec):
     source: Name
     architecture: Architecture
     vocabulary: int = Field(gt=0, description="tokens in the vocabulary")
+    masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: int = Field(default=1, ge=1)

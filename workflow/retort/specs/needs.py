@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retort.specs.expand import expand, profiled
+from retort.specs.load import Problems
 from retort.specs.reading import check_forms
 from retort.specs.source import SETTING, FolderSource, HubSource, form_of, in_force
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
-    from retort.specs.load import Problems
 
 
 def _lineage(book: Book, student: str) -> list[str]:
@@ -48,11 +48,20 @@ def sources(book: Book) -> set[str]:
 
 
 def check_sources(book: Book, problems: Problems) -> None:
-    """Nothing; a source that is needed and cannot be had as it stands is written down."""
+    """Nothing; a commit of which nobody knows where it was read is written down, and a task without a form."""
     for name, source in book.sources.items():
         if isinstance(source, HubSource) and source.hub.commit and not source.hub.found:
             problems.add(book.files["sources", name], "hub.found: say where the commit was read")
     check_forms(book, tasks(book), problems)
+
+
+def lacking(book: Book) -> list[str]:
+    """A line for each source that is needed and cannot be had as things stand: no commit, or no folder.
+
+    Args:
+        book: one without problems. Its printed numbers can be read and its jobs planned, whatever is lacking.
+    """
+    problems = Problems(book.folder)
     for name in sorted(sources(book)):
         source, path = book.sources[name], book.files["sources", name]
         if not isinstance(source, HubSource):
@@ -64,3 +73,4 @@ def check_sources(book: Book, problems: Problems) -> None:
         if form_of(source, book.config) == "hub" and source.hub.commit is None:
             local = f", or give {setting} in config.yaml" if source.local else ""
             problems.add(path, f"hub.commit: none is known; run `retort pin {name}` once{local}")
+    return problems.lines

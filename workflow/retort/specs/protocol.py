@@ -14,7 +14,7 @@ class Schedule(Spec):
     """What the training loop needs; a changed field is another training."""
 
     steps: int | None = Field(default=None, gt=0)
-    epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over a task's rows")
+    epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over rows or blocks")
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0, lt=1)
     warmup: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
@@ -58,6 +58,7 @@ class Protocol(Spec):
     schedule: Schedule
     tasks: dict[Name, Settings] = Field(default={}, description="fields of the schedule that a task changes")
     grid: Grid | None = None
+    grids: dict[Name, Grid] = Field(default={}, description="in place of the grid on a task")
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     version: int = Field(default=1, ge=1)
 
@@ -66,6 +67,10 @@ class Protocol(Spec):
         if self.grid and self.grid.epochs and self.schedule.epochs is None:
             raise ValueError("grid.epochs: the schedule counts in steps; give it 'epochs'")
         return self
+
+    def grid_of(self, task: str) -> Grid | None:
+        """The grid on one task; None where every seed is trained by the schedule alone."""
+        return self.grids.get(task, self.grid)
 
     def for_task(self, task: str, *changes: Settings) -> Schedule:
         """The schedule on one task, with later changes winning.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retort.specs import catalogue
+from retort.specs import catalogue, heads
 from retort.specs.protocol import Protocol
 from retort.specs.reading import reading
 from retort.specs.source import in_force
@@ -52,7 +52,7 @@ def source(book: Book, name: str) -> Settings:
 def model(book: Book, name: str) -> Settings:
     """The settings of a pre-trained model: where its files come from, and its shape."""
     spec = book.models[name]
-    return {**plain(spec, "source"), "source": source(book, spec.source)}
+    return {**plain(spec, "source", "masked_lm"), "source": source(book, spec.source)}
 
 
 TASK = {
@@ -165,7 +165,7 @@ def _student(book: Book, name: str, place: str) -> Settings:
 
 
 def grid_seed(book: Book, name: str) -> int:
-    """The seed of what is done once for all seeds of a student: its task-agnostic distillation and its grid."""
+    """The seed of what is done once for all seeds of a student: its task-agnostic distillation."""
     protocol = book.protocols[book.students[name].protocol]
     return protocol.grid.seed if protocol.grid else protocol.seeds[0]
 
@@ -226,24 +226,17 @@ def recorded(book: Book, name: str) -> bool:
     return read <= {"logits", *RECORDED}
 
 
-def masked_lm_corpus(student: Student) -> str | None:
-    """The corpus on which a stage reads the teacher's output distribution; None where no stage does."""
-    objectives = catalogue.objectives()
-    for stage in student.stages:
-        if stage.data != "task" and any(objectives[term.objective].level == "output" for term in stage.terms):
-            return stage.data
-    return None
-
-
 def on_corpus(book: Book, name: str) -> Settings:
     """The settings of a task-agnostic student: its own, its corpora's, its teacher's, its parent's."""
     student = book.students[name]
     settings = _student(book, name, "")
     settings["seed"] = grid_seed(book, name)
     settings["corpora"] = {stage.data: corpus(book, stage.data) for stage in student.stages}
-    head = masked_lm_corpus(student)
+    fitted = heads.fitted_on(book, name)
     settings["teacher"] = (
-        teacher(book, student.teacher, head) if head else {"model": model(book, book.teachers[student.teacher].model)}
+        teacher(book, student.teacher, fitted)
+        if fitted
+        else {"model": model(book, book.teachers[student.teacher].model), **heads.published(book, name)}
     )
     return {**settings, **_parent(book, name)}
 
@@ -251,13 +244,13 @@ def on_corpus(book: Book, name: str) -> Settings:
 def grid(book: Book, name: str, place: str) -> Settings:
     """The settings of a grid search: the student, the task, the schedule, the points."""
     protocol = book.protocols[book.students[name].protocol]
-    points = protocol.grid.points() if protocol.grid else [{}]
+    tried = protocol.grid_of(place)
     return {
         "student": on_corpus(book, name),
         "task": task(book, place),
         "schedule": schedule(protocol, place),
-        "points": points,
-        "seed": grid_seed(book, name),
+        "points": tried.points() if tried else [{}],
+        "seed": tried.seed if tried else grid_seed(book, name),
         "choose_by": book.tasks[place].chosen_by,
         "precision": book.config.resolved_precision(),
         "versions": [STAGES["grid"], protocol.version],

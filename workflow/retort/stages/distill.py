@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from retort.data.collate import batches
 from retort.data.masking import masked_batches
+from retort.data.shards import Blocks
 from retort.data.tasks import Encoded
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
@@ -226,12 +227,16 @@ def distill_student(
     """
     seed, known = settings["seed"], settings["teacher"]["model"]["vocabulary"]
     prepare(job, seed)
-    head = "masked-lm" if "data" in settings["teacher"] else "none"
+    head = "masked-lm" if {"data", "head"} & set(settings["teacher"]) else "none"
+    if head != "none" and not build.has_masked_lm(teacher):
+        raise RetortError(f"{teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
+    blocks = {name: len(Blocks(folder)) for name, folder in corpora.items()}
+    stages = [{**stage, "schedule": stepped(stage["schedule"], blocks[stage["data"]])} for stage in settings["stages"]]
     network = initialise(settings, teacher, model, parent, head, known).to(job.device)
     lesson = on_corpora(settings, corpora, online(teacher, head, known, job.device))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, lesson, known, checkpoint)
+        run_stages(job, network, {**settings, "stages": stages}, seed, lesson, known, checkpoint)
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
     encoder = with_pooler(network, settings["architecture"], parent or model)

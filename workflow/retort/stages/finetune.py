@@ -74,12 +74,14 @@ def run_grid(
 
 
 def choose(trials: list[str]) -> dict[str, Any]:
-    """The grid point with the best metric on dev; the first of equals, in the grid's order.
+    """The grid point with the best metric on dev; the first of equals, in the grid's order; empty without a grid.
 
     Raises:
         Diverged: every point did; with the step of the first.
     """
     lines = [json.loads(line) for line in trials_of(trials)]
+    if not lines:
+        return {}
     lines.sort(key=lambda line: line["number"])
     fine = [line for line in lines if line["status"] == "ok"]
     if not fine:

@@ -10,6 +10,7 @@ import torch
 
 from retort.data.collate import in_order
 from retort.data.masking import masked_batches
+from retort.data.shards import Blocks
 from retort.data.tasks import Encoded
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
@@ -25,6 +26,7 @@ from retort.stages.common import (
     measure,
     prepare,
     progress_of,
+    stepped,
     supervised,
     training_rows,
     write_score,
@@ -65,7 +67,8 @@ def fit_teacher_head(
     A sentence encoder comes without the head of its pre-training; the output distribution is read through a new one,
     trained over the frozen encoder, whose decoder is tied to the word embeddings as in BERT.
     """
-    seed, schedule, data = settings["seed"], settings["schedule"], settings["data"]
+    seed, data = settings["seed"], settings["data"]
+    schedule = stepped(settings["schedule"], len(Blocks(blocks)))
     prepare(job, seed)
     build.check_shape(model, settings["model"]["architecture"], settings["model"]["vocabulary"])
     network = build.load(model, "masked-lm")
