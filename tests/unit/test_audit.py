@@ -16,7 +16,7 @@ from retort.audit.base import Finding
 from retort.cli import main
 from retort.jobs import Job
 from retort.report.audit import make_audit
-from retort.specs.book import Book, open_book, read, whole
+from retort.specs.book import Book, open_book, open_whole, read
 from retort.specs.config import ROOT, Config, read_config
 
 from tests.unit.small_paper import ACC, found, study, table
@@ -102,7 +102,7 @@ def test_a_task_without_facts(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def papers() -> dict[str, list[Finding]]:
     """What the audit finds in the four papers."""
-    return {name: looked.findings for name, looked in audit(open_book(whole(Config()))).items()}
+    return {name: looked.findings for name, looked in audit(open_whole(Config())).items()}
 
 
 def test_averages_that_are_not_the_mean_of_their_columns(papers: dict[str, list[Finding]]) -> None:

@@ -12,7 +12,7 @@ import yaml
 from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.base import read_yaml
-from retort.specs.book import Book, open_book, read, whole
+from retort.specs.book import Book, open_book, open_whole, read
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.load import Problems, one
 from retort.specs.printed import read_number
@@ -68,7 +68,7 @@ CELLS = [
 @pytest.fixture(scope="module")
 def book() -> Book:
     """The repository's book with every paper."""
-    return open_book(whole(Config()))
+    return open_whole(Config())
 
 
 def test_the_printed_papers_have_these_tables(book: Book) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.audit import audit
 from retort.forms import forms, written
-from retort.specs.book import Book, open_book, read, whole
+from retort.specs.book import Book, open_book, open_whole, read
 from retort.specs.bound import about, value_at
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
@@ -150,12 +150,12 @@ def test_words_of_the_paper() -> None:
 @pytest.fixture(scope="module")
 def papers() -> Book:
     """Every paper of the repository, as printed and as configured at the papers' own scale."""
-    return open_book(whole(Config(scale="paper")))
+    return open_whole(Config(scale="paper"))
 
 
 def of_kind(kind: type) -> list[tuple[str, str]]:
     """(paper, table) of every table of a kind."""
-    book = read(whole(Config()))[0]
+    book = open_whole(Config())
     return [key for key, exhibit in sorted(book.exhibits.items()) if isinstance(exhibit, kind)]
 
 

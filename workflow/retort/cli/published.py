@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
-from retort.specs.book import open_book, whole
+from retort.specs.book import open_whole
 
 
 @verb(
@@ -17,7 +17,7 @@ def published_numbers(given: argparse.Namespace) -> int:
     """Count, list as CSV or show what the papers print, whichever papers the configuration names."""
     from retort.tables import published
 
-    book = open_book(whole(config_of(given)))
+    book = open_whole(config_of(given))
     if given.what == "check":
         print("\n".join(published.counts(book)))
     elif given.what == "cells":
@@ -32,5 +32,5 @@ def audit_papers(given: argparse.Namespace) -> int:
     """Print what cannot be right, or cannot both be, in what the papers print."""
     from retort.audit import as_text, audit
 
-    print(as_text(audit(open_book(whole(config_of(given))))))
+    print(as_text(audit(open_whole(config_of(given)))))
     return 0

@@ -8,14 +8,14 @@ from typing import Any
 from retort.audit import audit, first_line
 from retort.jobs import Job
 from retort.report.page import environment
-from retort.specs.book import open_book, whole
+from retort.specs.book import open_whole
 from retort.specs.config import read_config
 from retort.tables.published import printed_tables
 
 
 def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
     """Nothing; the page stands at `to`, with everything that it needs inside it."""
-    book = open_book(whole(read_config(config)))
+    book = open_whole(read_config(config))
     looked = audit(book)
     tables = printed_tables(book)
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]

@@ -94,15 +94,15 @@ def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
             book.files["exhibits", f"{slug}/{file.stem}"] = file
 
 
-def read(config: Config) -> tuple[Book, list[str]]:
-    """The book and every problem found in it; with problems, the book may lack entries."""
+def _checked(config: Config) -> tuple[Book, load.Problems]:
+    """The book with every problem of its files, but for sources that cannot be had."""
     from retort.specs.check import check
 
     book = Book(folder=config.folder, config=config)
     problems = load.Problems(config.folder)
     if not config.folder.is_dir():
         problems.add("config.yaml", f"study: there is no folder {config.study}")
-        return book, problems.lines
+        return book, problems
     for name, kind in FOLDERS.items():
         before = len(problems.lines)
         found = load.folder(config.folder / name, kind, problems)
@@ -119,13 +119,30 @@ def read(config: Config) -> tuple[Book, list[str]]:
         else:
             problems.add("config.yaml", f"papers: {unknown('paper', slug, there)}")
     check(book, problems)
+    return book, problems
+
+
+def read(config: Config) -> tuple[Book, list[str]]:
+    """The book and every problem found in it; with problems, the book may lack entries."""
+    from retort.specs.needs import check_sources
+
+    book, problems = _checked(config)
+    if not problems.lines:
+        check_sources(book, problems)
     return book, problems.lines
 
 
-def whole(config: Config) -> Config:
-    """The configuration with every paper of the study's folder, whatever `papers` names."""
+def open_whole(config: Config) -> Book:
+    """The book of every paper of the study's folder, whatever `papers` names, to be read and not run: no source needed.
+
+    Raises:
+        BookError: with every problem of every file.
+    """
     there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
-    return config.model_copy(update={"papers": there or config.papers})
+    book, problems = _checked(config.model_copy(update={"papers": there or config.papers}))
+    if problems.lines:
+        raise BookError(problems.lines)
+    return book
 
 
 def open_book(config: Config) -> Book:

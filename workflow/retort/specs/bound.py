@@ -72,12 +72,12 @@ def about(book: Book, name: str, task: str) -> Settings:
         raise RetortError(f"'{name}' is distilled on tasks", "say which: give 'task'")
     found = resolve.on_task(book, name, task) if on_task else resolve.on_corpus(book, name)
     protocol, shape = book.protocols[student.protocol], student.architecture
-    grid = resolve.plain(protocol.grid) if protocol.grid else {}
+    grid = protocol.grid_of(task)
     return {
         **found,
         "architecture": {**found["architecture"], "head": shape.hidden // shape.heads},
         "written": resolve.plain(student),
-        "finetuning": {**resolve.schedule(protocol, task), "grid": grid},
+        "finetuning": {**resolve.schedule(protocol, task), "grid": resolve.plain(grid) if grid else {}},
         "runs": len(protocol.seeds),
         **({"task": resolve.task_settings(book.tasks[task])} if task else {}),
     }

@@ -10,7 +10,6 @@ from retort.specs import catalogue, starts, terms
 from retort.specs.audit import check_statements
 from retort.specs.bound import check_bound
 from retort.specs.corpus import Part
-from retort.specs.needs import check_sources
 from retort.specs.protocol import Protocol
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
@@ -233,5 +232,3 @@ def check(book: Book, problems: Problems) -> None:
     check_tasks(book, problems)
     if not problems.lines:
         check_bound(book, problems)
-    if not problems.lines:
-        check_sources(book, problems)
