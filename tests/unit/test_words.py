@@ -13,7 +13,7 @@ from retort.specs.book import Book, open_book, open_whole, read
 from retort.specs.bound import about, value_at
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
-from retort.specs.table import CountsTable, SettingsTable
+from retort.specs.words import CountsTable, SettingsTable
 from retort.tables.layout import agreement, lay_out
 from retort.tables.render import formats
 from retort.tables.words import count_lines, settings_lines, word_verdicts

@@ -23,7 +23,7 @@ from retort.specs.terms import layer_pairs
 if TYPE_CHECKING:
     from retort.specs.book import Book
     from retort.specs.load import Problems
-    from retort.specs.table import SettingsTable
+    from retort.specs.words import SettingsTable
 
 TRIED = "tried"  # the first key of what is read of all students of the paper together
 

@@ -13,15 +13,8 @@ from retort.specs.corpus import Part
 from retort.specs.protocol import Protocol
 from retort.specs.reading import check_tasks
 from retort.specs.student import Stage, Student, Term
-from retort.specs.table import (
-    CountsTable,
-    LayersFigure,
-    ParetoFigure,
-    ProfilesTable,
-    ScoresTable,
-    TestsFigure,
-    TestsTable,
-)
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
+from retort.specs.words import CountsTable
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -197,7 +190,9 @@ class _Checker:
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
     if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return [place.student for place in exhibit.places() if place.student]
+        return [place.student for place in exhibit.places() if place.student] + [exhibit.against] * bool(
+            exhibit.against
+        )
     if isinstance(exhibit, LayersFigure):
         return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
     if isinstance(exhibit, ParetoFigure):

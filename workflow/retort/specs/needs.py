@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retort.specs.expand import expand, profiled
+from retort.specs.expand import expand, profiled, served
 from retort.specs.load import Problems
 from retort.specs.reading import check_forms
 from retort.specs.source import SETTING, FolderSource, HubSource, form_of, in_force
+from retort.specs.submission import tested_sources
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -34,16 +35,28 @@ def _of_student(book: Book, name: str) -> set[str]:
     return found | {model.source for model in models}
 
 
+def submitted(book: Book) -> list[tuple[str, str]]:
+    """The (student, task) pairs whose answers on test sets are sent to a server, in any table of the study."""
+    pairs = [pair for shown in book.exhibits.values() for pair in served(book, shown)]
+    return list(dict.fromkeys(pairs))
+
+
 def tasks(book: Book) -> set[str]:
-    """The names of the tasks that some cell of the study is scored on."""
-    return {cell.task for cell in expand(book)}
+    """The names of the tasks that some cell of the study is scored on, here or by a server."""
+    return {cell.task for cell in expand(book)} | {task for _, task in submitted(book)}
+
+
+def _of_task(book: Book, name: str, sent: bool) -> set[str]:
+    task = book.tasks[name]
+    return {*task.sources, *(tested_sources(task) if sent else ())}
 
 
 def sources(book: Book) -> set[str]:
     """The names of the sources that some cell or profile of the study is made from."""
-    cells = expand(book)
+    cells, sent = expand(book), submitted(book)
     students = {cell.student for cell in cells} | {name for shown in book.exhibits.values() for name in profiled(shown)}
-    found = {source for task in tasks(book) for source in book.tasks[task].sources}
+    students |= {student for student, _ in sent}
+    found = {source for task in tasks(book) for source in _of_task(book, task, task in {task for _, task in sent})}
     return found.union(*(_of_student(book, student) for student in students))
 
 

@@ -22,6 +22,7 @@ OF_A_MODEL = {
     "layers": "layers",
     "hidden": "units",
 }
+SHAPE = ("layers", "hidden")  # those that a model's architecture tells; the others take a profile
 # what papers call a metric; another word asks for `because`
 WORDS = {
     "accuracy": {"Acc", "Accuracy"},
@@ -148,6 +149,14 @@ def twice(what: str, names: list[str]) -> None:
     found = sorted({name for name in names if names.count(name) > 1})
     if found:
         raise ValueError(f"{what} '{found[0]}' stands twice")
+
+
+class Titled(Spec):
+    """What every table and figure says of itself."""
+
+    title: Text
+    question: Text
+    caption: str = ""
 
 
 class TextTable(Spec):

@@ -9,13 +9,15 @@ from retort.registry import Registry
 from retort.specs.book import Book
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
-from retort.specs.table import CountsTable, ProfilesTable, ScoresTable, SettingsTable, Table, TestsTable
+from retort.specs.table import ProfilesTable, ScoresTable, Table, TestsTable
+from retort.specs.words import CountsTable, SettingsTable
 from retort.tables.compare import AGREES, NO_VARIANCE, RULE, verdicts
 from retort.tables.lines import AVERAGE
-from retort.tables.tidy import OK, Line
+from retort.tables.tidy import OK, SERVER, Line
 from retort.tables.words import COUNTS, word_verdicts
 
 NOTHING = "–"
+SHORT = {"diverged": "div.", SERVER: SERVER}  # how a status begins -> what its cell prints
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _as_printed(table: ScoresTable | ProfilesTable) -> dict[tuple[str, str], str
 def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str | None) -> Entry:
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     if line.status != OK:
-        text = "div." if line.status.startswith("diverged") else NOTHING
+        text = next((word for status, word in SHORT.items() if line.status.startswith(status)), NOTHING)
         return Entry(text, published, mark=notes.mark(line.status))
     mark = notes.mark(line.note) if line.note else ""
     return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark)

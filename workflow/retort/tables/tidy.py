@@ -10,6 +10,7 @@ from pathlib import Path
 from retort.errors import RetortError
 
 OK = "ok"
+SERVER = "server"  # how the status begins of a score that only a server tells
 AGAIN = "delete it, the next run makes it again"
 NUMBERS = ("published", "published_std", "mean", "std")
 
@@ -21,7 +22,7 @@ class Line:
     Args:
         unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows'.
         std: sample standard deviation (n - 1); None for a single value.
-        status: 'ok', 'diverged at step ...', 'not run at this scale', or 'missing (why)'.
+        status: 'ok', 'diverged at step ...', 'not run at this scale', 'server: ...', or 'missing (why)'.
         note: what must be known to read the value: that it was measured on a part of the data.
         text: ours as the paper would print it, in a cell that holds a setting.
     """

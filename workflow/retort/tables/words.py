@@ -7,7 +7,7 @@ from typing import Any
 from retort.specs import bound
 from retort.specs.book import Book
 from retort.specs.printed import PublishedCell
-from retort.specs.table import CountsTable, SettingsTable
+from retort.specs.words import CountsTable, SettingsTable
 from retort.tables.collect import Record, Scores
 from retort.tables.compare import AGREES, DIFFERS
 from retort.tables.tidy import OK, Line
