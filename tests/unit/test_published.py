@@ -192,7 +192,7 @@ def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
     config = write_study(folder / "study", table1=table, paper=paper, **more)
     for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
         (folder / f"study/papers/mini/{name}.yaml").unlink()
-    return config
+    return {**config, "scale": "paper"}  # at the others the students of a printed paper are idle, or smaller
 
 
 def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
-from retort.specs.needs import submitted
+from retort.specs.needs import sends, submitted
 from retort.specs.params import params
 from retort.specs.table import ScoresTable, TestsTable
 
@@ -44,7 +44,7 @@ class Plan:
         self.on_corpus = [name for name, student in students.items() if student.road == "corpus"]
         sent = submitted(self.book)
         self.pairs = sorted({(cell.student, cell.task) for cell in self.list} | set(sent))
-        self.sends = bool(sent) and config.scale == "paper"
+        self.sends = bool(sent) and sends(self.book)
         self.settings = params(self.book, self.pairs)
 
     @property
@@ -195,7 +195,9 @@ class Plan:
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """The profile files that a table or figure reads."""
-        return sorted({f"results/profiles/{student}.json" for student in profiled(self.book.exhibits[paper, name])})
+        return sorted(
+            {f"results/profiles/{student}.json" for student in profiled(self.book, self.book.exhibits[paper, name])}
+        )
 
     def table_file(self, wildcards: Wildcards) -> str:
         """The YAML file of a table."""

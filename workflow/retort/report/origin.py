@@ -54,7 +54,7 @@ def collect_runs(book: Book) -> list[Run]:
     """Every score and profile that the book's tables and figures read and that is there."""
     wanted = {(cell.paper, score_address(cell.student, cell.task, cell.seed), "score") for cell in expand(book)}
     for (paper, _), exhibit in book.exhibits.items():
-        wanted |= {(paper, f"results/profiles/{student}.json", "profile") for student in profiled(exhibit)}
+        wanted |= {(paper, f"results/profiles/{student}.json", "profile") for student in profiled(book, exhibit)}
     return [
         Run(paper, path, kind, json.loads(Path(path).read_text(encoding="utf-8")))
         for paper, path, kind in sorted(wanted)

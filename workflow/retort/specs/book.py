@@ -10,10 +10,12 @@ from retort.errors import BookError
 from retort.registry import unknown
 from retort.specs import load
 from retort.specs.audit import Facts, Statement
-from retort.specs.config import Config
+from retort.specs.base import read_yaml
+from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
 from retort.specs.protocol import Protocol
+from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.student import Student, Teacher
 from retort.specs.table import Claim, Figure, Paper, Table
@@ -46,12 +48,23 @@ class Book:
     claims: dict[str, dict[str, Claim]] = field(default_factory=dict)
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     facts: dict[str, Facts] = field(default_factory=dict)
+    scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
+    idle: dict[str, str] = field(default_factory=dict)  # students and teachers that this scale does not run, and why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # kinds of which an entry could not be read
 
     def model_of(self, teacher: str) -> Model:
         """The pre-trained model behind a teacher."""
         return self.models[self.teachers[teacher].model]
+
+    def paper_of(self, name: str) -> str:
+        """The paper of a student or teacher."""
+        return self.files["students" if name in self.students else "teachers", name].parent.name
+
+    def runs_task(self, name: str, task: str) -> bool:
+        """False where the scale does not run a task of a student or teacher of a printed paper."""
+        smaller = self.scale.smaller
+        return smaller is None or task in smaller.tasks or self.papers[self.paper_of(name)].ours
 
     def shown(self, paper: str) -> list[str]:
         """The paper's tables and figures in the order of the report."""
@@ -113,7 +126,8 @@ def _checked(config: Config) -> tuple[Book, load.Problems]:
     if (config.folder / "facts.yaml").is_file():
         book.facts = load.named(config.folder / "facts.yaml", Facts, problems)
     there = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
-    for slug in config.papers:
+    book.scale = _scale(config, problems)
+    for slug in config.papers or _of_scale(there, book.scale):
         if slug in there:
             _read_paper(book, there[slug], problems)
         else:
@@ -125,24 +139,49 @@ def _checked(config: Config) -> tuple[Book, load.Problems]:
 def read(config: Config) -> tuple[Book, list[str]]:
     """The book and every problem found in it; with problems, the book may lack entries."""
     from retort.specs.needs import check_sources
+    from retort.specs.smaller import fit
 
     book, problems = _checked(config)
     if not problems.lines:
+        fit(book)
         check_sources(book, problems)
     return book, problems.lines
 
 
+def _scale(config: Config, problems: load.Problems) -> Scale:
+    """The scale of the configuration; a study without scales has those of the repository."""
+    folder = config.folder / "scales"
+    place = folder if folder.is_dir() else ROOT / "workflow" / "scales"
+    scales: dict[str, Scale] = load.folder(place, Scale, problems)
+    return scales.get(config.scale, Scale(title=config.scale))
+
+
+def _of_scale(there: dict[str, Path], scale: Scale) -> list[str]:
+    """The papers that a scale is for: the studies of ours, or the printed papers."""
+    ours = {name for name, path in there.items() if (read_yaml(path / "paper.yaml") or {}).get("ours")}
+    return [name for name in there if (name in ours) == (scale.papers == "ours")]
+
+
+def open_written(config: Config) -> Book:
+    """The book as its files have it, whatever a scale makes of it, to be read and not run: no source needed.
+
+    Raises:
+        BookError: with every problem of every file.
+    """
+    book, problems = _checked(config)
+    if problems.lines:
+        raise BookError(problems.lines)
+    return book
+
+
 def open_whole(config: Config) -> Book:
-    """The book of every paper of the study's folder, whatever `papers` names, to be read and not run: no source needed.
+    """The same of every paper of the study's folder, whatever `papers` names.
 
     Raises:
         BookError: with every problem of every file.
     """
     there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
-    book, problems = _checked(config.model_copy(update={"papers": there or config.papers}))
-    if problems.lines:
-        raise BookError(problems.lines)
-    return book
+    return open_written(config.model_copy(update={"papers": there or config.papers}))
 
 
 def open_book(config: Config) -> Book:

@@ -12,6 +12,7 @@ from retort.specs.bound import check_bound
 from retort.specs.corpus import Part
 from retort.specs.protocol import Protocol
 from retort.specs.reading import check_tasks
+from retort.specs.scale import check_scale
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
 from retort.specs.words import CountsTable
@@ -223,6 +224,7 @@ def check(book: Book, problems: Problems) -> None:
         checker.claims,
     ):
         step()
+    check_scale(book, checker.known)
     check_statements(book, problems, checker.known)
     check_tasks(book, problems)
     if not problems.lines:

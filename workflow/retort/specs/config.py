@@ -19,7 +19,7 @@ BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 class Config(Spec):
     """The strict form of config.yaml."""
 
-    papers: list[Name] = Field(default=["pocket"], min_length=1)
+    papers: list[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
     scale: Literal["pocket", "reduced", "paper"] = "pocket"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")

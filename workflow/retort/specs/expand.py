@@ -81,8 +81,12 @@ def served(book: Book, table: object) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pair for pair in pairs if runs(book, *pair)))
 
 
-def profiled(table: object) -> list[str]:
-    """The students or teachers whose profile a table or figure reads."""
+def profiled(book: Book, table: object) -> list[str]:
+    """The students or teachers whose profile a table or figure reads, but for those that the scale does not run."""
+    return [student for student in _profiled(table) if student not in book.idle]
+
+
+def _profiled(table: object) -> list[str]:
     if isinstance(table, (ProfilesTable, ScoresTable)):
         found = [place.student for place in table.places() if place.student and place.profiled]
         return list(dict.fromkeys([*found, *([table.first] if table.timed else [])]))
@@ -92,10 +96,10 @@ def profiled(table: object) -> list[str]:
 
 
 def runs(book: Book, student: str, task: str) -> bool:
-    """False where a student is limited to other tasks."""
-    if student in book.teachers:
-        return True
-    tasks = book.students[student].tasks
+    """False where a student is limited to other tasks, or the scale runs other students or tasks."""
+    if student in book.idle or not book.runs_task(student, task):
+        return False
+    tasks = book.students[student].tasks if student in book.students else None
     return tasks is None or task in tasks
 
 

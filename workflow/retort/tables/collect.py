@@ -128,10 +128,16 @@ def sampled(records: Iterable[Record]) -> str:
     return f"measured on a sample: {listed}" if rows else ""
 
 
+def not_run(book: Book, student: str) -> str:
+    """The status of what the scale does not run, with the reason where there is one."""
+    reason = book.idle.get(student)
+    return f"{NOT_RUN}: {reason}" if reason else NOT_RUN
+
+
 def score_cell(book: Book, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
     """Mean, std, n and status of one cell; a mean only where every seed has a value."""
     if not runs(book, student, task):
-        return {**summary([]), "status": NOT_RUN}
+        return {**summary([]), "status": not_run(book, student)}
     seeds = seeds_of(book, student)
     there = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in there.items()}

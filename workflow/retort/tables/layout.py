@@ -14,7 +14,7 @@ from retort.specs.words import CountsTable, SettingsTable
 from retort.tables.compare import AGREES, NO_VARIANCE, RULE, verdicts
 from retort.tables.lines import AVERAGE
 from retort.tables.tidy import OK, SERVER, Line
-from retort.tables.words import COUNTS, word_verdicts
+from retort.tables.words import COUNTS, SETTINGS, word_verdicts
 
 NOTHING = "–"
 SHORT = {"diverged": "div.", SERVER: SERVER}  # how a status begins -> what its cell prints
@@ -210,14 +210,15 @@ def in_words(table: Table, lines: list[Line]) -> Sheet:
     for line in lines:
         key = (line.row, line.column)
         if line.status == OK:
-            ours = line.text if line.mean is None else f"{line.mean:,.0f}"
-            entries[key] = Entry(ours, printed[key], judged.get(key, ""))
+            text = line.text if line.mean is None else f"{line.mean:,.0f}"
+            entries[key] = Entry(text, printed[key], judged.get(key, ""))
     columns = [column.name for column in table.columns]
     rows = [
         PrintedRow(row.label, [entries[name, column] for column in columns])
         for name, row in zip(row_names(table.rows), table.rows, strict=True)
     ]
-    remarks = [*_agreed(table, lines), *([COUNTS] if judged and isinstance(table, CountsTable) else [])]
+    ours = COUNTS if isinstance(table, CountsTable) else SETTINGS
+    remarks = [*_agreed(table, lines), *([ours] if judged else [])]
     alone = "Cells without a verdict stand as the paper prints them." if judged else "As the paper prints it."
     return _sheet(table, lines, [Grid(columns, rows)], _Notes(), [*remarks, alone])
 

@@ -13,7 +13,7 @@ from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, row_names
 from retort.specs.rows import Place
 from retort.specs.table import PROFILE_COLUMNS, ScoresTable
 from retort.specs.timing import Timing, timing
-from retort.tables.collect import NOT_RUN, Record, Scores, score_cell, summary
+from retort.tables.collect import Record, Scores, not_run, score_cell, summary
 from retort.tables.tidy import OK, SERVER, Line
 
 AVERAGE = "Average"
@@ -88,7 +88,7 @@ def _of_the_shape(book: Book, place: Place) -> dict[str, Any]:
 def _on_a_server(book: Book, place: Place, held: list[str]) -> dict[str, Any]:
     """The cell of a score that only a server tells: where the file stands that it is sent."""
     if not any(runs(book, place.student, task) for task in held):
-        return {**summary([]), "status": NOT_RUN}
+        return {**summary([]), "status": not_run(book, place.student)}
     zipped = submission_address(book, place.student)
     return {**summary([]), "status": f"{SERVER}: it alone has the labels of the test set; {zipped} is what it is sent"}
 
@@ -100,6 +100,8 @@ def _ours(book: Book, place: Place, scores: Scores, profiles: dict[str, Record],
     if place.of_shape:
         return _of_the_shape(book, place)
     if place.profiled:
+        if place.student in book.idle:
+            return {**summary([]), "status": not_run(book, place.student)}
         of = timing(place.part, table.length) if place.is_timed else PLAIN
         return _of_the_model(place.metric, profiles.get(place.student), profiles.get(table.first), of)
     if held := held_back(book, place):
@@ -190,7 +192,7 @@ def _averages(table: Any, lines: list[Line]) -> list[Line]:
 def profile_lines(book: Book, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
     """A line per (student, measure) of the profiles that a figure draws."""
     labels = {point.student: point.label for point in getattr(book.exhibits[paper, name], "points", [])}
-    students = profiled(book.exhibits[paper, name])
+    students = profiled(book, book.exhibits[paper, name])
     return [
         Line(
             paper, name, labels[student], column.label, student, "", column.metric, OF_A_MODEL[column.metric],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retort.specs import bound
-from retort.specs.book import Book
+from retort.specs.book import Book, open_written
 from retort.specs.printed import PublishedCell
 from retort.specs.words import CountsTable, SettingsTable
 from retort.tables.collect import Record, Scores
@@ -13,6 +13,7 @@ from retort.tables.compare import AGREES, DIFFERS
 from retort.tables.tidy import OK, Line
 
 AS_PRINTED = "as the paper prints it"
+SETTINGS = "Ours: the students as the study's files have them, whatever a smaller scale makes of them."
 COUNTS = "Ours: the rows that each split must have, which encoding a task checks in its files."
 
 
@@ -24,15 +25,15 @@ def _line(book: Book, place: tuple[str, str], cell: PublishedCell, **more: Any) 
 
 
 def settings_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """A line per cell of a table of settings; `text` is ours where the cell reads something of ours."""
-    table = book.exhibits[paper, name]
+    """A line per cell of a table of settings; `text` is ours, as at the papers' own scale, where the cell reads it."""
+    table, written = book.exhibits[paper, name], open_written(book.config)
     assert isinstance(table, SettingsTable)
     read = {(cell.row, cell.column): cell for cell in table.bound()}
     lines = []
     for cell in table.published_cells():
         found = read.get((cell.row, cell.column))
         of = {"student": found.student, "task": found.task, "metric": found.reads} if found else {}
-        said = {"text": bound.ours(book, paper, found), "status": OK} if found else {}
+        said = {"text": bound.ours(written, paper, found), "status": OK} if found else {}
         lines.append(_line(book, (paper, name), cell, **of, **said))
     return lines
 

@@ -1,0 +1,123 @@
+"""Scales: whose students run, and how the papers' students become small ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.specs.book import Book, open_book, read
+from retort.specs.config import read_config
+from retort.specs.expand import expand
+from retort.specs.model import Architecture
+from retort.specs.settings import score
+from retort.specs.smaller import Shrink
+
+from tests.unit.small_study import PAPER, STUDENT, TABLE, write_study
+
+LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
+PRINTED = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
+SMALLER = {
+    "model": "tiny", "corpus": "texts", "tasks": ["signed"], "seeds": 1,
+    "distillation": {"steps": 3, "batch_size": 2, "learning_rate": 0.01},
+    "training": {"steps": 4, "batch_size": 2, "learning_rate": 0.02},
+    "teaching": {"steps": 5, "batch_size": 2, "learning_rate": 0.02},
+    "grid": {"learning_rate": [0.02], "batch_size": [2]},
+}  # fmt: skip
+
+
+def study(folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int = 2, **smaller: Any) -> dict[str, Any]:
+    """The configuration of the small study, printed by a paper, with a reduced scale of its own."""
+    rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
+    table = {key: value for key, value in TABLE.items() if key != "published"}
+    config = write_study(folder, table1={**table, "rows": rows, "numbers": 6}, paper={**paper, "show": ["table1"]})
+    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
+        (folder / f"papers/mini/{name}.yaml").unlink()
+    model = json.loads((folder / "models/small.yaml").read_text())
+    shape = {"layers": layers, "heads": 2, "hidden": 4, "intermediate": 8}
+    corpus = {
+        "title": "T",
+        "parts": [{"source": "texts", "files": ["t"], "format": "rated-lines"}],
+        "block": 8,
+        "version": 1,
+    }
+    for name, content in {
+        "models/tiny": {**model, "architecture": shape},
+        "corpora/texts": corpus,
+        "scales/pocket": {"title": "Here", "papers": "ours"},
+        "scales/paper": {"title": "There"},
+        "scales/reduced": {"title": "Between", "smaller": {**SMALLER, **smaller}},
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text(json.dumps(content))
+    return {**config, "scale": scale}
+
+
+def book(folder: Path, scale: str, **more: Any) -> Book:
+    """The small study at a scale."""
+    return open_book(read_config(study(folder, scale, **more)))
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [([4, 8, 12], [2, 4, 6]), ([1, 8, 12], [1, 4, 6]), ([1, 2, 3], [1, 2, 3]), ([12], [6]), ([11], [5]), ([0], [0])],
+)  # fmt: skip
+def test_layers_keep_their_share_of_the_depth(listed: list[int], found: list[int]) -> None:
+    assert Shrink(LARGE, SMALL).layers(listed) == found
+
+
+def test_widths_keep_their_share_and_heads_still_divide() -> None:
+    def shape(*sizes: int) -> Architecture:
+        return Architecture(**dict(zip(("layers", "heads", "hidden", "intermediate"), sizes, strict=True)))
+
+    smaller = Shrink(LARGE, SMALL).architecture
+    assert smaller(shape(3, 12, 768, 3072)) == shape(3, 12, 384, 1536)
+    assert smaller(shape(6, 12, 384, 1536)) == shape(6, 12, 192, 768)
+    assert smaller(shape(4, 12, 312, 1200)) == shape(4, 12, 156, 600)
+    assert smaller(shape(4, 3, 312, 1200)) == shape(4, 3, 156, 600)
+
+
+def test_the_students_of_a_paper_are_idle_at_a_scale_of_ours(tmp_path: Path) -> None:
+    found = book(tmp_path / "a", "pocket", paper=PRINTED)
+    assert set(found.idle) == {*found.students, *found.teachers}
+    assert expand(found) == []
+    assert expand(book(tmp_path / "b", "pocket", paper=PAPER))
+
+
+def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Path) -> None:
+    printed, small = book(tmp_path / "a", "paper"), book(tmp_path / "b", "reduced")
+    assert {cell.task for cell in expand(small)} == {"signed"} < {cell.task for cell in expand(printed)}
+    assert {cell.seed for cell in expand(small) if cell.student == "mini-a"} == {1}
+    settings = score(small, "mini-a", "signed")
+    assert settings["stages"][0]["schedule"]["steps"] == 4
+    assert settings["architecture"]["hidden"] == 4  # half, as the teacher's
+    assert settings["teacher"]["model"]["architecture"]["hidden"] == 4
+    assert score(printed, "mini-a", "signed")["stages"][0]["schedule"]["steps"] == 10
+
+
+def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
+    found = book(tmp_path, "reduced", layers=1)
+    assert STUDENT["architecture"]["layers"] == 2
+    assert found.idle["mini-b"] == "is deeper than the teacher of this scale"
+
+
+def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
+    config = {**study(tmp_path, "paper"), "papers": None}
+    assert list(read(read_config(config))[0].papers) == ["mini"]
+    assert list(read(read_config({**config, "scale": "pocket"}))[0].papers) == []
+
+
+@pytest.mark.parametrize(
+    ("smaller", "line"),
+    [
+        ({"model": "tny"}, "smaller.model: no model is called 'tny'; did you mean 'tiny'?"),
+        ({"corpus": "txts"}, "smaller.corpus: no corpus is called 'txts'; did you mean 'texts'?"),
+        ({"tasks": ["singed"]}, "smaller.tasks: no task is called 'singed'; did you mean 'signed'?"),
+        ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
+    ],
+)
+def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, smaller: dict[str, Any], line: str) -> None:
+    found = read(read_config(study(tmp_path, "reduced", **smaller)))[1]
+    assert [line in problem and "reduced.yaml" in problem for problem in found] == [True], found

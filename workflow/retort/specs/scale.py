@@ -1,0 +1,58 @@
+"""A scale says whose students run, and how much smaller than printed they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+
+from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.protocol import Grid, Schedule
+
+if TYPE_CHECKING:
+    from retort.specs.audit import Known
+    from retort.specs.book import Book
+
+
+class Smaller(Spec):
+    """What stands in place of what the papers print, so that every kind of table runs on one machine."""
+
+    model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
+    corpus: Name = Field(description="in place of every corpus")
+    distillation: Settings = Field(description="fields of the schedule of stages on a corpus")
+    training: Settings = Field(description="fields of the schedules of stages on a task and of fine-tuning")
+    teaching: Settings = Field(description="fields of the schedules by which teachers are fine-tuned")
+    grid: Grid
+    seeds: int = Field(ge=1, description="at most so many")
+    tasks: list[Name] = Field(min_length=1, description="no other task is run")
+
+    @model_validator(mode="after")
+    def _schedules(self) -> Smaller:
+        for given in (self.distillation, self.training, self.teaching):
+            Schedule.model_validate(given)
+        return self
+
+
+class Scale(Spec):
+    """One YAML file of workflow/scales."""
+
+    title: Text
+    papers: Literal["ours", "printed"] = Field(
+        default="printed", description="studies of ours run at every scale, the papers' own students where it says so"
+    )
+    smaller: Smaller | None = None
+
+
+def check_scale(book: Book, known: Known) -> None:
+    """Nothing; what a scale puts in place of what the papers print must exist.
+
+    Args:
+        known: (file, place, kind of thing, name, known names) -> whether the name is one of them.
+    """
+    smaller, path = book.scale.smaller, book.folder / "scales" / f"{book.config.scale}.yaml"
+    if smaller is None or all(paper.ours for paper in book.papers.values()):
+        return
+    known(path, "smaller.model", "model", smaller.model, book.models)
+    known(path, "smaller.corpus", "corpus", smaller.corpus, book.corpora)
+    for task in smaller.tasks:
+        known(path, "smaller.tasks", "task", task, book.tasks)
