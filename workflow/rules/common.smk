@@ -19,7 +19,11 @@ except RetortError as error:
 
 
 onstart:  # of a run, not of a dry one
-    fetched = {job.wildcards.source for job in workflow.dag.needrun_jobs() if job.rule.name == "fetch_source"}
+    fetched = {
+        job.wildcards.source
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "fetch_source"
+    }
     try:
         check_reach(plan.book, fetched)
     except RetortError as error:
