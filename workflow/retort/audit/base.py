@@ -41,7 +41,8 @@ class Entry:
         """What is measured; equal for two entries that should print the same of one model."""
         place = self.place
         if place.metric == AVERAGE:
-            return (place.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in place.tasks.items()))
+            metrics = {task: metric.partition("/")[0] for task, metric in place.tasks.items()}  # columns name no part
+            return (place.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
         inputs = place.spec.part if place.spec.part != place.part else ""  # of a latency: the row says the batch
         return (place.split if place.task else "", place.metric, place.task, place.part, inputs)
 
