@@ -103,6 +103,7 @@ def test_the_mappings_that_were_tried(tmp_path: Path) -> None:
          "no form is called 'percents'; did you mean 'percent'?"),
         ({"reads": "written.teacher", "student": "mini-a", "task": "rated", "form": "percent"},
          "'written.teacher' is 'mini-teacher'; form 'percent' cannot print that"),
+        ({"reads": "runs", "alone": ["D"]}, "no column is called 'D'; there are: C"),
         ({"reads": "tried.hidden", "words": {}}, "no key of 'tried.hidden' is called 'hidden'"),
     ],
 )  # fmt: skip
@@ -119,7 +120,7 @@ def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
     assert value_at(known, "stages.1.terms.soft-labels.options.temperature") == 1.0
     assert value_at(known, "written.stages.1.terms.1.mapping") == "last"
     assert value_at(known, "finetuning.grid.learning_rate") == [1e-5, 3e-5]
-    assert value_at(known, "task.max_length") == 8
+    assert value_at(known, "stages.1.schedule.max_length") == 8
 
 
 @pytest.mark.parametrize(

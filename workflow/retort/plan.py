@@ -136,7 +136,7 @@ class Plan:
 
     def student_taps(self, wildcards: Wildcards) -> str | list[str]:
         """The recorded taps of a student's teacher; none where the teacher runs beside the student, or is not read."""
-        kept = self.config.scale == "pocket" and resolve.recorded(self.book, wildcards.student)
+        kept = self.config.scale == "pocket" and resolve.recorded(self.book, wildcards.student, wildcards.task)
         if not (kept and self._learns(wildcards)):
             return []
         return f"results/taps/{self._teacher_of(wildcards)}/{wildcards.task}"

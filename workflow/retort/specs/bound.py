@@ -36,6 +36,7 @@ class Reads(Spec):
     reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
     form: Name = Field(default="", description="how the paper prints the value")
     words: dict[str, Text] = Field(default={}, description="a value -> the paper's own word for it")
+    alone: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,22 @@ def meet(table: SettingsTable, name: str, row: Reads, column: Reads, label: str)
     reads = ".".join(filter(None, (row.reads, column.reads)))
     student = row.student or column.student or table.student
     task = row.task or column.task or table.task
-    if not reads or not (student or reads.split(".")[0] == TRIED):
+    if label in row.alone or not reads or not (student or reads.split(".")[0] == TRIED):
         return None
     return Bound(name, label, student, task, reads, row.form or column.form, {**column.words, **row.words})
+
+
+def _cut(stage: Settings, length: int | None) -> Settings:
+    """A stage with the tokens at which the rows of its task are cut, where its schedule has no length of its own."""
+    own = stage["schedule"].get("max_length")
+    return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
 
 
 def about(book: Book, name: str, task: str) -> Settings:
     """The settings of a student's jobs, with what tables ask of them.
 
-    Added to the settings: 'finetuning' (the schedule on the task, and its grid), 'task', 'corpora', 'head' (the width
-    of an attention head), and 'written', the student as its file has it.
+    Added to the settings: 'finetuning' (the schedule on the task, and its grid), 'runs', 'architecture.head' (the width
+    of an attention head), the length of rows in each stage on a task, and 'written', the student as its file has it.
     """
     student, on_task = book.students[name], book.students[name].road == "task"
     if on_task and not task:
@@ -79,7 +86,7 @@ def about(book: Book, name: str, task: str) -> Settings:
         "written": resolve.plain(student),
         "finetuning": {**resolve.schedule(protocol, task), "grid": resolve.plain(grid) if grid else {}},
         "runs": len(protocol.seeds),
-        **({"task": resolve.task_settings(book.tasks[task])} if task else {}),
+        "stages": [_cut(stage, book.tasks[task].max_length if on_task else None) for stage in found["stages"]],
     }
 
 
@@ -103,7 +110,7 @@ def _mapped(book: Book, student: Student) -> Iterator[tuple[str, str, str]]:
         yield term.objective, _kind(pairs), _named(term, pairs, depth)
 
 
-def tried(book: Book, paper: str) -> Settings:
+def tried(book: Book, paper: str) -> dict[str, dict[str, list[str]]]:
     """The mappings that the students of a paper were tried with: objective -> kind -> names.
 
     Kinds are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and 'one-to-many'.
@@ -115,7 +122,11 @@ def tried(book: Book, paper: str) -> Settings:
         for objective, kind, mapping in _mapped(book, student):
             kinds = found.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
             kinds[kind] += [mapping] * (mapping not in kinds[kind])
-    return {objective: {kind: sorted(names) for kind, names in kinds.items()} for objective, kinds in found.items()}
+    for kinds in found.values():
+        kinds["single"].sort(key=int, reverse=True)
+        kinds["one-to-one"].sort()
+        kinds["one-to-many"].sort()
+    return found
 
 
 def value_at(settings: Any, keys: str) -> Any:

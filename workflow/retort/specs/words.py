@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from retort.registry import unknown
 from retort.specs.base import Name
 from retort.specs.bound import Bound, Reads, meet
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, Titled, row_names
@@ -49,6 +50,14 @@ class SettingsTable(_Text):
     task: Name = Field(default="", description="on which task; a row or column may name another")
     columns: list[ReadColumn] = Field(min_length=1)  # type: ignore[assignment]
     rows: list[ReadRow] = Field(min_length=1)  # type: ignore[assignment]
+
+    @model_validator(mode="after")
+    def _columns(self) -> SettingsTable:
+        names = [column.name for column in self.columns]
+        for name in (name for row in self.rows for name in row.alone):
+            if name not in names:
+                raise ValueError(str(unknown("column", name, names)))
+        return self
 
     def bound(self) -> list[Bound]:
         """Every cell that reads something of ours."""
