@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from snakemake.io import directory
+from snakemake.io import directory, temp
 
 from retort.specs import heads
 from retort.specs import settings as resolve
 from retort.specs.book import open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
-from retort.specs.reading import readable
-from retort.specs.submission import submission, tests
+from retort.specs.needs import sends, submitted
+from retort.specs.params import params
 from retort.specs.table import ScoresTable, TestsTable
 
 Wildcards = Any
@@ -42,41 +42,10 @@ class Plan:
         students = self.book.students
         self.on_task = [name for name, student in students.items() if student.road == "task"]
         self.on_corpus = [name for name, student in students.items() if student.road == "corpus"]
-        self.settings = self._settings()
-
-    def _settings(self) -> dict[str, Any]:
-        book, pairs = self.book, sorted({(cell.student, cell.task) for cell in self.list})
-        tasks = [name for name, task in book.tasks.items() if readable(book, name, task.used)]
-        teachers: dict[str, Any] = {name: {} for name in book.teachers}
-        taps: dict[str, Any] = {name: {} for name in book.teachers}
-        for name in book.teachers:
-            for task in tasks:
-                teachers[name][task] = resolve.teacher(book, name, task)
-                taps[name][task] = resolve.taps(book, name, task)
-            for corpus in book.corpora:
-                teachers[name][corpus] = resolve.teacher(book, name, corpus)
-
-        def by_pair(names: Iterable[str], of: Any) -> dict[str, Any]:
-            found: dict[str, Any] = {name: {} for name in names}
-            for student, task in pairs:
-                if student in found:
-                    found[student][task] = of(book, student, task)
-            return found
-
-        return {
-            "sources": {name: resolve.source(book, name) for name in book.sources},
-            "tasks": {name: resolve.task(book, name) for name in tasks},
-            "corpora": {name: resolve.corpus(book, name) for name in book.corpora},
-            "teachers": teachers,
-            "taps": taps,
-            "distillations": by_pair(self.on_task, resolve.on_task),
-            "students": {name: resolve.on_corpus(book, name) for name in self.on_corpus},
-            "grids": by_pair(self.on_corpus, resolve.grid),
-            "finetunings": by_pair(self.on_corpus, resolve.finetune),
-            "tests": tests(book),
-            "submission": submission(book),
-            "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
-        }
+        sent = submitted(self.book)
+        self.pairs = sorted({(cell.student, cell.task) for cell in self.list} | set(sent))
+        self.sends = bool(sent) and sends(self.book)
+        self.settings = params(self.book, self.pairs)
 
     @property
     def every_core(self) -> int:
@@ -88,9 +57,15 @@ class Plan:
         """A regular expression that matches just these names; one that matches nothing where there are none."""
         return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the weights of fine-tuned students stay, for good or until their answers are written down."""
+        return self.config.keep_weights or self.sends
+
     def kept(self, path: str) -> Any:
-        """An output folder of weights; none unless the configuration keeps weights."""
-        return directory(path) if self.config.keep_weights else []
+        """An output folder of weights: none, one that stays, or one that goes when nothing reads it any more."""
+        stays = directory(path) if self.config.keep_weights else temp(directory(path))
+        return stays if self.keeps else []
 
     # --- sources, tasks, corpora
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from retort.errors import RetortError
 from retort.plan import Plan
-from retort.specs.submission import tested
+from retort.specs.expand import served, submission_address
+from retort.specs.submission import tested_sources
 
 Wildcards = Any
 
 
 class Submit:
-    """The part of the plan that is carried out only when a submission is asked for by name.
+    """What tables ask for at scale 'paper', and what is carried out at other scales when asked for by name.
 
     Args:
         plan: the plan of the study.
@@ -21,11 +22,15 @@ class Submit:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
 
+    def of_table(self, wildcards: Wildcards) -> list[str]:
+        """The zips of the students whose scores in a table only a server tells, at the papers' own scale."""
+        book = self.plan.book
+        pairs = served(book, book.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
+        return list(dict.fromkeys(submission_address(book, student) for student, _ in pairs))
+
     def sources(self, wildcards: Wildcards) -> list[str]:
         """The sources of a task's test sets."""
-        spec = self.plan.book.tasks[wildcards.task]
-        names = [spec.splits[split].source or spec.source for split in tested(spec)]
-        return [f"results/sources/{source}" for source in dict.fromkeys(names)]
+        return [f"results/sources/{source}" for source in tested_sources(self.plan.book.tasks[wildcards.task])]
 
     def weights(self, wildcards: Wildcards) -> str:
         """The weights of a student or teacher, fine-tuned on a task.
@@ -36,7 +41,7 @@ class Submit:
         name, task = wildcards.student, wildcards.task
         if name in self.plan.book.teachers:
             return f"results/teachers/{name}/{task}/model"
-        if not self.plan.config.keep_weights:
+        if not self.plan.keeps:
             raise RetortError(f"the weights of '{name}' on '{task}' are not kept", "set keep_weights: true")
         return f"results/students/{name}/{task}/seed-{wildcards.seed}"
 
@@ -46,7 +51,7 @@ class Submit:
         Raises:
             RetortError: there is none.
         """
-        name, scored = wildcards.student, {(cell.student, cell.task) for cell in self.plan.list}
+        name, scored = wildcards.student, self.plan.pairs
         tasks = [task for task in sorted(self.plan.settings["tests"]) if (name, task) in scored]
         if not tasks:
             raise RetortError(f"'{name}' is scored on no task that has a submission", "see `retort list`")

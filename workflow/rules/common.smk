@@ -5,11 +5,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
-from retort.errors import BookError, RetortError
+from retort.data.reach import check_reach
+from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.plan import Plan, share_package
 from retort.specs.expand import answers_address
-from retort.specs.needs import lacking
 
 share_package()
 try:
@@ -18,9 +18,16 @@ except RetortError as error:
     raise WorkflowError(str(error)) from None
 
 
-onstart:
-    if missing := lacking(plan.book):  # a dry run plans all the same
-        raise WorkflowError(str(BookError(missing)))
+onstart:  # of a run, not of a dry one
+    fetched = {
+        job.wildcards.source
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "fetch_source"
+    }
+    try:
+        check_reach(plan.book, fetched)
+    except RetortError as error:
+        raise WorkflowError(str(error)) from None
 
 
 wildcard_constraints:

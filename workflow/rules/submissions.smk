@@ -1,4 +1,4 @@
-"""Answers on test sets without labels, as the zip that the GLUE server takes; made only when asked for by name."""
+"""Answers on test sets without labels, as the zip that the GLUE server takes; for tables at scale paper, else when asked for by name."""
 
 from retort.submit import Submit
 

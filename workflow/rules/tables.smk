@@ -7,6 +7,7 @@ rule make_table:
         table=plan.table_file,
         scores=plan.table_scores,
         profiles=plan.table_profiles,
+        submissions=submit.of_table,
     output:
         csv="results/tables/{paper}/{table}.csv",
         md="reports/{paper}/{table}.md",

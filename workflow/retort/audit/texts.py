@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from retort.audit.base import TINY, Finding, Looked, Printed, by_column, checks, span
+from retort.audit.base import Finding, Looked, Printed, by_column, checks, span
 from retort.specs.printed import read_number
-from retort.specs.table import CountsTable
+from retort.specs.words import CountsTable
 from retort.tables.layout import label_of
 
 
@@ -36,9 +36,7 @@ def sizes(given: Printed) -> Looked:
                 if not number or size is None:
                     continue
                 count += 1
-                unit = 1000 if number.text.endswith("k") else 1
-                low, high = (number.value - number.half) * unit, (number.value + 2 * number.half) * unit
-                if not (low - TINY <= size < high):
+                if not number.is_size(size):
                     place = f"{label_of(name)}, {row.label}, {column.label}"
                     found.append(Finding(paper, place, number.text, f"{size:,}", facts.source))
     return Looked(count, found)

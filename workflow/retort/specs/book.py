@@ -162,17 +162,26 @@ def _of_scale(there: dict[str, Path], scale: Scale) -> list[str]:
     return [name for name in there if (name in ours) == (scale.papers == "ours")]
 
 
+def open_written(config: Config) -> Book:
+    """The book as its files have it, whatever a scale makes of it, to be read and not run: no source needed.
+
+    Raises:
+        BookError: with every problem of every file.
+    """
+    book, problems = _checked(config)
+    if problems.lines:
+        raise BookError(problems.lines)
+    return book
+
+
 def open_whole(config: Config) -> Book:
-    """The book of every paper of the study's folder, whatever `papers` names, to be read and not run: no source needed.
+    """The same of every paper of the study's folder, whatever `papers` names.
 
     Raises:
         BookError: with every problem of every file.
     """
     there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
-    book, problems = _checked(config.model_copy(update={"papers": there or config.papers}))
-    if problems.lines:
-        raise BookError(problems.lines)
-    return book
+    return open_written(config.model_copy(update={"papers": there or config.papers}))
 
 
 def open_book(config: Config) -> Book:

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any
 from retort.registry import unknown
 from retort.specs import catalogue, lengths, starts, terms
 from retort.specs.audit import check_statements
+from retort.specs.bound import check_bound
 from retort.specs.corpus import Part
 from retort.specs.protocol import Protocol
 from retort.specs.reading import check_tasks
 from retort.specs.scale import check_scale
 from retort.specs.student import Stage, Student, Term
-from retort.specs.table import (
-    CountsTable,
-    LayersFigure,
-    ParetoFigure,
-    ProfilesTable,
-    ScoresTable,
-    TestsFigure,
-    TestsTable,
-)
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
+from retort.specs.words import CountsTable
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -201,7 +195,9 @@ class _Checker:
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
     if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return [place.student for place in exhibit.places() if place.student]
+        return [place.student for place in exhibit.places() if place.student] + [exhibit.against] * bool(
+            exhibit.against
+        )
     if isinstance(exhibit, LayersFigure):
         return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
     if isinstance(exhibit, ParetoFigure):
@@ -234,3 +230,5 @@ def check(book: Book, problems: Problems) -> None:
     check_scale(book, checker.known)
     check_statements(book, problems, checker.known)
     check_tasks(book, problems)
+    if not problems.lines:
+        check_bound(book, problems)

@@ -9,6 +9,7 @@ from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, Scores
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
+    from retort.specs.rows import Place
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,21 @@ def seeds_of(book: Book, student: str) -> list[int]:
     return book.protocols[book.students[student].protocol].seeds
 
 
-def scored(table: object) -> list[tuple[str, str, str, str, str]]:
-    """(row label, column label, student, task, metric) of each printed cell of a table or figure."""
+def held_back(book: Book, place: Place) -> list[str]:
+    """The tasks of a place whose test labels only a server has; such a number is no score of ours."""
+    if place.split != "test":
+        return []
+    splits = {task: book.tasks[task].splits.get("test") for task, _ in place.scored if task in book.tasks}
+    return [task for task, split in splits.items() if split and not split.labelled]
+
+
+def scored(book: Book, table: object) -> list[tuple[str, str, str, str, str]]:
+    """(row label, column label, student, task, metric) of each printed cell of a table or figure that is scored."""
     if isinstance(table, ScoresTable):
         return [
             (place.row, place.column, place.student, task, metric)
             for place in table.places()
+            if not held_back(book, place)
             for task, metric in place.scored
         ]
     if isinstance(table, LayersFigure):
@@ -59,16 +69,27 @@ def scored(table: object) -> list[tuple[str, str, str, str, str]]:
     return []
 
 
+def submission_address(book: Book, student: str) -> str:
+    """The zip of a student or teacher that the server takes: of its first seed."""
+    return f"reports/submissions/{student}/seed-{seeds_of(book, student)[0]}.zip"
+
+
+def served(book: Book, table: object) -> list[tuple[str, str]]:
+    """The (student, task) pairs of a table whose scores only a server tells."""
+    places = table.places() if isinstance(table, ScoresTable) else []
+    pairs = [(place.student, task) for place in places for task in held_back(book, place)]
+    return list(dict.fromkeys(pair for pair in pairs if runs(book, *pair)))
+
+
 def profiled(book: Book, table: object) -> list[str]:
     """The students or teachers whose profile a table or figure reads, but for those that the scale does not run."""
     return [student for student in _profiled(table) if student not in book.idle]
 
 
 def _profiled(table: object) -> list[str]:
-    if isinstance(table, ProfilesTable):
-        return list(dict.fromkeys(place.student for place in table.places() if place.student))
-    if isinstance(table, ScoresTable):
-        return list(dict.fromkeys(place.student for place in table.places() if place.student and place.profiled))
+    if isinstance(table, (ProfilesTable, ScoresTable)):
+        found = [place.student for place in table.places() if place.student and place.profiled]
+        return list(dict.fromkeys([*found, *([table.first] if table.timed else [])]))
     if isinstance(table, ParetoFigure):
         return [row.student for row in table.points]
     return []
@@ -87,7 +108,7 @@ def expand(book: Book) -> list[Cell]:
     return [
         Cell(paper, name, row, column, student, task, metric, seed)
         for (paper, name), table in sorted(book.exhibits.items())
-        for row, column, student, task, metric in scored(table)
+        for row, column, student, task, metric in scored(book, table)
         if runs(book, student, task)
         for seed in seeds_of(book, student)
     ]

@@ -15,7 +15,8 @@ from retort.specs.base import Name, Spec, read_yaml
 
 Kind = TypeVar("Kind")
 # names of union members, which are no keys of a file
-TAGS = {"package", "folder", "from-hub", "scores", "profiles", "paired-tests", "layers", "pareto", "tests"}
+TAGS = {"package", "folder", "from-hub", "scores", "profiles", "paired-tests", "layers", "pareto", "tests",
+        "settings", "counts"}  # fmt: skip
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retort.specs.expand import expand, profiled
+from retort.specs.expand import expand, profiled, served
 from retort.specs.load import Problems
 from retort.specs.reading import check_forms
 from retort.specs.source import SETTING, FolderSource, HubSource, form_of, in_force
+from retort.specs.submission import tested_sources
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
@@ -34,18 +36,34 @@ def _of_student(book: Book, name: str) -> set[str]:
     return found | {model.source for model in models}
 
 
+def sends(book: Book) -> bool:
+    """Whether tables ask for what servers are sent; at scales that are smaller than the papers' it is left to users."""
+    return book.config.scale == "paper"
+
+
+def submitted(book: Book) -> list[tuple[str, str]]:
+    """The (student, task) pairs whose scores in some table of the study only a server tells."""
+    pairs = [pair for shown in book.exhibits.values() for pair in served(book, shown)]
+    return list(dict.fromkeys(pairs))
+
+
 def tasks(book: Book) -> set[str]:
-    """The names of the tasks that some cell of the study is scored on."""
-    return {cell.task for cell in expand(book)}
+    """The names of the tasks that some cell of the study is scored on, here or by a server."""
+    return {cell.task for cell in expand(book)} | {task for _, task in submitted(book) if sends(book)}
+
+
+def _of_task(book: Book, name: str, sent: bool) -> set[str]:
+    task = book.tasks[name]
+    return {*task.sources, *(tested_sources(task) if sent else ())}
 
 
 def sources(book: Book) -> set[str]:
     """The names of the sources that some cell or profile of the study is made from."""
-    cells = expand(book)
-    students = {cell.student for cell in cells} | {
-        name for shown in book.exhibits.values() for name in profiled(book, shown)
-    }
-    found = {source for task in tasks(book) for source in book.tasks[task].sources}
+    cells, sent = expand(book), submitted(book) if sends(book) else []
+    students = {cell.student for cell in cells} | {student for student, _ in sent}
+    students |= {name for shown in book.exhibits.values() for name in profiled(book, shown)}
+    answered = {task for _, task in sent}
+    found = {source for task in tasks(book) for source in _of_task(book, task, task in answered)}
     return found.union(*(_of_student(book, student) for student in students))
 
 
@@ -57,14 +75,15 @@ def check_sources(book: Book, problems: Problems) -> None:
     check_forms(book, tasks(book), problems)
 
 
-def lacking(book: Book) -> list[str]:
+def lacking(book: Book, names: Iterable[str] | None = None) -> list[str]:
     """A line for each source that is needed and cannot be had as things stand: no commit, or no folder.
 
     Args:
         book: one without problems. Its printed numbers can be read and its jobs planned, whatever is lacking.
+        names: the sources that are needed; None for all that some cell of the study is made from.
     """
     problems = Problems(book.folder)
-    for name in sorted(sources(book)):
+    for name in sorted(sources(book) if names is None else names):
         source, path = book.sources[name], book.files["sources", name]
         if not isinstance(source, HubSource):
             continue

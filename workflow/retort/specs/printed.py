@@ -22,6 +22,7 @@ OF_A_MODEL = {
     "layers": "layers",
     "hidden": "units",
 }
+SHAPE = ("layers", "hidden")  # those that a model's architecture tells; the others take a profile
 # what papers call a metric; another word asks for `because`
 WORDS = {
     "accuracy": {"Acc", "Accuracy"},
@@ -61,6 +62,11 @@ class Number:
         """Half a unit of the last printed digit: how far the value may be from the one that was rounded."""
         digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
         return 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+
+    def is_size(self, size: float) -> bool:
+        """Whether the number is `size`, rounded or cut: '8.5k' is 8,551 and 8,599."""
+        unit = 1000 if self.text.endswith("k") else 1
+        return (self.value - self.half) * unit - 1e-9 <= size < (self.value + 2 * self.half) * unit
 
 
 def read_number(text: str) -> Number | None:
@@ -143,6 +149,14 @@ def twice(what: str, names: list[str]) -> None:
     found = sorted({name for name in names if names.count(name) > 1})
     if found:
         raise ValueError(f"{what} '{found[0]}' stands twice")
+
+
+class Titled(Spec):
+    """What every table and figure says of itself."""
+
+    title: Text
+    question: Text
+    caption: str = ""
 
 
 class TextTable(Spec):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Text
-from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, Heading, Measure, TextRow
+from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
+from retort.specs.timing import TIMED
 
 
 class Column(Measure, Heading):
@@ -84,9 +85,19 @@ class Place:
         return [(self.task, f"{self.metric}/{self.part}" if self.part else self.metric)]
 
     @property
+    def is_timed(self) -> bool:
+        """Whether a time of a model that is run stands there, or is a part of the number."""
+        return bool(self.student) and self.metric in TIMED
+
+    @property
+    def of_shape(self) -> bool:
+        """Whether the model's architecture alone tells the number."""
+        return self.metric in SHAPE
+
+    @property
     def profiled(self) -> bool:
-        """Whether the number is of the model alone: its size, its speed."""
-        return self.metric in OF_A_MODEL
+        """Whether the number comes from a profile of the model: its size, its speed."""
+        return self.metric in OF_A_MODEL and not self.of_shape
 
 
 def _joined(name: str, variant: str) -> str:

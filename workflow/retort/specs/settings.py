@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retort.specs import catalogue, heads
+from retort.specs import catalogue, heads, timing
 from retort.specs.protocol import Protocol
 from retort.specs.reading import reading
 from retort.specs.source import in_force
@@ -282,8 +282,9 @@ def profile(book: Book, name: str) -> Settings:
     return {
         "architecture": architecture,
         "vocabulary": vocabulary,
-        "batch": 1,
-        "length": 32,
+        "batch": timing.ROWS,
+        "length": timing.TOKENS,
+        **({"further": more} if (more := timing.further(book, name)) else {}),
         "runs": 5,
         "passes": 30,
         "threads": 1,

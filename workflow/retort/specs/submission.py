@@ -19,6 +19,11 @@ def tested(spec: Task) -> list[str]:
     return list(dict.fromkeys(spec.pieces[piece][0] for piece in spec.submission.files)) if spec.submission else []
 
 
+def tested_sources(spec: Task) -> list[str]:
+    """The sources of those splits."""
+    return list(dict.fromkeys(spec.splits[split].source or spec.source for split in tested(spec)))
+
+
 def tests(book: Book) -> dict[str, Settings]:
     """The settings of the answers on the test sets of each task that has some."""
     return {

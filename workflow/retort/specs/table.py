@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -17,11 +18,14 @@ from retort.specs.printed import (
     PublishedCell,
     TextRow,
     TextTable,
+    Titled,
     row_names,
     twice,
 )
 from retort.specs.rows import Column, Place, Row, meet
 from retort.specs.student import Teacher
+from retort.specs.timing import TIMED, Timing, timing
+from retort.specs.words import CountsTable, SettingsTable
 
 Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
 
@@ -34,19 +38,15 @@ PROFILE_COLUMNS = [
 ]
 
 
-class _Common(Spec):
-    title: Text
-    question: Text
-    caption: str = ""
-
-
-class _Measured(_Common, TextTable):
+class _Measured(Titled, TextTable):
     """Rows of models, columns of what is measured; numbers of a paper in the rows, of a run of ours in a block."""
 
     columns: list[Column]
     rows: list[Row] = Field(min_length=1)
     split: Literal["dev", "test"] = Field(default="test", description="the split that a paper's scores are of")
     runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
+    length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
+    against: Name = Field(default="", description="the student or teacher whose speed is 1; else the first row's")
     published: dict[str, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )
@@ -81,6 +81,8 @@ class _Measured(_Common, TextTable):
         for place in self.places():
             if not place.metric:
                 raise ValueError(f"row '{place.row}', column '{place.column}': no 'metric', in neither of them")
+            if place.metric in TIMED:
+                timing(place.part, self.length)  # refuses a part that no time has
             if not (place.task or place.tasks or place.metric in (*OF_A_MODEL, AVERAGE, CHANGE)):
                 raise ValueError(f"row '{place.row}', column '{place.column}': no 'task', in neither of them")
 
@@ -92,6 +94,21 @@ class _Measured(_Common, TextTable):
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
             for column, previous in zip(self.columns, before, strict=False)
         ]
+
+    @property
+    def first(self) -> str:
+        """The student or teacher that speed-ups are against; empty where nothing is timed."""
+        return self.against or next((place.student for place in self.places() if place.is_timed), "")
+
+    @cached_property
+    def timed(self) -> dict[str, set[Timing]]:
+        """What the table asks to be timed: student or teacher -> measurements."""
+        found: dict[str, set[Timing]] = {}
+        first = self.first
+        for place in self.places():
+            for name in (place.student, first) if place.is_timed else ():
+                found.setdefault(name, set()).add(timing(place.part, self.length))
+        return found
 
     def scores_of(self, student: str) -> list[tuple[str, str]]:
         """The (task, metric) of every score that a student's row shows, from left to right."""
@@ -145,7 +162,7 @@ class Tested(Spec):
         return (row, other) not in self.alike and (other, row) not in self.alike
 
 
-class TestsTable(_Common):
+class TestsTable(Titled):
     """Paired t-tests over (task, seed) between all rows of each listed table, or those that a paper compared."""
 
     kind: Literal["paired-tests"]
@@ -154,47 +171,6 @@ class TestsTable(_Common):
     decimals: int = 3
     said: dict[Name, Tested] = Field(default={}, description="table -> what the paper says of its own tests of it")
     published: dict[str, dict[str, Printed]] = {}
-
-
-class _Text(_Common, TextTable):
-    columns: list[Heading] = Field(min_length=1)
-    rows: list[TextRow] = Field(min_length=1)
-
-    def headings(self) -> list[Heading]:
-        """The columns of the printed cells."""
-        return self.columns
-
-    def lines(self) -> list[TextRow]:
-        """The rows."""
-        return self.rows
-
-    @model_validator(mode="after")
-    def _whole(self) -> _Text:
-        self.check_cells()
-        return self
-
-    def published_cells(self) -> list[PublishedCell]:
-        """Every cell as the paper prints it."""
-        return self.printed_cells()
-
-
-class SettingsTable(_Text):
-    """How the paper's models were trained, as printed."""
-
-    kind: Literal["settings"]
-
-
-class Counted(TextRow):
-    """The sizes of one data set."""
-
-    task: Name
-
-
-class CountsTable(_Text):
-    """How large data sets are, as printed."""
-
-    kind: Literal["counts"]
-    rows: list[Counted] = Field(min_length=1)  # type: ignore[assignment]
 
 
 Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | CountsTable, Field(discriminator="kind")]
@@ -209,7 +185,7 @@ class Drawn(Spec):
     baseline: bool = False
 
 
-class LayersFigure(_Common):
+class LayersFigure(Titled):
     """Score against the teacher layer that was distilled."""
 
     kind: Literal["layers"]
@@ -226,7 +202,7 @@ class LayersFigure(_Common):
         return self
 
 
-class ParetoFigure(_Common):
+class ParetoFigure(Titled):
     """Score against latency, a point an architecture."""
 
     kind: Literal["pareto"]
@@ -235,7 +211,7 @@ class ParetoFigure(_Common):
     points: list[Drawn] = Field(min_length=2)
 
 
-class TestsFigure(_Common):
+class TestsFigure(Titled):
     """A heat map of a paired-tests table."""
 
     kind: Literal["tests"]

@@ -9,12 +9,15 @@ from retort.registry import Registry
 from retort.specs.book import Book
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
-from retort.specs.table import CountsTable, ProfilesTable, ScoresTable, SettingsTable, Table, TestsTable
+from retort.specs.table import ProfilesTable, ScoresTable, Table, TestsTable
+from retort.specs.words import CountsTable, SettingsTable
 from retort.tables.compare import AGREES, DIFFERS, NO_VARIANCE, RULE, verdicts
 from retort.tables.lines import AVERAGE
-from retort.tables.tidy import OK, Line
+from retort.tables.tidy import OK, SERVER, Line
+from retort.tables.words import COUNTS, SETTINGS, word_verdicts
 
 NOTHING = "–"
+SHORT = {"diverged": "div.", SERVER: SERVER}  # how a status begins -> what its cell prints
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,9 @@ def label_of(title: str) -> str:
 
 def agreement(table: Table, lines: list[Line]) -> tuple[int, int]:
     """How many cells agree with what was published, and how many have a verdict at all."""
-    if isinstance(table, (SettingsTable, CountsTable)):
-        return 0, 0
-    given = [verdict for verdict in verdicts(lines, table.decimals).values() if verdict]
+    words = isinstance(table, (SettingsTable, CountsTable))
+    found = word_verdicts(table, lines) if words else verdicts(lines, table.decimals)  # type: ignore[arg-type, union-attr]
+    given = [verdict for verdict in found.values() if verdict]
     return given.count(AGREES), len(given)
 
 
@@ -123,7 +126,7 @@ def _as_printed(table: ScoresTable | ProfilesTable) -> dict[tuple[str, str], str
 def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str | None) -> Entry:
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     if line.status != OK:
-        text = "div." if line.status.startswith("diverged") else NOTHING
+        text = next((word for status, word in SHORT.items() if line.status.startswith(status)), NOTHING)
         return Entry(text, published, mark=notes.mark(line.status))
     mark = notes.mark(line.note) if line.note else ""
     return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark)
@@ -199,12 +202,26 @@ def profiles(table: Table, lines: list[Line]) -> Sheet:
 
 @layouts.register("counts")
 @layouts.register("settings")
-def as_printed(table: Table, lines: list[Line]) -> Sheet:
-    """The sheet of a table that is printed as it stands and compared with nothing."""
+def in_words(table: Table, lines: list[Line]) -> Sheet:
+    """The sheet of settings or counts: ours above what the paper prints, or the paper's text alone."""
     assert isinstance(table, (SettingsTable, CountsTable))
+    judged = word_verdicts(table, lines)
+    printed = {(cell.row, cell.column): cell.text for cell in table.printed_cells()}
+    entries = {key: Entry(text) for key, text in printed.items()}
+    for line in lines:
+        key = (line.row, line.column)
+        if line.status == OK:
+            text = line.text if line.mean is None else f"{line.mean:,.0f}"
+            entries[key] = Entry(text, printed[key], judged.get(key, ""))
     columns = [column.name for column in table.columns]
-    rows = [PrintedRow(row.label, [Entry(text) for text in row.texts]) for row in table.rows]
-    return _sheet(table, lines, [Grid(columns, rows)], _Notes(), ["As the paper prints it."])
+    rows = [
+        PrintedRow(row.label, [entries[name, column] for column in columns])
+        for name, row in zip(row_names(table.rows), table.rows, strict=True)
+    ]
+    ours = COUNTS if isinstance(table, CountsTable) else SETTINGS
+    remarks = [*_agreed(table, lines), *([ours] if judged else [])]
+    alone = "Cells without a verdict stand as the paper prints them." if judged else "As the paper prints it."
+    return _sheet(table, lines, [Grid(columns, rows)], _Notes(), [*remarks, alone])
 
 
 def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:

@@ -8,27 +8,42 @@ from dataclasses import replace
 from typing import Any
 
 from retort.specs.book import Book
-from retort.specs.expand import profiled, scored
+from retort.specs.expand import held_back, profiled, runs, scored, submission_address
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, row_names
 from retort.specs.rows import Place
 from retort.specs.table import PROFILE_COLUMNS, ScoresTable
-from retort.tables.collect import Record, Scores, score_cell, summary
-from retort.tables.tidy import OK, Line
+from retort.specs.timing import Timing, timing
+from retort.tables.collect import Record, Scores, not_run, score_cell, summary
+from retort.tables.tidy import OK, SERVER, Line
 
 AVERAGE = "Average"
 PLANNED = "not run: this row has no student yet"
-AS_PRINTED = "as the paper prints it"
 INCOMPLETE = "missing (the row is incomplete)"
+PLAIN = Timing()
 Cells = dict[tuple[str, str], PublishedCell]
 
 
-Profile = Callable[[Record, Record], list[float]]
-# what a profile tells of a model, given that of the first row
+Profile = Callable[[Record, Record, Timing], list[float]]
+
+
+def times(profile: Record, of: Timing) -> list[float]:
+    """The times of one measurement in ms, a value a run; empty where the profile does not have it."""
+    if of.device == "gpu":
+        of = replace(of, device="") if not profile["device"].startswith("cpu") else of
+    return list(profile["latency_ms"] if of == Timing() else profile.get("further", {}).get(of.name, []))
+
+
+def _speed_up(own: Record, first: Record, of: Timing) -> list[float]:
+    both = [times(first, of), times(own, of)]
+    return [statistics.mean(both[0]) / statistics.mean(both[1])] if all(both) else []
+
+
+# what a profile tells of a model, given that of the first row, and the measurement that is shown
 MEASURED: dict[str, Profile] = {
-    "parameters": lambda own, _: [own["parameters"] / 1e6],
-    "without_embeddings": lambda own, _: [own["without_embeddings"] / 1e6],
-    "latency": lambda own, _: list(own["latency_ms"]),
-    "speed-up": lambda own, first: [statistics.mean(first["latency_ms"]) / statistics.mean(own["latency_ms"])],
+    "parameters": lambda own, *_: [own["parameters"] / 1e6],
+    "without_embeddings": lambda own, *_: [own["without_embeddings"] / 1e6],
+    "latency": lambda own, _, of: times(own, of),
+    "speed-up": _speed_up,
 }
 
 
@@ -55,25 +70,51 @@ def _mean(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": OK, "note": note}
 
 
-def _of_the_model(metric: str, own: Record | None, first: Record | None) -> dict[str, Any]:
+def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Timing = PLAIN) -> dict[str, Any]:
     """What a profile tells of a model: its size, or its speed against the first row's."""
-    if metric not in MEASURED or not own or not first:
-        return {**summary([]), "status": "missing (no profile)"}
-    return {**summary(MEASURED[metric](own, first)), "status": OK}
+    values = MEASURED[metric](own, first or own, of) if own else []
+    if not values:
+        why = "no profile" if not own else f"its profile was timed on {own['device']}"
+        return {**summary([]), "status": f"missing ({why})"}
+    return {**summary(values), "status": OK}
 
 
-def _ours(book: Book, place: Place, scores: Scores, profiles: dict[str, Record], first: str) -> dict[str, Any]:
+def _of_the_shape(book: Book, place: Place) -> dict[str, Any]:
+    """What the architecture of a model tells: its layers, its width."""
+    of = book.students[place.student] if place.student in book.students else book.model_of(place.student)
+    return {**summary([float(getattr(of.architecture, place.metric))]), "status": OK}
+
+
+def _on_a_server(book: Book, place: Place, held: list[str]) -> dict[str, Any]:
+    """The cell of a score that only a server tells: where the file stands that it is sent."""
+    if not any(runs(book, place.student, task) for task in held):
+        return {**summary([]), "status": not_run(book, place.student)}
+    zipped = submission_address(book, place.student)
+    return {**summary([]), "status": f"{SERVER}: it alone has the labels of the test set; {zipped} is what it is sent"}
+
+
+def _ours(book: Book, place: Place, scores: Scores, profiles: dict[str, Record], table: Any) -> dict[str, Any]:
     """Mean, std, n and status of one cell that needs no other cell."""
     if not place.student:
         return {**summary([]), "status": f"quoted ({place.quoted}), never run" if place.quoted else PLANNED}
+    if place.of_shape:
+        return _of_the_shape(book, place)
     if place.profiled:
-        return _of_the_model(place.metric, profiles.get(place.student), profiles.get(first))
+        if place.student in book.idle:
+            return {**summary([]), "status": not_run(book, place.student)}
+        of = timing(place.part, table.length) if place.is_timed else PLAIN
+        return _of_the_model(place.metric, profiles.get(place.student), profiles.get(table.first), of)
+    if held := held_back(book, place):
+        return _on_a_server(book, place, held)
     cells = [score_cell(book, scores, place.student, task, metric) for task, metric in place.scored]
     return cells[0] if len(cells) == 1 else _mean(cells)
 
 
 def _from_the_row(place: Place, row: dict[str, Line]) -> dict[str, Any]:
     """Mean, n and status of a cell that is computed from others of its row."""
+    read = place.spec.mean_of or [place.spec.change_from, place.before]
+    if waiting := [row[name].status for name in read if row[name].status.startswith(SERVER)]:
+        return {**summary([]), "status": waiting[0]}
     if place.spec.mean_of:
         return _mean({"mean": row[name].mean, "n": row[name].n, "note": row[name].note} for name in place.spec.mean_of)
     base, own = row[place.spec.change_from], row[place.before]
@@ -86,12 +127,11 @@ def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
     """A line per (row, column) of a table of models, and one per row where a study of ours asks for an average."""
     exhibit: Any = book.exhibits[paper, name]
     cells, places = _published(exhibit), exhibit.places()
-    first = next((place.student for place in places if place.student), "")
     lines = {
         (place.row, place.column): Line(
             paper, name, place.row, place.column, place.student, place.task, place.metric, _unit(place),
             **_printed(cells.get((place.row, place.column))),
-            **_ours(book, place, scores, profiles, first), scale=book.config.scale,
+            **_ours(book, place, scores, profiles, exhibit), scale=book.config.scale,
         )
         for place in places
     }  # fmt: skip
@@ -103,16 +143,6 @@ def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
     return [*lines.values(), *_averages(exhibit, list(lines.values()))]
 
 
-def text_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """A line per cell of a table of settings or counts, which are printed and not compared."""
-    exhibit: Any = book.exhibits[paper, name]
-    return [
-        Line(paper, name, cell.row, cell.column, "", "", "", "", **_printed(cell), status=AS_PRINTED,
-             scale=book.config.scale)
-        for cell in exhibit.published_cells()
-    ]  # fmt: skip
-
-
 def figure_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
     """A line per point of a figure; a single one where its students are planned."""
     if getattr(book.exhibits[paper, name], "planned", None):
@@ -122,7 +152,7 @@ def figure_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line
             paper, name, row, column, student, task, metric, "x100",
             **score_cell(book, scores, student, task, metric), scale=book.config.scale,
         )
-        for row, column, student, task, metric in scored(book.exhibits[paper, name])
+        for row, column, student, task, metric in scored(book, book.exhibits[paper, name])
     ]  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from retort.specs.config import read_config
 from retort.tables import compare
 from retort.tables.collect import Record, Scores, read_profiles, read_scores
 from retort.tables.layout import agreement, lay_out
-from retort.tables.lines import table_lines, text_lines
+from retort.tables.lines import table_lines
 from retort.tables.render import formats
 from retort.tables.tidy import OK, Line, read, write
 from retort.tables.unmeasured import once
+from retort.tables.words import count_lines, settings_lines
 
 Collector = Callable[[Book, str, str, Scores, dict[str, Record]], list[Line]]
 collectors: Registry[Collector] = Registry("kind of table")
@@ -24,8 +25,8 @@ collectors: Registry[Collector] = Registry("kind of table")
 
 collectors.register("scores")(table_lines)
 collectors.register("profiles")(table_lines)
-collectors.register("settings")(text_lines)
-collectors.register("counts")(text_lines)
+collectors.register("settings")(settings_lines)
+collectors.register("counts")(count_lines)
 
 
 @collectors.register("paired-tests")

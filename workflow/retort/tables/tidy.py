@@ -10,6 +10,7 @@ from pathlib import Path
 from retort.errors import RetortError
 
 OK = "ok"
+SERVER = "server"  # how the status begins of a score that only a server tells
 AGAIN = "delete it, the next run makes it again"
 NUMBERS = ("published", "published_std", "mean", "std")
 
@@ -19,10 +20,11 @@ class Line:
     """One printed cell: where it stands, what was published, what came out.
 
     Args:
-        unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values).
+        unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows'.
         std: sample standard deviation (n - 1); None for a single value.
-        status: 'ok', 'diverged at step ...', 'not run at this scale', or 'missing (why)'.
+        status: 'ok', 'diverged at step ...', 'not run at this scale', 'server: ...', or 'missing (why)'.
         note: what must be known to read the value: that it was measured on a part of the data.
+        text: ours as the paper would print it, in a cell that holds a setting.
     """
 
     paper: str
@@ -41,9 +43,11 @@ class Line:
     status: str = OK
     scale: str = ""
     note: str = ""
+    text: str = ""
 
 
 HEADER = [field.name for field in fields(Line)]
+LATER = HEADER[-1:]  # columns that a file of an earlier version may lack
 
 
 def _written(value: object) -> str:
@@ -72,7 +76,7 @@ def read(path: Path | str) -> list[Line]:
     """
     with Path(path).open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
-        if reader.fieldnames != HEADER:
+        if reader.fieldnames not in (HEADER, HEADER[: -len(LATER)]):
             raise RetortError(f"{path} is not a tidy CSV", AGAIN)
         try:
             return [_line(record) for record in reader]

@@ -1,0 +1,127 @@
+"""What is timed of a model, and what tables show of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.specs import settings as resolve
+from retort.specs.book import open_book, read
+from retort.specs.config import Config, read_config
+from retort.specs.expand import profiled
+from retort.specs.timing import Timing, further, timing
+from retort.stages.profile import profile_student
+from retort.tables.lines import table_lines
+from retort.tables.tidy import Line
+
+from tests.unit.small_study import ROWS, STAMP, quiet, write_study
+
+BASE = {"batch": 1, "length": 32, "runs": 5, "passes": 30, "threads": 1}
+SPEEDS = [{"metric": "latency", "label": "Time"}, {"metric": "speed-up", "label": "Speed"}]
+SIZES = [{"metric": "layers", "label": "L"}, {"metric": "hidden", "label": "H"}]
+BATCHES = [{"label": f"B{size}", "metric": "latency", "part": f"batch-{size}"} for size in (1, 16)]
+
+
+def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """A table of profiles of the teacher and of student b."""
+    return {"kind": "profiles", "title": "T", "question": "Q?", "columns": columns, "rows": ROWS[::2], **more}
+
+
+def lines_of(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
+    """The lines of table 2 by student and column, from these profiles."""
+    found = table_lines(open_book(read_config(config)), "mini", "table2", {}, profiles)
+    return {(line.student, line.column): line for line in found}
+
+
+def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]) -> dict[str, Any]:
+    """A profile with further times."""
+    return {"latency_ms": times, "further": {name.replace("_", "-"): value for name, value in more.items()},
+            "parameters": 1, **STAMP, "device": device}  # fmt: skip
+
+
+def test_settings_stay_as_they_are_where_nothing_further_is_asked(tmp_path: Path) -> None:
+    book = open_book(read_config(write_study(tmp_path / "study")))
+    found = resolve.profile(book, "mini-b")
+    assert {key: found[key] for key in BASE} == BASE
+    assert sorted(found) == sorted([*BASE, "architecture", "vocabulary", "stage"])
+
+
+def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: Path) -> None:
+    book = open_book(read_config(write_study(tmp_path / "study", table2=table(BATCHES, length=8))))
+    assert resolve.profile(book, "mini-b")["further"] == [{"batch": 1, "length": 8}, {"batch": 16, "length": 8}]
+    assert "further" not in resolve.profile(book, "mini-a")
+    config = write_study(tmp_path / "again", table2=table(BATCHES))
+    assert further(open_book(read_config(config)), "mini-b") == [{"batch": 16, "length": 32}]
+
+
+def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
+    columns = [{"label": part.upper(), "metric": "latency", "part": part} for part in ("gpu", "cpu")]
+    config = write_study(tmp_path / "study", table2=table(columns))
+    assert further(open_book(read_config(config)), "mini-b") == [{"batch": 1, "length": 32, "device": "cpu"}]
+    on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
+    lines = lines_of(config, {"mini-b": on_gpu, "mini-teacher": on_cpu})
+    assert (lines["mini-b", "GPU"].mean, lines["mini-b", "CPU"].mean) == (3.0, 9.0)
+    assert lines["mini-teacher", "GPU"].status == "missing (its profile was timed on cpu: <any>)"
+
+
+def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: Path) -> None:
+    profiles = {"mini-teacher": profile([8.0]), "mini-b": profile([2.0]), "mini-a": profile([4.0])}
+    lines = lines_of(write_study(tmp_path / "study", table2=table(SPEEDS)), profiles)
+    assert (lines["mini-b", "Speed"].mean, lines["mini-b", "Time"].mean) == (4.0, 2.0)
+    config = write_study(tmp_path / "again", table2=table(SPEEDS, against="mini-a"))
+    assert lines_of(config, profiles)["mini-b", "Speed"].mean == 2.0
+    book = open_book(read_config(config))
+    assert profiled(book, book.exhibits["mini", "table2"]) == ["mini-teacher", "mini-b", "mini-a"]
+
+
+def test_layers_and_width_need_no_profile(tmp_path: Path) -> None:
+    config = write_study(tmp_path / "study", table2=table(SIZES))
+    lines = lines_of(config, {})
+    assert {key: line.mean for key, line in lines.items()} == {
+        ("mini-teacher", "L"): 2, ("mini-teacher", "H"): 8, ("mini-b", "L"): 2, ("mini-b", "H"): 8
+    }  # fmt: skip
+    book = open_book(read_config(config))
+    assert profiled(book, book.exhibits["mini", "table2"]) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "said"),
+    [
+        ([{"label": "T", "metric": "latency", "part": "bach-2"}], {}, "no time has the part 'bach-2'; give 'batch-16'"),
+        (SPEEDS, {"against": "mini-c"}, "no student is called 'mini-c'"),
+        (SPEEDS, {"length": 0}, "length: Input should be greater than 0"),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_one_clear_line(tmp_path: Path, columns: Any, more: dict[str, Any], said: str) -> None:
+    _, problems = read(read_config(write_study(tmp_path / "study", table2=table(columns, **more))))
+    assert any(said in line for line in problems), problems
+
+
+def test_the_name_of_a_measurement() -> None:
+    assert timing("batch-16", None).name == "batch-16-length-32"
+    assert timing("cpu", 128).name == "batch-1-length-128-cpu"
+    assert timing("", None) == Timing()
+
+
+def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
+    shape = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
+    asked = [{"batch": 64, "length": 16}, {"batch": 1, "length": 16, "device": "cpu"}]
+    settings = {**BASE, "architecture": shape, "vocabulary": 90, "runs": 2, "passes": 3, "further": asked}
+    profile_student(quiet(), settings, "s", str(encoder), str(tmp_path / "s.json"))
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert sorted(found["further"]) == ["batch-1-length-16-cpu", "batch-64-length-16"]
+    assert all(len(times) == 2 for times in (*found["further"].values(), found["latency_ms"]))
+    assert min(found["further"]["batch-64-length-16"]) > max(found["further"]["batch-1-length-16-cpu"])
+    del settings["further"]
+    profile_student(quiet(), settings, "s", str(encoder), str(tmp_path / "s.json"))
+    assert "further" not in json.loads((tmp_path / "s.json").read_text())
+
+
+def test_the_papers_ask_for_their_batches() -> None:
+    book = open_book(Config(papers=["mlkd2024"], scale="paper"))
+    batches = [{"batch": size, "length": 128} for size in (1, 16, 32, 64)]
+    for student in ("mlkd2024-4", "mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
+        assert resolve.profile(book, student)["further"] == batches
+    assert "further" not in resolve.profile(book, "mlkd2024-6")

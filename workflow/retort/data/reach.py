@@ -1,0 +1,58 @@
+"""Whether every source that a run is about to fetch can be had: asked before its first job, and by no dry run."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from retort.data import hub
+from retort.errors import RetortError
+from retort.specs.book import Book
+from retort.specs.needs import lacking
+from retort.specs.source import FolderSource, HubSource, in_force
+
+
+def _folder(source: FolderSource) -> str:
+    there = Path(source.path).expanduser()
+    if there.is_dir() and any(there.iterdir()):
+        return ""
+    return f"path: {source.path} is {'empty' if there.is_dir() else 'no folder'}; put the files there"
+
+
+def _commit(source: HubSource) -> str:
+    if not source.hub.commit or importlib.util.find_spec("huggingface_hub") is None:
+        return ""  # without the hub's client here, the job itself finds out
+    try:
+        hub.listing(source.hub)
+    except RetortError as error:
+        return f"hub: {error}"
+    return ""
+
+
+def _asked(book: Book, name: str) -> str:
+    source = in_force(book.sources[name], book.config)
+    if isinstance(source, FolderSource) and source == book.sources[name]:
+        return _folder(source)
+    return _commit(source) if isinstance(source, HubSource) else ""
+
+
+def check_reach(book: Book, names: Iterable[str]) -> None:
+    """Nothing; each of the sources can be had: its folder is there, or the hub has its commit and all its files.
+
+    Args:
+        book: the study.
+        names: the sources that will be fetched; of packages nothing is asked.
+
+    Raises:
+        RetortError: a line for each that cannot be had: which, where it was looked for, what would help.
+    """
+    wanted = sorted(names)
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        said = list(pool.map(lambda name: _asked(book, name), wanted))
+    shown = {name: book.files["sources", name].relative_to(book.folder.parent) for name in wanted}
+    lines = lacking(book, wanted) + [f"{shown[name]}: {line}" for name, line in zip(wanted, said, strict=True) if line]
+    if lines:
+        count = f"{len(lines)} source{'s' * (len(lines) != 1)}"
+        raise RetortError(f"{count} cannot be had, so nothing was run:" + "".join(f"\n  {line}" for line in lines))

@@ -1,0 +1,180 @@
+"""What a cell of a settings table reads of our own students: dotted keys into their settings.
+
+'stages.1.schedule.learning_rate' is the rate of the first stage; lists count from 1, and a term of a stage goes by the
+name of its objective as well: 'stages.2.terms.soft-labels.options.temperature'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from retort import forms
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.specs import settings as resolve
+from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.student import Student
+from retort.specs.terms import layer_pairs
+
+if TYPE_CHECKING:
+    from retort.specs.book import Book
+    from retort.specs.load import Problems
+    from retort.specs.words import SettingsTable
+
+TRIED = "tried"  # the first key of what is read of all students of the paper together
+
+
+class Reads(Spec):
+    """What a row or a column says of its cells; what a row says goes before what its column says."""
+
+    student: Name = Field(default="", description="whose settings are read")
+    task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
+    reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
+    form: Name = Field(default="", description="how the paper prints the value")
+    words: dict[str, Text] = Field(default={}, description="a value -> the paper's own word for it")
+    alone: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A cell that reads something of ours: whose settings, under which keys, and how the paper prints it."""
+
+    row: str
+    column: str
+    student: str
+    task: str
+    reads: str
+    form: str
+    words: dict[str, str]
+
+
+def meet(table: SettingsTable, name: str, row: Reads, column: Reads, label: str) -> Bound | None:
+    """What stands where a row meets a column; None where the paper's text stands alone."""
+    reads = ".".join(filter(None, (row.reads, column.reads)))
+    student = row.student or column.student or table.student
+    task = row.task or column.task or table.task
+    if label in row.alone or not reads or not (student or reads.split(".")[0] == TRIED):
+        return None
+    return Bound(name, label, student, task, reads, row.form or column.form, {**column.words, **row.words})
+
+
+def _cut(stage: Settings, length: int | None) -> Settings:
+    """A stage with the tokens at which the rows of its task are cut, where its schedule has no length of its own."""
+    own = stage["schedule"].get("max_length")
+    return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
+
+
+def about(book: Book, name: str, task: str) -> Settings:
+    """The settings of a student's jobs, with what tables ask of them.
+
+    Added to the settings: 'finetuning' (the schedule on the task, and its grid), 'runs', 'architecture.head' (the width
+    of an attention head), the length of rows in each stage on a task, and 'written', the student as its file has it.
+    """
+    student, on_task = book.students[name], book.students[name].road == "task"
+    if on_task and not task:
+        raise RetortError(f"'{name}' is distilled on tasks", "say which: give 'task'")
+    found = resolve.on_task(book, name, task) if on_task else resolve.on_corpus(book, name)
+    protocol, shape = book.protocols[student.protocol], student.architecture
+    grid = protocol.grid_of(task)
+    return {
+        **found,
+        "architecture": {**found["architecture"], "head": shape.hidden // shape.heads},
+        "written": resolve.plain(student),
+        "finetuning": {**resolve.schedule(protocol, task), "grid": resolve.plain(grid) if grid else {}},
+        "runs": len(protocol.seeds),
+        "stages": [_cut(stage, book.tasks[task].max_length if on_task else None) for stage in found["stages"]],
+    }
+
+
+def _kind(pairs: list[tuple[int, int]]) -> str:
+    if len(pairs) == 1:
+        return "single"
+    return "one-to-one" if len({student for student, _ in pairs}) == len(pairs) else "one-to-many"
+
+
+def _named(term: Any, pairs: list[tuple[int, int]], depth: int) -> str:
+    if len(pairs) == 1:
+        return str(pairs[0][1] - depth)
+    return str(term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping)))
+
+
+def _mapped(book: Book, student: Student) -> Iterator[tuple[str, str, str]]:
+    """(objective, kind of mapping, name of the mapping) of each term with layers."""
+    depth = book.model_of(student.teacher).architecture.layers
+    for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
+        pairs = layer_pairs(term, student.architecture.layers, depth)
+        yield term.objective, _kind(pairs), _named(term, pairs, depth)
+
+
+def tried(book: Book, paper: str) -> dict[str, dict[str, list[str]]]:
+    """The mappings that the students of a paper were tried with: objective -> kind -> names.
+
+    Kinds are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and 'one-to-many'.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, student in book.students.items():
+        if not name.startswith(f"{paper}-"):
+            continue
+        for objective, kind, mapping in _mapped(book, student):
+            kinds = found.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
+            kinds[kind] += [mapping] * (mapping not in kinds[kind])
+    for kinds in found.values():
+        kinds["single"].sort(key=int, reverse=True)
+        kinds["one-to-one"].sort()
+        kinds["one-to-many"].sort()
+    return found
+
+
+def value_at(settings: Any, keys: str) -> Any:
+    """The value under dotted keys.
+
+    Raises:
+        RetortError: a key is not there; the message holds those that are.
+    """
+    found = settings
+    for key in keys.split("."):
+        there = found
+        if isinstance(found, (list, tuple)):
+            named = {str(one[word]): one for one in found if isinstance(one, dict) for word in one if word in BY}
+            there = {**named, **{str(number): one for number, one in enumerate(found, start=1)}}
+        if not isinstance(there, dict) or key not in there:
+            raise unknown(f"key of '{keys}'", key, there if isinstance(there, dict) else ())
+        found = there[key]
+    return found
+
+
+BY = ("objective",)  # the keys by whose value an entry of a list goes
+
+
+def ours(book: Book, paper: str, cell: Bound) -> str:
+    """What our students say for a cell, as the paper would print it.
+
+    Raises:
+        RetortError: the cell's keys lead to nothing.
+    """
+    settings = about(book, cell.student, cell.task) if cell.student else {TRIED: tried(book, paper)}
+    value = value_at(settings, cell.reads)
+    try:
+        return forms.written(value, cell.form, cell.words)
+    except (TypeError, ValueError, ArithmeticError, KeyError) as error:
+        raise RetortError(f"'{cell.reads}' is {value!r}", f"form '{cell.form or 'plain'}' cannot print that") from error
+
+
+def check_bound(book: Book, problems: Problems) -> None:
+    """Nothing; cells of settings tables that name an unknown student, task, key or form are written down."""
+    for (paper, name), table in book.exhibits.items():
+        path = book.files["exhibits", f"{paper}/{name}"]
+        for cell in getattr(table, "bound", list)():
+            where = f"row '{cell.row}', column '{cell.column}'"
+            if cell.student and cell.student not in book.students:
+                problems.add(path, f"{where}: {unknown('student', cell.student, book.students)}")
+            elif cell.task and cell.task not in book.tasks:
+                problems.add(path, f"{where}: {unknown('task', cell.task, book.tasks)}")
+            elif cell.form and cell.form not in forms.forms:
+                problems.add(path, f"{where}: {unknown('form', cell.form, forms.forms)}")
+            else:
+                problems.attempt(path, where, ours, book, paper, cell)
