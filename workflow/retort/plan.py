@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,11 @@ class Plan:
             "submission": submission(book),
             "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
         }
+
+    def at(self, address: str) -> Callable[[Wildcards], Any]:
+        """From wildcards to the settings at an address, such as 'grids/{student}/{task}'; `lookup` walks them all."""
+        keys = address.split("/")
+        return lambda wildcards: reduce(lambda inside, key: inside[key.format(**wildcards)], keys, self.settings)
 
     @property
     def every_core(self) -> int:
@@ -297,9 +303,3 @@ class Plan:
         folder = self.book.folder
         files = [path for path in sorted(folder.glob("papers/*/*.yaml")) if path.parent.name not in ours]
         return [self._shown(path) for path in (folder / "facts.yaml", *files)] if files else []
-
-
-def share_package() -> None:
-    """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""
-    package = str(Path(__file__).resolve().parent.parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

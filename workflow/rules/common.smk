@@ -7,7 +7,8 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from retort.errors import BookError, RetortError
 from retort.specs.config import read_config
-from retort.plan import Plan, share_package
+from retort.jobs import share_package
+from retort.plan import Plan
 from retort.specs.expand import answers_address
 from retort.specs.needs import lacking
 
