@@ -48,11 +48,13 @@ def test_a_teacher_may_keep_its_dropout(encoder: Path) -> None:
 def test_taps_are_recorded_of_a_fixed_teacher_alone(study: Path, dropout: bool) -> None:
     file = study / "papers" / "tiny" / "students.yaml"
     book = open_book(Config(papers=["tiny"], study=str(study)))
-    name = next(name for name in book.students if settings.recorded(book, name) and book.students[name].road == "task")
+    name = next(
+        name for name in book.students if book.students[name].road == "task" and settings.recorded(book, name, "mood")
+    )
     text = file.read_text()
     file.write_text(text.replace("{data: task,", f"{{data: task, teacher_dropout: {str(dropout).lower()},"))
     assert file.read_text() != text
-    assert settings.recorded(open_book(Config(papers=["tiny"], study=str(study))), name) is not dropout
+    assert settings.recorded(open_book(Config(papers=["tiny"], study=str(study))), name, "mood") is not dropout
 
 
 @pytest.fixture(scope="module")

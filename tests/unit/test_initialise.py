@@ -138,6 +138,21 @@ def test_a_published_head_is_kept(folders: dict[str, Path], family: str, tmp_pat
     assert same(started(folders, family, "masked-lm", parent=tmp_path), parent)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_parent_may_have_other_attention_heads(folders: dict[str, Path], family: str, tmp_path: Path) -> None:
+    torch.manual_seed(8)
+    parent = build.blank(folders[family], SHAPE)
+    build.save(parent, folders[family], tmp_path, "# A card\n")
+    given = torch.randint(5, 60, (3, 9), generator=torch.Generator().manual_seed(1))
+    seven: Any = started(folders, family, "classification", parent=tmp_path, shape={**SHAPE, "heads": 7}).eval()
+    three: Any = started(folders, family, "classification", parent=tmp_path).eval()
+    assert same(seven, three)
+    assert seven.config.num_attention_heads == 7
+    assert layers_of(seven)[0].attention.self.attention_head_size == 3
+    with torch.no_grad():
+        assert not torch.allclose(seven(given).logits, three(given).logits)
+
+
 @pytest.mark.parametrize(
     ("architecture", "vocabulary", "said"),
     [

@@ -119,6 +119,11 @@ def test_settings_name_what_a_student_starts_from(study: Path) -> None:
     assert resolve.model(book, "narrow")["architecture"]["embedding"] == 8
 
 
+def test_a_published_model_may_have_other_attention_heads(study: Path) -> None:
+    change(study, "kd", architecture={**TWO, "heads": 6}, initialisation={"checkpoint": "small"})
+    assert read(config(study))[1] == []
+
+
 def test_the_plan_has_the_folder_that_a_student_starts_from(study: Path) -> None:
     change(study, "kd", initialisation={"checkpoint": "small"})
     plan = Plan(config(study))

@@ -22,6 +22,10 @@ from tests.unit.test_mistakes import STUDENTS, change, problems
         ),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: [q-q, q-w]}", "is called 'q-w'"),
         ("objective: hidden-cls, mapping: last, options: {map: allways}", "did you mean 'always'?"),
+        (
+            "objective: mha-output-relation, mapping: last, options: {splits: 5}",
+            "stages.1.terms.1.options.splits: the student's width 24 is no multiple of 5",
+        ),
     ],
 )
 def test_a_term_that_cannot_be(study: Path, term: str, said: str) -> None:

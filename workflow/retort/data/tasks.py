@@ -6,7 +6,7 @@ import json
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,16 @@ class Encoded:
         """Tokens a row."""
         lengths: np.ndarray = self.offsets[1:] - self.offsets[:-1]
         return lengths
+
+    def cut(self, length: int | None) -> Encoded:
+        """The rows of single texts with at most `length` tokens: the first ones, and the separator that ends each."""
+        if length is None or self.lengths.max(initial=0) <= length:
+            return self
+        lengths = np.minimum(self.lengths, length)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
+        places[offsets[1:] - 1] = self.offsets[1:] - 1
+        return replace(self, ids=self.ids[places], types=self.types[places], offsets=offsets)
 
     @classmethod
     def load(cls, folder: Path | str, split: str) -> Encoded:

@@ -63,8 +63,11 @@ KEPT = (
 )
 
 
-def load(folder: Path | str, head: str = "none", classes: int = 1) -> torch.nn.Module:
+def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | None = None) -> torch.nn.Module:
     """The model of a folder in float32, with a head of the named kind; a head that it lacks starts at random.
+
+    Args:
+        heads: into how many attention heads the width is cut, where not as the folder says; no weight depends on it.
 
     Raises:
         RetortError: the folder has no safetensors weights.
@@ -72,6 +75,7 @@ def load(folder: Path | str, head: str = "none", classes: int = 1) -> torch.nn.M
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     more: dict[str, Any] = {"num_labels": classes} if head in ("classification", "span") else {}
+    more |= {SIZES["heads"]: heads} if heads else {}
     model: torch.nn.Module = HEADS[head].from_pretrained(
         str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
     )
@@ -118,13 +122,17 @@ def _with_narrow_embeddings(config: Any) -> ElectraConfig:
 def check_shape(folder: Path | str, architecture: dict[str, int], vocabulary: int) -> None:
     """Nothing, when the folder's config.json has the architecture and vocabulary that the book gives it.
 
+    Args:
+        architecture: without 'heads', any number of them will do.
+
     Raises:
         RetortError: they differ, or its family is not known here; names the field.
     """
     config = _config(folder)
     family_of(config)
     book = {"embedding": architecture["hidden"], **architecture, "vocabulary": vocabulary}
-    for name, key in {**SIZES, "vocabulary": "vocab_size"}.items():
+    keys = {**SIZES, "vocabulary": "vocab_size"}
+    for name, key in ((name, key) for name, key in keys.items() if name in book):
         found = getattr(config, key, config.hidden_size)  # none but ELECTRA's says how wide the embeddings are
         if found != book[name]:
             raise RetortError(f"{folder}/config.json: {key} is {found}", f"the book says {name}: {book[name]}")

@@ -96,8 +96,9 @@ def initialise(
     """
     start, architecture = settings["initialisation"], settings["architecture"]
     if parent is not None:
-        check_shape(parent, architecture, settings["teacher"]["model"]["vocabulary"])
-        return _grown(parent, teacher, head, classes)
+        sizes = {name: size for name, size in architecture.items() if name != "heads"}
+        check_shape(parent, sizes, settings["teacher"]["model"]["vocabulary"])
+        return _grown(parent, teacher, head, classes, architecture["heads"])
     student = blank(model, architecture, head, classes)
     if start["layers"] is not None:
         source = load(teacher if start["of"] == "teacher" else model, head, classes)
@@ -105,9 +106,9 @@ def initialise(
     return student
 
 
-def _grown(parent: Path | str, teacher: Path | str | None, head: str, classes: int) -> nn.Module:
-    """The parent with a head; a masked-LM head is the teacher's, where the parent has none."""
-    grown = load(parent, head, classes)
+def _grown(parent: Path | str, teacher: Path | str | None, head: str, classes: int, heads: int) -> nn.Module:
+    """The parent, its width cut into `heads`, with a head; a masked-LM head is the teacher's, where it has none."""
+    grown = load(parent, head, classes, heads)
     if head == "masked-lm" and teacher is not None and not has_masked_lm(parent):
         take_heads(grown, load(teacher, head, classes))
     return grown

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retort.registry import unknown
-from retort.specs import catalogue, starts, terms
+from retort.specs import catalogue, lengths, starts, terms
 from retort.specs.audit import check_statements
 from retort.specs.corpus import Part
 from retort.specs.protocol import Protocol
@@ -76,6 +76,8 @@ class _Checker:
             for task in protocol.tasks:
                 if self.known(path, "tasks", "task", task, {**self.book.tasks, **self.book.corpora}):
                     self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task)
+            for line in lengths.problems(self.book, protocol.schedule.max_length, protocol.tasks):
+                self.problems.add(path, line)
             for task in protocol.grids:
                 self.known(path, "grids", "task", task, self.book.tasks)
             for task in (name for name in self.book.tasks if name in {**protocol.tasks, **protocol.grids}):
@@ -112,16 +114,23 @@ class _Checker:
             for index, stage in enumerate(student.stages, start=1):
                 self.stage(path, f"{slug}.stages.{index}", student, stage)
                 if has_protocol:
-                    protocol = self.book.protocols[student.protocol]
-                    self.problems.attempt(
-                        path, f"{slug}.stages.{index}.schedule", protocol.for_task, "", stage.schedule
-                    )
+                    self.schedules(path, f"{slug}.stages.{index}", self.book.protocols[student.protocol], stage)
+
+    def schedules(self, path: Path, where: str, protocol: Protocol, stage: Stage) -> None:
+        self.problems.attempt(path, f"{where}.schedule", protocol.for_task, "", stage.schedule)
+        for task in stage.tasks:
+            if self.known(path, f"{where}.tasks", "task", task, self.book.tasks):
+                self.problems.attempt(path, f"{where}.tasks.{task}", protocol.for_task, task, *stage.changes(task))
+        for line in lengths.problems(self.book, stage.schedule.get("max_length"), stage.tasks):
+            self.problems.add(path, f"{where}.{line}")
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
         if stage.data != "task":
             self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora)
         for index, term in enumerate(stage.terms, start=1):
             self.term(path, f"{where}.terms.{index}", student, term)
+            for task in term.not_on:
+                self.known(path, f"{where}.terms.{index}.not_on", "task", task, self.book.tasks)
 
     def term(self, path: Path, where: str, student: Student, term: Term) -> None:
         objectives, teacher = catalogue.objectives(), self.book.model_of(student.teacher).architecture
@@ -180,19 +189,6 @@ class _Checker:
             for label in values:
                 self.known(path, f"published.{student}", "column", label, columns)
 
-    def claims(self) -> None:
-        everyone = {**self.book.students, **self.book.teachers}
-        for slug, claims in self.book.claims.items():
-            path = self.book.folder / "papers" / slug / "claims.yaml"
-            for name, claim in claims.items():
-                for student in (*claim.better, *claim.worse):
-                    self.known(path, name, "student", student, everyone)
-                table = self.book.exhibits.get((slug, claim.table))
-                if self.of_kind(path, f"{name}.table", slug, claim.table, ScoresTable) and isinstance(
-                    table, ScoresTable
-                ):
-                    self.known(path, f"{name}.column", "column", claim.column, [c.name for c in table.columns])
-
 
 def exhibit_students(exhibit: object) -> list[str]:
     """Every student and teacher that a table or figure names."""
@@ -225,7 +221,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.teachers,
         checker.students,
         checker.exhibits,
-        checker.claims,
     ):
         step()
     check_scale(book, checker.known)

@@ -24,6 +24,13 @@ class Schedule(Spec):
     clip: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
     freeze: list[Literal["embeddings", "encoder"]] = []
     dropout: float | None = Field(default=None, ge=0, lt=1, description="in place of the model's own, while training")
+    max_length: int | None = Field(
+        default=None,
+        gt=2,
+        le=512,
+        exclude_if=lambda length: length is None,  # so that settings without it stay as they are
+        description="tokens of a training row, in place of the task's where it is shorter; for single texts",
+    )
 
     @model_validator(mode="after")
     def _length(self) -> Schedule:

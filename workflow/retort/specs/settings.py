@@ -126,10 +126,10 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
             "weight": term.weight,
             "options": {**objectives[term.objective].options, **term.options},
         }
-        for term in stage.terms
+        for term in stage.on(place)
     ]
     protocol = book.protocols[student.protocol]
-    found = schedule(protocol, place if stage.data == "task" else stage.data, stage.schedule)
+    found = schedule(protocol, place if stage.data == "task" else stage.data, *stage.changes(place))
     return {
         "data": stage.data,
         "terms": terms,
@@ -211,15 +211,17 @@ def taps(book: Book, name: str, place: str) -> Settings:
     return {"teacher": teacher(book, name, place), "taps": listed, "stage": STAGES["taps"]}
 
 
-def recorded(book: Book, name: str) -> bool:
-    """True where all that a student on a task reads of its teacher is recorded; else the teacher runs beside it."""
+def recorded(book: Book, name: str, place: str) -> bool:
+    """True where all that a student reads of its teacher on a task is recorded; else the teacher runs beside it."""
     objectives, student = catalogue.objectives(), book.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
         return False
+    if any("max_length" in _stage(book, student, stage, place)["schedule"] for stage in student.stages):
+        return False  # whole rows are recorded
     read = {
         tap
         for stage in student.stages
-        for term in stage.terms
+        for term in stage.on(place)
         for tap_read in objectives[term.objective].teacher_taps
         for tap in catalogue.BASIS.get(tap_read, (tap_read,))
     }

@@ -46,6 +46,7 @@ class Term(Spec):
     mapping: str | dict[str, dict[str, Any]] | None = None
     weight: float = Field(default=1.0, gt=0)
     options: Settings = {}
+    not_on: list[Name] = Field(default=[], description="tasks on which the term is left out")
 
 
 class Stage(Spec):
@@ -55,7 +56,27 @@ class Stage(Spec):
     terms: list[Term] = Field(min_length=1)
     share: float = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
     schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
+    tasks: dict[Name, Settings] = Field(
+        default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
+    )
     teacher_dropout: bool = Field(default=False, description="leave dropout on in the teacher while it teaches")
+
+    @model_validator(mode="after")
+    def _of_tasks(self) -> Stage:
+        if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
+            raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
+        everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
+        if everywhere:
+            raise ValueError(f"not_on: no term is left on '{min(everywhere)}'")
+        return self
+
+    def on(self, task: str) -> list[Term]:
+        """The terms of the stage on a task."""
+        return [term for term in self.terms if task not in term.not_on]
+
+    def changes(self, task: str) -> list[Settings]:
+        """What the stage changes of the protocol's schedule on a task, later ones winning."""
+        return [self.schedule, self.tasks.get(task, {})]
 
 
 class Student(Spec):

@@ -227,18 +227,6 @@ class TestsFigure(_Common):
 Figure = Annotated[LayersFigure | ParetoFigure | TestsFigure, Field(discriminator="kind")]
 
 
-class Claim(Spec):
-    """One sentence that a table bears out or not: `better` beats `worse` on a column by `margin`."""
-
-    claim: Text
-    where: Text = Field(description="the place in the paper")
-    table: Name
-    column: Text
-    better: list[Name] = Field(min_length=1)
-    worse: list[Name] = Field(min_length=1)
-    margin: float = 0.0
-
-
 class Paper(Spec):
     """The paper.yaml of one paper: what it is, its teachers, what it shows and in which order."""
 

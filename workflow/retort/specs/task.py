@@ -191,6 +191,11 @@ class Task(Spec):
         return self
 
     @property
+    def of_single_texts(self) -> bool:
+        """Whether a row is one text, and no pair of texts, nor a question with its context."""
+        return not self.windows and not any("pair" in record for record in self.sample)
+
+    @property
     def used(self) -> list[str]:
         """The splits that trainings and scores read."""
         return list(dict.fromkeys((self.train_on, self.choose_on, self.evaluate_on)))

@@ -40,7 +40,7 @@ def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterat
         return
     taps = [tap for tap in entry.taps if tap != "scores" or options.get("attention", True)]
     yield from _mapping(term, taps, student.layers, teacher.layers)
-    yield from _heads(term, taps, options.get("heads"), student, teacher)
+    yield from _heads(term, taps, options, student, teacher)
 
 
 def _mapping(term: Term, taps: list[str], student_layers: int, teacher_layers: int) -> Iterator[str]:
@@ -57,11 +57,14 @@ def _mapping(term: Term, taps: list[str], student_layers: int, teacher_layers: i
         )
 
 
-def _heads(term: Term, taps: list[str], heads: Any, student: Architecture, teacher: Architecture) -> Iterator[str]:
-    if isinstance(heads, int):
+def _heads(
+    term: Term, taps: list[str], options: dict[str, Any], student: Architecture, teacher: Architecture
+) -> Iterator[str]:
+    for name in ("heads", "splits"):
+        parts = options.get(name)
         for side, width in (("student", student.hidden), ("teacher", teacher.hidden)):
-            if heads < 1 or width % heads:
-                yield f".options.heads: the {side}'s width {width} is no multiple of {heads}"
+            if isinstance(parts, int) and (parts < 1 or width % parts):
+                yield f".options.{name}: the {side}'s width {width} is no multiple of {parts}"
     if "scores" in taps and student.heads != teacher.heads:
         yield (
             f": objective '{term.objective}' needs equal head numbers, and the student has {student.heads}, "

@@ -57,7 +57,7 @@ def stepped(schedule: dict[str, Any], rows: int) -> dict[str, Any]:
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], task: dict[str, Any], seed: int) -> Part:
     """Fine-tuning as a part: the labels' loss alone."""
-    kind = kind_of(task)
+    kind, encoded = kind_of(task), encoded.cut(schedule.get("max_length"))
     shape = build.shape_of(model, kind.outputs(task))
     loss: Sum = compose([{"objective": kind.loss}], shape, shape, 1, 1)
     reader = Reader(model, {LOGITS})

@@ -131,14 +131,12 @@ def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Teacher) -
     """The lesson of a task: batches of its training rows, a teacher fine-tuned on it."""
     _, outputs = head_of(settings["teacher"]["data"])
     shape, layers = _teacher_shape(settings, outputs)
-    return Lesson(
-        shape=shape,
-        layers=layers,
-        taps=taps,
-        batches=lambda number, stage, start: batches(
-            rows, stage["schedule"]["batch_size"], seed * 1000 + number, start
-        ),
-    )
+
+    def of_stage(number: int, stage: dict[str, Any], start: int) -> Iterator[Batch]:
+        schedule = stage["schedule"]
+        return batches(rows.cut(schedule.get("max_length")), schedule["batch_size"], seed * 1000 + number, start)
+
+    return Lesson(shape=shape, layers=layers, taps=taps, batches=of_stage)
 
 
 def on_corpora(settings: dict[str, Any], corpora: dict[str, str], taps: Teacher) -> Lesson:

@@ -21,17 +21,16 @@ NO_VARIANCE = "no variance"
 AGREES, CLOSE, DIFFERS = "agrees", "close", "differs"
 
 
+def pooled(deviations: Iterable[tuple[float | None, int]]) -> float | None:
+    """The pooled sample standard deviation of (deviation, number of runs); None where none is of two runs or more."""
+    known = [(std, n) for std, n in deviations if std is not None and n >= 2]
+    freedom = sum(n - 1 for _, n in known)
+    return math.sqrt(sum((n - 1) * std**2 for std, n in known) / freedom) if freedom else None
+
+
 def spread(lines: Iterable[Line]) -> float | None:
-    """The pooled sample standard deviation of a column, ours and published; None where every cell has one seed."""
-    squares, freedom = 0.0, 0
-    for line in lines:
-        if line.n < 2:
-            continue
-        for std in (line.std, line.published_std):
-            if std is not None:
-                squares += (line.n - 1) * std**2
-                freedom += line.n - 1
-    return math.sqrt(squares / freedom) if freedom else None
+    """The pooled standard deviation of a column, ours and published; None where every cell has one seed."""
+    return pooled((std, line.n) for line in lines for std in (line.std, line.published_std))
 
 
 def standard_error(spread_of: float, n: int, other: int) -> float:
@@ -41,10 +40,10 @@ def standard_error(spread_of: float, n: int, other: int) -> float:
 
 def score_verdict(line: Line, column: Iterable[Line]) -> str:
     """'agrees', 'close' or 'differs'; empty where a number or any spread is lacking."""
-    pooled = spread(column)
-    if line.mean is None or line.published is None or pooled is None or not line.task:
+    spread_of = spread(column)
+    if line.mean is None or line.published is None or spread_of is None or not line.task:
         return ""
-    error = standard_error(pooled, line.n, line.n)
+    error = standard_error(spread_of, line.n, line.n)
     apart = abs(line.mean - line.published)
     return AGREES if apart <= 2 * error else CLOSE if apart <= 4 * error else DIFFERS
 

@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole printed table: titles, grids, lettered footnotes, closing remarks."""
+    """A whole printed table: titles, grids, lettered footnotes, closing remarks; `state` says that nothing was run."""
 
     paper: str
     name: str
@@ -60,6 +60,7 @@ class Sheet:
     grids: list[Grid]
     notes: list[tuple[str, str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    state: str = ""
 
 
 class _Notes:

@@ -1,0 +1,132 @@
+"""What a stage changes on a task; rows that are cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from retort.data.collate import batches
+from retort.data.tasks import Encoded
+from retort.plan import Plan
+from retort.specs import settings as resolve
+from retort.specs.book import Book, open_book, read
+from retort.specs.config import Config
+from retort.specs.protocol import Schedule
+
+STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
+TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": "b", "pair": "c", "label": "sad"}]
+
+
+def change(path: Path, *keys: str | int, to: Any) -> None:
+    """Nothing; a value of a YAML file is another."""
+    content = place = yaml.safe_load(path.read_text())
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = to
+    path.write_text(yaml.safe_dump(content))
+
+
+def opened(study: Path) -> Book:
+    return open_book(Config(papers=["tiny"], study=str(study)))
+
+
+def schedules(study: Path, student: str, task: str) -> list[dict[str, Any]]:
+    """The schedule of each stage of a student."""
+    return [stage["schedule"] for stage in resolve.on_task(opened(study), student, task)["stages"]]
+
+
+def test_a_schedule_without_a_length_says_nothing_of_it() -> None:
+    given = {"steps": 3, "batch_size": 2, "learning_rate": 0.1}
+    assert "max_length" not in Schedule(**given).model_dump()
+    assert Schedule(**given, max_length=9).model_dump()["max_length"] == 9
+
+
+def test_what_a_stage_changes_on_a_task_wins(study: Path) -> None:
+    before = schedules(study, "tiny-attention", "mood"), schedules(study, "tiny-attention", "rating")
+    change(study / STUDENTS, "attention", "stages", 1, "schedule", to={"batch_size": 5, "learning_rate": 0.5})
+    change(study / STUDENTS, "attention", "stages", 1, "tasks", to={"rating": {"epochs": 2, "learning_rate": 0.25}})
+    mood, rating = schedules(study, "tiny-attention", "mood"), schedules(study, "tiny-attention", "rating")
+    assert (mood[0], rating[0]) == (before[0][0], before[1][0])
+    assert mood[1] == {**before[0][1], "batch_size": 5, "learning_rate": 0.5}
+    expected = {**before[1][1], "batch_size": 5, "learning_rate": 0.25, "epochs": 2.0}
+    del expected["steps"]
+    assert rating[1] == expected
+
+
+def test_a_term_may_be_left_out_on_a_task(study: Path) -> None:
+    term = {"objective": "value-relation", "mapping": "uniform", "not_on": ["rating"]}
+    change(study / STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
+    book = opened(study)
+    found = {
+        task: [term["objective"] for term in resolve.on_task(book, "tiny-attention", task)["stages"][0]["terms"]]
+        for task in ("mood", "rating")
+    }
+    assert found == {"mood": ["attention-kl", "value-relation"], "rating": ["attention-kl"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "to", "said"),
+    [
+        (STUDENTS, ("kd", "stages", 0, "tasks"), {"moood": {"steps": 3}},
+         "students.yaml: kd.stages.1.tasks: no task is called 'moood'; did you mean 'mood'?"),
+        (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"step": 3}},
+         "students.yaml: kd.stages.1.tasks.mood: step: no key is called 'step'; did you mean 'steps'?"),
+        (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"steps": 0}}, "kd.stages.1.tasks.mood: steps: "),
+        (STUDENTS, ("narrow", "stages", 0, "tasks"), {"mood": {"steps": 3}},
+         "'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"),
+        (STUDENTS, ("kd", "stages", 0, "terms", 0, "not_on"), ["moood"],
+         "kd.stages.1.terms.1.not_on: no task is called 'moood'; did you mean 'mood'?"),
+        (STUDENTS, ("attention", "stages", 1, "terms", 0, "not_on"), ["mood"], "not_on: no term is left on 'mood'"),
+        (STUDENTS, ("kd", "stages", 0, "schedule"), {"max_length": 8},
+         "kd.stages.1.schedule.max_length: not every row can be cut; give it to the tasks that it is for, under "
+         "'tasks'"),
+        (PROTOCOL, ("schedule", "max_length"), 8, "short.yaml: schedule.max_length: not every row can be cut"),
+        (PROTOCOL, ("tasks", "sentences"), {"max_length": 8},
+         "short.yaml: tasks.sentences.max_length: the blocks of a corpus have one length, its 'block'"),
+        (PROTOCOL, ("tasks", "rating"), {"max_length": 600}, "tasks.rating: max_length: Input should be less than"),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_one_clear_line(study: Path, file: str, keys: tuple[str | int, ...], to: Any, said: str) -> None:
+    change(study / file, *keys, to=to)
+    found = read(Config(papers=["tiny"], study=str(study)))[1]
+    assert any(said in line for line in found), found
+    assert all("\n" not in line for line in found)
+
+
+@pytest.mark.parametrize("sample", [None, TWO_TEXTS])
+def test_only_single_texts_are_cut(study: Path, sample: list[dict[str, str]] | None) -> None:
+    change(study / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
+    change(study / PROTOCOL, "tasks", "mood", to={"max_length": 9})
+    if sample:
+        change(study / "tasks/mood.yaml", "sample", to=sample)
+    lines = read(Config(papers=["tiny"], study=str(study)))[1]
+    said = "tasks.mood.max_length: only single texts are cut, and the rows of 'mood' hold two"
+    assert [said in line for line in lines] == ([True, True] if sample else [])
+
+
+def test_cut_rows_are_not_read_from_what_is_recorded(study: Path) -> None:
+    assert resolve.recorded(opened(study), "tiny-kd", "mood")
+    change(study / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
+    plan = Plan(Config(papers=["tiny"], study=str(study)))
+    assert not resolve.recorded(plan.book, "tiny-kd", "mood")
+    assert resolve.recorded(plan.book, "tiny-kd", "rating")
+
+
+def test_cut_rows_keep_their_start_and_their_last_token() -> None:
+    rows = [[2, 11, 12, 13, 3], [2, 3], [2, 21, 22, 3], [2, 31, 32, 33, 34, 3]]
+    ids = np.array([token for row in rows for token in row], np.int32)
+    offsets = np.cumsum([0, *map(len, rows)])
+    whole = Encoded(ids, np.zeros(len(ids), np.uint8), offsets, np.arange(4), {"more": np.ones(4)})
+    assert whole.cut(None) is whole.cut(6) is whole
+    short = whole.cut(4)
+    found = [short.ids[start:end].tolist() for start, end in zip(short.offsets, short.offsets[1:], strict=False)]
+    assert found == [[2, 11, 12, 3], [2, 3], [2, 21, 22, 3], [2, 31, 32, 3]]
+    assert len(short.types) == len(short.ids) == int(short.offsets[-1])
+    assert short.labels.tolist() == [0, 1, 2, 3]
+    batch = next(batches(short, 4, seed=1))
+    ends = batch.input_ids[range(4), batch.mask.sum(1) - 1]
+    assert batch.input_ids.shape == (4, 4)
+    assert ends.tolist() == [3, 3, 3, 3]
