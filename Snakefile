@@ -27,13 +27,15 @@ localrules:
     plot_figure,
     check_claims,
     write_submission,
+    make_page,
     make_index,
     make_audit,
 
 
 rule all:
-    """Every table and figure, the page that holds them, and the audit of what the papers print."""
+    """The index, the pages of the papers with every table and figure, and the audit of what the papers print."""
     default_target: True
     input:
         "reports/index.html",
-        ["reports/audit.html"] if plan.audit_files() else [],
+        pages.pages,
+        pages.audit,

@@ -73,8 +73,9 @@ LAYERS = {"kind": "layers", "title": "Layers", "question": "Which?", "task": "ra
 PARETO = {"kind": "pareto", "title": "Front", "question": "Who?", "task": "rated", "metric": "pearson",
           "points": ROWS[::2]}  # fmt: skip
 HEAT = {"kind": "tests", "title": "Heat", "question": "Where?", "of": "table3"}
-CLAIM = {"claim": "A beats B & <co>.", "where": "section 1", "table": "table1", "column": "Acc. %",
-         "better": ["mini-a"], "worse": ["mini-b"]}  # fmt: skip
+CLAIM = {"says": "A beats B & <co>.", "where": "section 1", "compare": "above",
+         "cells": [{"table": "table1", "rows": ["A & <b>_1"], "columns": ["Acc. %"]}],
+         "than": [{"table": "table1", "rows": ["B"], "columns": ["Acc. %"]}]}  # fmt: skip
 PAPER = {
     "title": "The mini study", "reference": "Nobody (2026)", "ours": True, "recorded": {"machine": "a <box>"},
     "teachers": {"teacher": {"title": "The teacher", "model": "small", "protocol": "short"}},

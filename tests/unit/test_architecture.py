@@ -19,12 +19,13 @@ MAY: dict[str, set[str]] = {
     "kinds": {"specs", "data", "scoring"},
     "models": {"specs", "objectives", "data"},
     "training": {"specs", "objectives"},
-    "stages": {"specs", "objectives", "data", "kinds", "models", "training"},
+    "stages": {"specs", "objectives", "data", "kinds", "models", "training", "cost"},
     "tables": {"specs"},
     "figures": {"specs", "tables"},
     "audit": {"specs", "tables"},
     "report": {"specs", "tables", "audit"},
-    "cli": {"specs", "data", "stages", "tables", "audit", "report"},
+    "cost": {"specs", "tables"},
+    "cli": {"specs", "data", "stages", "tables", "audit", "report", "cost"},
 }
 
 
@@ -49,7 +50,7 @@ def test_every_room_is_listed() -> None:
     assert {path.parent.name for path in PACKAGE.glob("*/*.py")} == set(MAY)
 
 
-@pytest.mark.parametrize("verb", ["list", "check", "audit"])
+@pytest.mark.parametrize("verb", ["list", "check", "audit", "cost"])
 def test_the_command_starts_without_torch(verb: str) -> None:
     code = f"import sys; from retort.cli import main; main(['{verb}']); sys.exit('torch' in sys.modules)"
     done = subprocess.run(

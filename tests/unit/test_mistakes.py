@@ -11,7 +11,7 @@ from retort.specs.book import read
 from retort.specs.config import Config, read_config
 
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
-CORPUS = "corpora/sentences.yaml"
+CORPUS, CLAIMS = "corpora/sentences.yaml", "papers/tiny/claims.yaml"
 PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
 
 
@@ -97,7 +97,18 @@ MISTAKES = [
      "1 of 2 parts give a share; give all of them or none"),
     (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "parts.0.files.0: '../rated.txt' leaves its folder"),
     ("sources/texts.yaml", "path: texts", "pth: texts", "sources/texts.yaml"),
-    ("papers/tiny/claims.yaml", "column: Mood", "column: Mod", "no column is called 'Mod'; did you mean 'Mood'?"),
+    (CLAIMS, "[Vanilla KD], columns: [Mood]", "[Vanilla KD], columns: [Mod]",
+     "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
+    (CLAIMS, "rows: [Attention]", "rows: [Atention]",
+     "no row of table1 is called 'Atention'; did you mean 'Attention'?"),
+    (CLAIMS, "{table: table1, rows: [Vanilla", "{table: tabel1, rows: [Vanilla",
+     "kd-above-attention: no table is called 'tabel1'; did you mean 'table1'?"),
+    (CLAIMS, "{table: table1, rows: [Vanilla", "{table: table4, rows: [Vanilla",
+     "kd-above-attention: no row of table4 is called 'Vanilla KD'; there are: none"),
+    (CLAIMS, "above\n", "abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
+    (CLAIMS, "compare: above\n  cells: [{table: table1, rows: [Vanilla KD], columns: [Mood]}]\n  than: [{table: "
+     "table1, rows: [Attention], columns: [Mood]}]", "compare: two-texts\n  number: '1'\n  other: '2'",
+     "kd-above-attention: 'other' compares text with text, which audit.yaml is for"),
 ]  # fmt: skip
 
 
@@ -117,7 +128,7 @@ def test_mistake_gets_one_clear_line(study: Path, name: str, old: str, new: str,
 def test_all_problems_of_all_files_come_at_once(study: Path) -> None:
     change(study, STUDENTS, "mapping: uniform", "mapping: unifrom")
     change(study, TASK, "name: rated-sentences", "name: rated-sentence")
-    change(study, "papers/tiny/claims.yaml", "column: Mood", "column: Mod")
+    change(study, CLAIMS, "rows: [Attention]", "rows: [Atention]")
     found = problems(study)
     assert {line.split(":")[0].split("/")[-1] for line in found} == {"students.yaml", "mood.yaml", "claims.yaml"}
 
@@ -258,12 +269,8 @@ def test_relation_heads_that_do_not_divide(study: Path) -> None:
 
 def test_a_table_of_another_kind_than_its_reader_needs(study: Path) -> None:
     change(study, "papers/tiny/table4.yaml", "of: [table1]", "of: [table3]")
-    change(study, "papers/tiny/claims.yaml", "table: table1", "table: table3")
     found = problems(study)
     assert any("table4.yaml: of: 'table3' is not a table of kind 'scores'" in line for line in found)
-    assert any(
-        "claims.yaml: kd-above-attention.table: 'table3' is not a table of kind 'scores'" in line for line in found
-    )
 
 
 def test_a_student_called_as_its_teacher(study: Path) -> None:

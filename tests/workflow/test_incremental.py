@@ -17,7 +17,7 @@ pytestmark = pytest.mark.workflow
 STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 KD_SCORES = {f"results/scores/tiny-kd/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)}
 # What is made from the scores of table 1: itself, its tests, the figures with its students, claims, the page.
-FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, "make_index": 1, "all": 1}
+FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1}
 
 
 def edit(folder: Path, name: str, old: str, new: str) -> None:
@@ -76,7 +76,7 @@ def test_a_relabelled_row(restored: Path) -> None:
     edit(restored, "papers/tiny/table2.yaml", "label: Output distribution}", "label: Distribution}")
     jobs, outputs = planned(restored)
     assert scores(outputs) == set()
-    assert jobs == {"make_table": 1, "make_index": 1, "all": 1}
+    assert jobs == {"make_table": 1, "make_page": 1, "make_index": 1, "all": 1}
     assert "reports/tiny/table2.html" in outputs
 
 
@@ -84,7 +84,7 @@ def test_a_relabelled_row_that_a_table_of_tests_prints_too(restored: Path) -> No
     edit(restored, "papers/tiny/table1.yaml", "label: Attention}", "label: Attention transfer}")
     jobs, outputs = planned(restored)
     assert scores(outputs) == set()
-    assert jobs == {"make_table": 2, "plot_figure": 1, "check_claims": 1, "make_index": 1, "all": 1}
+    assert jobs == {"make_table": 2, "plot_figure": 1, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1}
     assert {"reports/tiny/table1.html", "reports/tiny/table4.html"} <= outputs
 
 

@@ -247,24 +247,8 @@ class Plan:
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:
         """The tidy files that a paper's claims are judged on."""
-        names = sorted({claim.table for claim in self.book.claims.get(wildcards.paper, {}).values()})
+        names = sorted({name for claim in self.book.claims.get(wildcards.paper, {}).values() for name in claim.tables})
         return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
-
-    def report_inputs(self, kind: str) -> list[str]:
-        """The rendered tables ('table'), figures ('figure') or claims ('claims') of all papers, in their order."""
-        ending = {"table": "html", "figure": "svg"}
-        if kind == "claims":
-            return [f"reports/{paper}/claims.html" for paper in self.book.papers if self.book.claims.get(paper)]
-        return [
-            f"reports/{paper}/{name}.{ending[kind]}"
-            for paper in self.book.papers
-            for name in self.book.shown(paper)
-            if name.startswith(kind)
-        ]
-
-    def paper_files(self) -> list[str]:
-        """The paper.yaml of every paper of the report."""
-        return [self._shown(self.book.folder / "papers" / paper / "paper.yaml") for paper in self.book.papers]
 
     def audit_files(self) -> list[str]:
         """The files that the audit of the printed papers reads; none where the study's folder has no such paper."""

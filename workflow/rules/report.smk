@@ -1,13 +1,37 @@
-"""The page that people read and send on."""
+"""The pages that people read and send on: an index, a page a paper, the audit."""
+
+from retort.pages import Pages
+
+pages = Pages(plan)
+
+
+rule make_page:
+    """Put a paper's tables, figures, claims, settings and provenance on one self-contained page."""
+    input:
+        files=pages.files,
+        rendered=pages.rendered,
+        claims=pages.claims,
+    output:
+        "reports/{paper}/index.html",
+    log:
+        "results/logs/make_page/{paper}.log",
+    conda:
+        "../../envs/tables.yaml"
+    params:
+        deviations=pages.deviations,
+    script:
+        "../scripts/make_page.py"
 
 
 rule make_index:
-    """Put tables, figures, claims, settings and provenance on one self-contained page."""
+    """Say of each paper in a line what was measured and what holds, and lead to the pages."""
     input:
-        papers=plan.paper_files(),
-        tables=plan.report_inputs("table"),
-        figures=plan.report_inputs("figure"),
-        claims=plan.report_inputs("claims"),
+        papers=pages.papers,
+        tables=pages.tidy,
+        headlines=pages.headlines,
+        claims=pages.judged,
+        pages=ancient(pages.pages),
+        audit=ancient(pages.audit),
     output:
         "reports/index.html",
     log:

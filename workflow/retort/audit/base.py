@@ -89,13 +89,13 @@ class Printed:
     Args:
         tables: every printed table by paper and name.
         entries: every printed number of a table of models.
-        statements: what each paper's text says of its numbers.
+        statements: what each paper's text says and claims of its numbers.
         facts: what the data sets are.
     """
 
     tables: dict[tuple[str, str], TextTable]
     entries: list[Entry]
-    statements: dict[str, dict[str, Statement]]
+    statements: dict[str, list[Statement]]
     facts: dict[str, Facts]
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
@@ -135,7 +135,11 @@ def printed(book: Book) -> Printed:
             if isinstance(table, (ScoresTable, ProfilesTable))
             for entry in entries_of(paper, name, table)
         ],
-        {paper: said for paper, said in book.statements.items() if not book.papers[paper].ours},
+        {
+            paper: [*book.claims.get(paper, {}).values(), *book.statements.get(paper, {}).values()]
+            for paper, spec in book.papers.items()
+            if not spec.ours
+        },
         book.facts,
     )
 

@@ -1,1 +1,1 @@
-"""The report: one page that holds everything."""
+"""The report: an index, a page a paper, and the audit; each holds all that it needs."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from retort.audit import audit, first_line
 from retort.jobs import Job
-from retort.report.page import environment
+from retort.report.parts import write_page
 from retort.specs.book import open_whole
 from retort.specs.config import read_config
 from retort.tables.published import printed_tables
@@ -20,11 +19,10 @@ def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
     tables = printed_tables(book)
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
     found = sum(len(result.findings) for result in looked.values())
-    page = environment().get_template("audit.html").render(
-        looked=looked, first_line=first_line, papers=[paper for paper in book.papers.values() if not paper.ours],
+    write_page(
+        to, "audit.html", looked=looked, first_line=first_line,
+        papers=[paper for paper in book.papers.values() if not paper.ours],
         titles={slug: paper.title for slug, paper in book.papers.items()},
         tables=len(tables), numbers=len(cells), found=found,
     )  # fmt: skip
-    Path(to).parent.mkdir(parents=True, exist_ok=True)
-    Path(to).write_text(page, encoding="utf-8", newline="\n")
     job.say(f"{to}: {found} findings in {len(cells)} numbers of {len(tables)} tables")

@@ -45,21 +45,70 @@ class Origin:
     @property
     def took(self) -> str:
         """The summed time of all jobs, as '1 h 23 min' or '45 s'."""
-        minutes, seconds = divmod(round(self.seconds), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+        return in_words(self.seconds)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one table or figure takes: the results that it reads, those that are there, and their seconds.
+
+    Args:
+        results: those that no table or figure before it reads.
+        shared: further ones, which one before it reads.
+    """
+
+    name: str
+    results: int
+    there: int
+    shared: int
+    seconds: float
+
+    @property
+    def took(self) -> str:
+        """The summed time of the results that are there."""
+        return in_words(self.seconds)
+
+
+def in_words(seconds: float) -> str:
+    """'1 h 23 min', '2 min 5 s' or '45 s'."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def _wanted(book: Book) -> dict[tuple[str, str], dict[str, str]]:
+    """The results that each table and figure reads: path -> 'score' or 'profile'."""
+    found: dict[tuple[str, str], dict[str, str]] = {
+        key: {f"results/profiles/{student}.json": "profile" for student in profiled(book, exhibit)}
+        for key, exhibit in book.exhibits.items()
+    }
+    for cell in expand(book):
+        found[cell.paper, cell.table][score_address(cell.student, cell.task, cell.seed)] = "score"
+    return found
 
 
 def collect_runs(book: Book) -> list[Run]:
     """Every score and profile that the book's tables and figures read and that is there."""
-    wanted = {(cell.paper, score_address(cell.student, cell.task, cell.seed), "score") for cell in expand(book)}
-    for (paper, _), exhibit in book.exhibits.items():
-        wanted |= {(paper, f"results/profiles/{student}.json", "profile") for student in profiled(book, exhibit)}
+    wanted = {(paper, *pair) for (paper, _), paths in _wanted(book).items() for pair in paths.items()}
     return [
         Run(paper, path, kind, json.loads(Path(path).read_text(encoding="utf-8")))
         for paper, path, kind in sorted(wanted)
         if Path(path).is_file()
     ]
+
+
+def spent(book: Book, paper: str, runs: Iterable[Run]) -> list[Spent]:
+    """A line for each table and figure of a paper that reads results; a result counts in the first that reads it."""
+    seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
+    wanted, seen, found = _wanted(book), set[str](), []
+    for name in book.shown(paper):
+        paths = wanted[paper, name].keys()
+        own = paths - seen
+        there = [seconds[path] for path in sorted(own) if path in seconds]
+        if paths:
+            found.append(Spent(name, len(own), len(there), len(paths) - len(own), sum(there)))
+        seen |= paths
+    return found
 
 
 def _distinct(values: Iterable[object]) -> list[str]:

@@ -1,9 +1,14 @@
-"""What the audit needs beside the tables: facts of the data sets, and what the papers' texts say of their tables."""
+"""What a paper's text says of its tables, as a test over cells; and the facts of data sets that the audit needs.
+
+A paper has two files of statements of one form. `claims.yaml` holds what it claims (who beats whom, by how much), which
+is judged on its numbers and on ours; `audit.yaml` holds what can only be held against print: whether a number in the
+text is the one in a table, or the one at another place of the text.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,15 +16,16 @@ from pydantic import Field, model_validator
 
 from retort.specs import catalogue
 from retort.specs.base import Name, Spec, Text
-from retort.specs.printed import PublishedCell, read_number
+from retort.specs.printed import PublishedCell, read_number, row_names
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
 
 if TYPE_CHECKING:
     from retort.specs.book import Book
     from retort.specs.load import Problems
 
 Known = Callable[[Path, str, str, str, Any], bool]
-# key of a statement -> the parameter of a comparison that is made of it
-NEEDED = {"number": "said", "than": "than", "other": "both"}
+# parameter of a comparison -> the key of a statement that it is made of
+NEEDED = {"said": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
 
 
 class Facts(Spec):
@@ -31,11 +37,16 @@ class Facts(Spec):
 
 
 class Cells(Spec):
-    """Some cells of one row of a table."""
+    """Where some rows of a table or figure meet some of its columns, row by row."""
 
     table: Name
-    row: Text
+    rows: list[Text] = Field(min_length=1)
     columns: list[Text] = Field(min_length=1)
+
+    @property
+    def places(self) -> list[tuple[str, str, str]]:
+        """(table, row, column) of each cell."""
+        return [(self.table, row, column) for row in self.rows for column in self.columns]
 
 
 class Statement(Spec):
@@ -59,6 +70,43 @@ class Statement(Spec):
             raise ValueError(f"'{self.number}' is not a number as papers print it")
         return self
 
+    @property
+    def tables(self) -> list[str]:
+        """The tables and figures that it is held against."""
+        return list(dict.fromkeys(part.table for part in (*self.cells, *self.than)))
+
+
+def _columns(listed: Iterable[Cells]) -> set[str]:
+    return {column for part in listed for column in part.columns}
+
+
+def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
+    """What is wrong with a statement for a comparison that has these parameters."""
+    lines = [
+        f"comparison '{statement.compare}' needs '{key}'"
+        for key in (NEEDED[name] for name in needs)
+        if getattr(statement, key) in ("", [], None)
+    ]
+    if "against" in needs and statement.than:
+        alone = sorted(_columns(statement.cells) ^ _columns(statement.than))
+        lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
+    elif "said" in needs or "than" in needs:
+        counts = [sum(len(part.places) for part in side) for side in (statement.cells, statement.than)]
+        lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
+    return lines
+
+
+def shown(exhibit: object) -> dict[str, list[str]]:
+    """The rows of a table or figure by name, each with the names of its columns; none where no score or size stands."""
+    if isinstance(exhibit, (ScoresTable, ProfilesTable)):
+        return {row: [column.name for column in exhibit.columns] for row in row_names(exhibit.rows)}
+    if isinstance(exhibit, LayersFigure):
+        layers = [f"layer {layer}" for layer in sorted({**exhibit.points, **exhibit.planned})]
+        return {row: [exhibit.metric] for row in (*layers, *(drawn.label for drawn in exhibit.references))}
+    if isinstance(exhibit, ParetoFigure):
+        return {drawn.label: [exhibit.metric] for drawn in exhibit.points}
+    return {}
+
 
 def check_statements(book: Book, problems: Problems, known: Known) -> None:
     """Nothing; what a statement names must exist, and what its comparison needs must be given.
@@ -67,22 +115,37 @@ def check_statements(book: Book, problems: Problems, known: Known) -> None:
         known: (file, place, kind of thing, name, known names) -> whether the name is one of them.
     """
     comparisons = catalogue.comparisons()
-    for slug, statements in book.statements.items():
-        path = book.folder / "papers" / slug / "audit.yaml"
-        for name, statement in statements.items():
-            if known(path, f"{name}.compare", "comparison", statement.compare, comparisons):
-                needs = comparisons[statement.compare].options
-                for key in (key for key, of in NEEDED.items() if of in needs and not getattr(statement, key)):
-                    problems.add(path, f"{name}: comparison '{statement.compare}' needs '{key}'")
-            for cells in (*statement.cells, *statement.than):
-                _check_cells(book, slug, cells, functools.partial(known, path, name))
+    for file, papers, check in (
+        ("claims.yaml", book.claims, _check_shown),
+        ("audit.yaml", book.statements, _check_printed),
+    ):
+        for slug, statements in papers.items():
+            path = book.folder / "papers" / slug / file
+            tables = {name: exhibit for (paper, name), exhibit in book.exhibits.items() if paper == slug}
+            for name, statement in statements.items():
+                if known(path, f"{name}.compare", "comparison", statement.compare, comparisons):
+                    for line in _shapes(statement, comparisons[statement.compare].options):
+                        problems.add(path, f"{name}: {line}")
+                if statement.other and check is _check_shown:
+                    problems.add(path, f"{name}: 'other' compares text with text, which audit.yaml is for")
+                for cells in (*statement.cells, *statement.than):
+                    if known(path, name, "table", cells.table, tables):
+                        check(cells, tables[cells.table], functools.partial(known, path, name))
 
 
-def _check_cells(book: Book, slug: str, cells: Cells, known: Callable[[str, str, Any], bool]) -> None:
-    tables = {name: table for (paper, name), table in book.exhibits.items() if paper == slug}
-    if known("table", cells.table, tables):
-        printed: list[PublishedCell] = getattr(tables[cells.table], "printed_cells", list)()
-        if known("row", cells.row, {cell.row for cell in printed}):
-            names = {cell.column for cell in printed if cell.row == cells.row and cell.number}
+def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any], bool]) -> None:
+    printed: list[PublishedCell] = getattr(table, "printed_cells", list)()
+    for row in cells.rows:
+        if known("row", row, {cell.row for cell in printed}):
+            names = {cell.column for cell in printed if cell.row == row and cell.number}
             for column in cells.columns:
                 known("number in column", column, names)
+
+
+def _check_shown(cells: Cells, exhibit: object, known: Callable[[str, str, Any], bool]) -> None:
+    rows = shown(exhibit)
+    columns = dict.fromkeys(column for listed in rows.values() for column in listed)
+    for row in cells.rows:
+        known(f"row of {cells.table}", row, rows)
+    for column in cells.columns if rows else []:
+        known(f"column of {cells.table}", column, columns)

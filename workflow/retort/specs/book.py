@@ -18,7 +18,7 @@ from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.student import Student, Teacher
-from retort.specs.table import Claim, Figure, Paper, Table
+from retort.specs.table import Figure, Paper, Table
 from retort.specs.task import Task
 
 FOLDERS: dict[str, Any] = {
@@ -45,7 +45,7 @@ class Book:
     students: dict[str, Student] = field(default_factory=dict)
     teachers: dict[str, Teacher] = field(default_factory=dict)
     exhibits: dict[tuple[str, str], Table | Figure] = field(default_factory=dict)
-    claims: dict[str, dict[str, Claim]] = field(default_factory=dict)
+    claims: dict[str, dict[str, Statement]] = field(default_factory=dict)
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     facts: dict[str, Facts] = field(default_factory=dict)
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
@@ -95,7 +95,7 @@ def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
     if len(problems.lines) > before:
         book.broken.add("student")
     if (path / "claims.yaml").is_file():
-        book.claims[slug] = load.named(path / "claims.yaml", Claim, problems)
+        book.claims[slug] = load.named(path / "claims.yaml", Statement, problems)
     if (path / "audit.yaml").is_file():
         book.statements[slug] = load.named(path / "audit.yaml", Statement, problems)
     for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):

@@ -166,8 +166,8 @@ def packers() -> dict[str, Entry]:
 
 
 def comparisons() -> dict[str, Entry]:
-    """Every comparison of the audit by name."""
-    return catalogue("comparisons", "audit/statements.py")
+    """Every comparison of claims and of the audit by name."""
+    return catalogue("comparisons", "tables/comparisons.py")
 
 
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:

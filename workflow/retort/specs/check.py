@@ -146,6 +146,7 @@ class _Checker:
             if isinstance(exhibit, TestsTable):
                 for table in exhibit.of:
                     self.of_kind(path, "of", slug, table, ScoresTable)
+                self.said_of_tests(path, slug, exhibit)
             if isinstance(exhibit, TestsFigure):
                 self.of_kind(path, "of", slug, exhibit.of, TestsTable)
             if isinstance(exhibit, ScoresTable):
@@ -158,6 +159,13 @@ class _Checker:
             ]
             for name in paper.show:
                 self.known(self.book.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
+
+    def said_of_tests(self, path: Path, slug: str, exhibit: TestsTable) -> None:
+        for name, said in exhibit.said.items():
+            table = self.book.exhibits.get((slug, name))
+            if self.known(path, "said", "table of 'of'", name, exhibit.of) and isinstance(table, ScoresTable):
+                for row in (row for rows in (*said.among.values(), *said.alike) for row in rows):
+                    self.known(path, f"said.{name}", "row that is tested", row, table.tested())
 
     def of_kind(self, path: Path, where: str, slug: str, name: str, kind: type) -> bool:
         if not self.known(path, where, "table", name, [n for s, n in self.book.exhibits if s == slug]):
@@ -182,19 +190,6 @@ class _Checker:
             self.known(path, "published", "row", student, rows)
             for label in values:
                 self.known(path, f"published.{student}", "column", label, columns)
-
-    def claims(self) -> None:
-        everyone = {**self.book.students, **self.book.teachers}
-        for slug, claims in self.book.claims.items():
-            path = self.book.folder / "papers" / slug / "claims.yaml"
-            for name, claim in claims.items():
-                for student in (*claim.better, *claim.worse):
-                    self.known(path, name, "student", student, everyone)
-                table = self.book.exhibits.get((slug, claim.table))
-                if self.of_kind(path, f"{name}.table", slug, claim.table, ScoresTable) and isinstance(
-                    table, ScoresTable
-                ):
-                    self.known(path, f"{name}.column", "column", claim.column, [c.name for c in table.columns])
 
 
 def exhibit_students(exhibit: object) -> list[str]:
@@ -230,7 +225,6 @@ def check(book: Book, problems: Problems) -> None:
         checker.teachers,
         checker.students,
         checker.exhibits,
-        checker.claims,
     ):
         step()
     check_scale(book, checker.known)

@@ -136,6 +136,11 @@ class ScoresTable(_Measured):
     columns: list[Column] = Field(min_length=1)
     decimals: int = 1
 
+    def tested(self) -> dict[str, Row]:
+        """The rows that tests compare, by name: neither quoted nor a baseline."""
+        rows = zip(row_names(self.rows), self.rows, strict=True)
+        return {name: row for name, row in rows if not (row.quoted or row.baseline)}
+
 
 class ProfilesTable(_Measured):
     """Architectures: parameters and latency; without columns, those that we measure."""
@@ -145,13 +150,26 @@ class ProfilesTable(_Measured):
     decimals: int = 2
 
 
+class Tested(Spec):
+    """What a paper says of its own tests of one table: which pairs of rows it compared, and which are not apart."""
+
+    below: float = Field(gt=0, lt=1, description="the p-value below which the paper calls two rows apart")
+    among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
+    alike: list[tuple[Text, Text]] = Field(default=[], description="the pairs that it does not call apart")
+
+    def apart(self, row: str, other: str) -> bool:
+        """Whether the paper calls two rows apart."""
+        return (row, other) not in self.alike and (other, row) not in self.alike
+
+
 class TestsTable(Titled):
-    """Paired t-tests over (task, seed) between all rows of each listed table."""
+    """Paired t-tests over (task, seed) between all rows of each listed table, or those that a paper compared."""
 
     kind: Literal["paired-tests"]
     of: list[Name] = Field(min_length=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)
     decimals: int = 3
+    said: dict[Name, Tested] = Field(default={}, description="table -> what the paper says of its own tests of it")
     published: dict[str, dict[str, Printed]] = {}
 
 
@@ -201,18 +219,6 @@ class TestsFigure(Titled):
 
 
 Figure = Annotated[LayersFigure | ParetoFigure | TestsFigure, Field(discriminator="kind")]
-
-
-class Claim(Spec):
-    """One sentence that a table bears out or not: `better` beats `worse` on a column by `margin`."""
-
-    claim: Text
-    where: Text = Field(description="the place in the paper")
-    table: Name
-    column: Text
-    better: list[Name] = Field(min_length=1)
-    worse: list[Name] = Field(min_length=1)
-    margin: float = 0.0
 
 
 class Paper(Spec):

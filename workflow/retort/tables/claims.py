@@ -1,4 +1,4 @@
-"""Whether a paper's claims hold: judged on the published numbers and on ours, always with the numbers."""
+"""A paper's claims, each judged on the published numbers and on ours, always with the numbers that decide."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from retort.jobs import Job
+from retort.specs import catalogue
+from retort.specs.audit import Statement
 from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
-from retort.specs.table import Claim, ScoresTable
-from retort.tables.compare import spread, standard_error
-from retort.tables.layout import label_of, number, with_std
+from retort.tables.compare import pooled, standard_error
+from retort.tables.comparisons import Pair, Reached
+from retort.tables.judge import Side, decide, ours, published
+from retort.tables.layout import label_of, number
 from retort.tables.make import write_text
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
+AT_THIS_SCALE = "at this scale"
 WITHIN = "within the spread"
-
-
-@dataclass(frozen=True)
-class Value:
-    """One number of a claim: whose it is, its mean and standard deviation, over how many seeds."""
-
-    label: str
-    mean: float
-    std: float | None
-    n: int
+LISTED = 6  # columns that are listed; more are counted
+RULE = (
+    "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
+    "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
+    f"met on both. '{WITHIN.capitalize()}': the two cells that decide are less than 2 standard errors apart, from the "
+    "standard deviations over seeds that their column has on either side. A cell without a number decides nothing."
+)
 
 
 @dataclass(frozen=True)
@@ -42,79 +43,97 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its place and its two judgements."""
+    """A claim, how it was put to the test, and its two judgements."""
 
     name: str
     claim: str
     where: str
-    table: str
-    column: str
+    tables: list[str]
+    test: str
+    why: str
     published: Judgement
     ours: Judgement
 
 
-def _value(line: Line, published: bool) -> Value | None:
-    mean, std = (line.published, line.published_std) if published else (line.mean, line.std)
-    return None if mean is None else Value(line.row, mean, std, max(line.n, 1))
+def _deviations(exhibit: Any, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
+    """(standard deviation, number of runs) of each cell on each side."""
+    runs = getattr(exhibit, "runs", 0)
+    return [pair for line in lines for pair in ((line.std, line.n), (line.published_std, runs or line.n))]
 
 
-def _absent(names: list[str], column: list[Line], published: bool) -> str:
-    """Whose number is lacking, by the labels of the table."""
-    if published and all(line.published is None for line in column):
-        return "nothing is published"
-    labels = {line.student: line.row for line in column}
-    return f"no value for {'; '.join(labels.get(name, name) for name in dict.fromkeys(names))}"
+def _remark(pair: Pair | None, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]) -> str:
+    """Whether the two cells that decide are apart by less than the luck of a seed."""
+    if not pair or pair[0].column != pair[1].column:
+        return ""
+    one, other = pair
+    column = [line for line in tables[one.table] if line.column == one.column]
+    spread = pooled(_deviations(exhibits[one.table], column))
+    if spread is None or not (one.n and other.n):
+        return ""
+    apart = abs(one.number.value - other.number.value)
+    return WITHIN if apart < 2 * standard_error(spread, one.n, other.n) else ""
 
 
-def judge(claim: Claim, lines: list[Line], decimals: int, published: bool) -> Judgement:
-    """The weakest of `better` against the strongest of `worse`, on the published numbers or on ours."""
-    column = [line for line in lines if line.column == claim.column]
-    cells = {line.student: _value(line, published) for line in column}
-    absent = [name for name in (*claim.better, *claim.worse) if cells.get(name) is None]
-    if absent:
-        return Judgement(OPEN, numbers=_absent(absent, column, published))
-    low = min((value for name in claim.better if (value := cells[name])), key=lambda value: value.mean)
-    high = max((value for name in claim.worse if (value := cells[name])), key=lambda value: value.mean)
-    apart = low.mean - high.mean
-    pooled = spread(column)
-    within = pooled is not None and abs(apart) < 2 * standard_error(pooled, low.n, high.n)
-    text = (
-        f"{with_std(low.mean, low.std, decimals)} for {low.label} against "
-        f"{with_std(high.mean, high.std, decimals)} for {high.label}: difference {number(apart, decimals)}"
-    )
-    text += f", asked for {number(claim.margin, decimals)}" if claim.margin else ""
-    return Judgement(HOLDS if apart > 0 and apart >= claim.margin else FAILS, WITHIN if within else "", text)
+def judge_one(
+    statement: Statement, side: Side, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]
+) -> Judgement:
+    """A claim on one side: the verdict with the numbers that decide, or what is lacking."""
+    found = decide(statement, side)
+    if isinstance(found, str):
+        return Judgement(OPEN, AT_THIS_SCALE if side.asks is Reached else "", found)
+    apart = number(found.pair[0].number.value - found.pair[1].number.value, 1) if found.pair else ""
+    difference = f"; at worst {apart}" if "; " in found.numbers else f": difference {apart}"
+    text = f": {found.result}" if found.result else difference if apart else ""
+    said = f"; the text says {statement.number}" if statement.number else ""
+    remark = _remark(found.pair, exhibits, tables)
+    return Judgement(HOLDS if found.holds else FAILS, remark, f"{found.numbers}{text}{said}")
+
+
+def _test(statement: Statement) -> str:
+    """What the cells are put to, and in which columns."""
+    columns = list(dict.fromkeys(column for part in statement.cells for column in part.columns))
+    summary = catalogue.comparisons()[statement.compare].summary.removesuffix(".")
+    return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
 
 
 def judge_all(book: Book, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
     """Every claim of a paper, judged on the tidy lines of its tables."""
-    found = []
-    for name, claim in book.claims[paper].items():
-        table = book.exhibits[paper, claim.table]
-        assert isinstance(table, ScoresTable)
-        lines = tables[claim.table]
-        both = [judge(claim, lines, table.decimals, published) for published in (True, False)]
-        found.append(Judged(name, claim.claim, claim.where, claim.table, claim.column, *both))
-    return found
+    exhibits = {name: book.exhibits[paper, name] for name in tables}
+    sides = published(exhibits, tables), ours(exhibits, tables)
+    return [
+        Judged(
+            name, claim.says, claim.where, claim.tables, _test(claim), claim.why,
+            *(judge_one(claim, side, exhibits, tables) for side in sides),
+        )
+        for name, claim in book.claims[paper].items()
+    ]  # fmt: skip
+
+
+def _tally(judgements: list[Judgement]) -> str:
+    counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in (HOLDS, FAILS, OPEN)}
+    words = {HOLDS: "hold", FAILS: "do not", OPEN: "cannot be decided"}
+    return ", ".join(f"{count} {words[verdict]}" for verdict, count in counts.items() if count)
+
+
+def counts(claims: list[Judged]) -> str:
+    """How many claims there are, and how many hold on each side."""
+    sides = [_tally([getattr(item, side) for item in claims]) for side in ("published", "ours")]
+    return f"{len(claims)} claims. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
 
 
 def markdown(title: str, claims: list[Judged]) -> str:
     """The claims as a Markdown table."""
-    lines = [f"## Claims. {markdown_escape(title)}", "", "| claim | published | ours |", "| --- | --- | --- |"]
+    lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
+    lines += ["| claim | published | ours |", "| --- | --- | --- |"]
     for item in claims:
-        place = f"{item.where}; {label_of(item.table)}, {item.column}"
+        place = f"{item.where}; {', '.join(map(label_of, item.tables))}. {item.test}"
         cells = [f"{markdown_escape(item.claim)}<br>*{markdown_escape(place)}*"]
+        cells[0] += f"<br>{markdown_escape(f'Why: {item.why}.')}" if item.why else ""
         for side in (item.published, item.ours):
             remark = f", {side.remark}" if side.remark else ""
             cells.append(f"**{side.verdict}**{remark}<br>{markdown_escape(side.numbers)}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", RULE, ""])
-
-
-RULE = (
-    "A claim holds when the weakest row of the side that should be better is above the strongest row of the other. "
-    f"'{WITHIN.capitalize()}': the two are less than 2 standard errors apart."
-)
 
 
 def check_claims(
@@ -125,5 +144,6 @@ def check_claims(
     claims = judge_all(book, paper, {Path(path).stem: read(path) for path in tables})
     title = book.papers[paper].title
     write_text(renders["md"], markdown(title, claims))
-    write_text(renders["html"], html_document("claims.html", paper=paper, title=title, claims=claims, rule=RULE))
-    job.say(f"{sum(item.ours.verdict == HOLDS for item in claims)} of {len(claims)} claims hold")
+    page = html_document("claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=RULE)
+    write_text(renders["html"], page)
+    job.say(counts(claims))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from retort.specs.book import Book
 from retort.specs.expand import seeds_of
 from retort.specs.table import ScoresTable, TestsTable
 from retort.tables.collect import Scores, summary, value_of
+from retort.tables.lines import PLANNED
 from retort.tables.tidy import OK, Line
 
 RULE = (
@@ -19,19 +20,19 @@ RULE = (
 )
 NO_VARIANCE = "no variance"
 AGREES, CLOSE, DIFFERS = "agrees", "close", "differs"
+Key = tuple[str, str, int]  # variant, task, seed
+
+
+def pooled(deviations: Iterable[tuple[float | None, int]]) -> float | None:
+    """The pooled sample standard deviation of (deviation, number of runs); None where none is of two runs or more."""
+    known = [(std, n) for std, n in deviations if std is not None and n >= 2]
+    freedom = sum(n - 1 for _, n in known)
+    return math.sqrt(sum((n - 1) * std**2 for std, n in known) / freedom) if freedom else None
 
 
 def spread(lines: Iterable[Line]) -> float | None:
-    """The pooled sample standard deviation of a column, ours and published; None where every cell has one seed."""
-    squares, freedom = 0.0, 0
-    for line in lines:
-        if line.n < 2:
-            continue
-        for std in (line.std, line.published_std):
-            if std is not None:
-                squares += (line.n - 1) * std**2
-                freedom += line.n - 1
-    return math.sqrt(squares / freedom) if freedom else None
+    """The pooled standard deviation of a column, ours and published; None where every cell has one seed."""
+    return pooled((std, line.n) for line in lines for std in (line.std, line.published_std))
 
 
 def standard_error(spread_of: float, n: int, other: int) -> float:
@@ -41,10 +42,10 @@ def standard_error(spread_of: float, n: int, other: int) -> float:
 
 def score_verdict(line: Line, column: Iterable[Line]) -> str:
     """'agrees', 'close' or 'differs'; empty where a number or any spread is lacking."""
-    pooled = spread(column)
-    if line.mean is None or line.published is None or pooled is None or not line.task:
+    spread_of = spread(column)
+    if line.mean is None or line.published is None or spread_of is None or not line.task:
         return ""
-    error = standard_error(pooled, line.n, line.n)
+    error = standard_error(spread_of, line.n, line.n)
     apart = abs(line.mean - line.published)
     return AGREES if apart <= 2 * error else CLOSE if apart <= 4 * error else DIFFERS
 
@@ -81,13 +82,14 @@ def holm(p: list[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A paired t-test of two rows; p is None where it cannot be had, `status` says why."""
+    """A paired t-test of two rows; t and p are None where they cannot be had, `status` says why."""
 
     mean: float | None
     std: float | None
     n: int
     p: float | None
     status: str
+    t: float | None = None
 
 
 def paired(first: list[float], second: list[float]) -> Comparison:
@@ -100,22 +102,30 @@ def paired(first: list[float], second: list[float]) -> Comparison:
         return Comparison(**found, p=None, status="missing (fewer than two pairs)")
     if max(differences) - min(differences) < 1e-9:  # of values times 100: equal but for rounding
         return Comparison(**found, p=None, status=NO_VARIANCE)
-    return Comparison(**found, p=float(ttest_rel(first, second).pvalue), status=OK)
+    tested = ttest_rel(first, second)
+    return Comparison(**found, p=float(tested.pvalue), status=OK, t=float(tested.statistic))
 
 
-def _values(book: Book, table: ScoresTable, scores: Scores, student: str) -> dict[tuple[str, int], float]:
-    """Scores times 100 by (task, seed), each task by the first cell that shows it."""
-    metrics: dict[str, str] = {}
-    for task, metric in table.scores_of(student):
-        metrics.setdefault(task, metric)
+def row_values(book: Book, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
+    """Scores times 100 of a row by (variant, task, seed), each task by the first cell that shows it."""
+    cells: dict[tuple[str, str], tuple[str, str]] = {}
+    for place in table.places():
+        for task, metric in place.scored if place.row == row else []:
+            cells.setdefault((place.spec.variant, task), (place.student, metric))
     found = {}
-    for task, metric in metrics.items():
+    for (variant, task), (student, metric) in cells.items():
         for seed in seeds_of(book, student):
             record = scores.get((student, task, seed))
             value = value_of(record, metric) if record else None
             if value is not None:
-                found[task, seed] = value
+                found[variant, task, seed] = value
     return found
+
+
+def paired_values(first: Mapping[Key, float], second: Mapping[Key, float]) -> Comparison:
+    """The paired t-test over what two rows both have."""
+    shared = sorted(first.keys() & second.keys())
+    return paired([first[key] for key in shared], [second[key] for key in shared])
 
 
 def test_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
@@ -126,28 +136,30 @@ def test_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
     for of in spec.of:
         table = book.exhibits[paper, of]
         if isinstance(table, ScoresTable):
-            lines += _lines_of(book, (paper, name, of), table, scores, spec.published.get(of, {}))
+            lines += _lines_of(book, (paper, name, of), table, scores, spec)
     return lines
 
 
 def _lines_of(
-    book: Book, place: tuple[str, str, str], table: ScoresTable, scores: Scores, published: dict[str, list[float]]
+    book: Book, place: tuple[str, str, str], table: ScoresTable, scores: Scores, spec: TestsTable
 ) -> list[Line]:
     paper, name, of = place
-    rows = [row for row in table.rows if row.student and not row.baseline]
-    values = {row.student: _values(book, table, scores, row.student) for row in rows}
-    pairs = list(itertools.combinations(rows, 2))
-    tests = []
-    for a, b in pairs:
-        shared = sorted(values[a.student].keys() & values[b.student].keys())
-        tests.append(paired([values[a.student][key] for key in shared], [values[b.student][key] for key in shared]))
+    rows, published = table.tested(), spec.published.get(of, {})
+    groups = list(spec.said[of].among.values()) if of in spec.said else []
+    pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
+    values = {row: row_values(book, table, row, scores) for row in rows}
+    tests = [paired_values(values[a], values[b]) for a, b in pairs]
     corrected = iter(holm([test.p for test in tests if test.p is not None]))
     lines = []
     for (a, b), test in zip(pairs, tests, strict=True):
-        printed = published.get(f"{a.student} vs {b.student}") or published.get(f"{b.student} vs {a.student}")
+        one, other = rows[a], rows[b]
+        printed = published.get(f"{one.student} vs {other.student}") or published.get(
+            f"{other.student} vs {one.student}"
+        )
         theirs = printed[0] if printed else None
-        kept = {"n": test.n, "status": test.status, "scale": book.config.scale}
-        where = (paper, name, a.label, b.label, a.student, of)
+        status = test.status if one.student and other.student else PLANNED
+        kept = {"n": test.n, "status": status, "scale": book.config.scale}
+        where = (paper, name, a, b, one.student, of)
         lines += [
             Line(*where, "difference", "x100", None, None, test.mean, test.std, **kept),  # type: ignore[arg-type]
             Line(*where, "p", "p", theirs, None, test.p, None, **kept),  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from retort.registry import Registry
@@ -11,7 +11,7 @@ from retort.specs.printed import row_names
 from retort.specs.rows import Row
 from retort.specs.table import ProfilesTable, ScoresTable, Table, TestsTable
 from retort.specs.words import CountsTable, SettingsTable
-from retort.tables.compare import AGREES, NO_VARIANCE, RULE, verdicts
+from retort.tables.compare import AGREES, DIFFERS, NO_VARIANCE, RULE, verdicts
 from retort.tables.lines import AVERAGE
 from retort.tables.tidy import OK, SERVER, Line
 from retort.tables.words import COUNTS, SETTINGS, word_verdicts
@@ -52,7 +52,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole printed table: titles, grids, lettered footnotes, closing remarks."""
+    """A whole printed table: titles, grids, lettered footnotes, closing remarks; `state` says that nothing was run."""
 
     paper: str
     name: str
@@ -63,6 +63,7 @@ class Sheet:
     grids: list[Grid]
     notes: list[tuple[str, str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    state: str = ""
 
 
 class _Notes:
@@ -227,10 +228,15 @@ def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:
     if line is None:
         return Entry("")
     published = "" if line.published is None else p_value(line.published, table.decimals)
+    said, verdict = table.said.get(line.task), ""
+    if said:
+        apart = said.apart(line.row, line.column)
+        published = f"{'<' if apart else '≥'} {said.below:g}"
+        verdict = "" if line.mean is None else AGREES if (line.mean < said.below) == apart else DIFFERS
     if line.mean is None:
         why = "the differences of all pairs are equal" if line.status == NO_VARIANCE else line.status
         return Entry("-", published, mark=notes.mark(why))
-    return Entry(p_value(line.mean, table.decimals), published, bold=line.mean < table.alpha)
+    return Entry(p_value(line.mean, table.decimals), published, verdict, bold=line.mean < table.alpha)
 
 
 def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
@@ -246,22 +252,34 @@ def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
     return labels, cells
 
 
-@layouts.register("paired-tests")
-def paired_tests(table: Table, lines: list[Line]) -> Sheet:
-    """The sheet of p-values: a matrix a table, its rows numbered so that its columns are narrow."""
-    assert isinstance(table, TestsTable)
-    notes, grids, counts = _Notes(), [], []
+def _tested(table: TestsTable, lines: list[Line]) -> Iterator[tuple[str, str, list[Line]]]:
+    """(table compared, title, lines) of each group of rows that were compared with one another."""
     for of in dict.fromkeys(line.task for line in lines):
         mine = [line for line in lines if line.task == of]
+        groups = table.said[of].among if of in table.said else {}
+        for group, rows in (groups or {"": [line.row for line in mine]}).items():
+            title = f"{label_of(of)}: {group}" if group else label_of(of)
+            yield of, title, [line for line in mine if line.row in rows]
+
+
+@layouts.register("paired-tests")
+def paired_tests(table: Table, lines: list[Line]) -> Sheet:
+    """The sheet of p-values: a matrix a group of rows, numbered so that its columns are narrow."""
+    assert isinstance(table, TestsTable)
+    notes, grids = _Notes(), []
+    counts: dict[str, set[int]] = {}
+    for of, title, mine in _tested(table, lines):
         labels, cells = matrix(mine)
         rows = [
             PrintedRow(f"{i + 1}\u2002{label}", [_p_entry(cells.get((i, j)), table, notes) for j in range(len(labels))])
             for i, label in enumerate(labels)
         ]
-        grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, label_of(of)))
-        pairs = sorted({line.n for line in mine})
-        counts.append(f"{label_of(of)}: {' to '.join(map(str, pairs[:: max(1, len(pairs) - 1)]))} pairs a test.")
-    remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {table.alpha:g}.", *counts]
+        grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, title))
+        counts.setdefault(of, set()).update(line.n for line in mine)
+    remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {table.alpha:g}."]
+    for of, found in counts.items():
+        pairs = sorted(found)
+        remarks.append(f"{label_of(of)}: {' to '.join(map(str, pairs[:: max(1, len(pairs) - 1)]))} pairs a test.")
     return _sheet(table, lines, grids, notes, remarks)
 
 

@@ -16,6 +16,7 @@ from retort.tables.layout import agreement, lay_out
 from retort.tables.lines import table_lines
 from retort.tables.render import formats
 from retort.tables.tidy import OK, Line, read, write
+from retort.tables.unmeasured import once
 from retort.tables.words import count_lines, settings_lines
 
 Collector = Callable[[Book, str, str, Scores, dict[str, Record]], list[Line]]
@@ -59,7 +60,7 @@ def make_table(
     found = collectors[spec.kind](book, paper, table, read_scores(book, scores), read_profiles(book, profiles))
     write(csv, found)
     lines = read(csv)
-    sheet = lay_out(book, paper, table, lines)
+    sheet = once(lay_out(book, paper, table, lines), lines)
     for kind, path in renders.items():
         write_text(path, formats[kind](sheet))
     agrees, judged = agreement(spec, lines)

@@ -40,7 +40,7 @@ def _tests(book: Book, paper: str, lines: list[Line]) -> dict[str, dict[str, lis
         value = _value(line)
         if value is not None and line.metric == "p":
             rows: Any = book.exhibits[paper, line.task]
-            other = next(row.student for row in rows.rows if row.label == line.column)
+            other = rows.tested()[line.column].student
             found.setdefault(line.task, {})[f"{line.student} vs {other}"] = value
     return found
 

@@ -89,6 +89,7 @@ def markdown(sheet: Sheet) -> str:
     """The sheet as GitHub's Markdown."""
     title, question = markdown_escape(sheet.title), markdown_escape(sheet.question)
     lines = [f"## {label_of(sheet.name)}. {title}", "", f"*{question}*", ""]
+    lines += [f"**{markdown_escape(sheet.state)}**", ""] if sheet.state else []
     for grid in sheet.grids:
         lines += _markdown_grid(grid)
     if has_published(sheet):
@@ -136,7 +137,9 @@ def _tex_grid(grid: Grid) -> list[str]:
 @formats.register("tex")
 def tex(sheet: Sheet) -> str:
     """The sheet as a LaTeX table."""
-    caption = " ".join(filter(None, [f"{sheet.title}.", sheet.question, sheet.caption, f"Scale: {sheet.scale}."]))
+    caption = " ".join(
+        filter(None, [f"{sheet.title}.", sheet.question, sheet.state, sheet.caption, f"Scale: {sheet.scale}."])
+    )
     notes = [rf"\textsuperscript{{{mark}}} {tex_escape(text)}." for mark, text in sheet.notes]
     below = " ".join([*notes, *map(tex_escape, sheet.remarks)])
     lines = [

@@ -1,0 +1,278 @@
+"""What a study takes: FLOPs against those that torch counts and those of paper and pencil; jobs counted once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.cli import main
+from retort.cost import flops, work
+from retort.cost.data import Rows, Volume
+from retort.cost.jobs import Jobs
+from retort.cost.ledger import Bill, bills, chosen
+from retort.cost.speed import speed
+from retort.errors import RetortError
+from retort.models import build
+from retort.plan import Plan
+from retort.specs.config import read_config
+from retort.stages.calibrate import calibrate
+from torch.utils.flop_counter import FlopCounterMode
+
+LENGTH, ROWS = 7, 3
+WIDE = {"layers": 3, "heads": 2, "hidden": 16, "intermediate": 40}
+NARROW = {**WIDE, "embedding": 6}
+BASE = {"layers": 12, "heads": 12, "hidden": 768, "intermediate": 3072}
+
+
+def counted(encoder: Path, architecture: dict[str, int], head: str, backward: bool) -> tuple[torch.nn.Module, int]:
+    """A model with a head and the FLOPs that torch counts for ROWS rows of LENGTH tokens."""
+    model: Any = build.blank(encoder, architecture, head, 5)
+    model.set_attn_implementation("eager")  # the counter sees no fused attention on a CPU
+    ids = torch.ones(ROWS, LENGTH, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter:
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids))[0]
+        if backward:
+            logits.sum().backward()
+    return model, counter.get_total_flops()
+
+
+@pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_parameters_are_those_of_the_model(encoder: Path, architecture: dict[str, int]) -> None:
+    model: Any = build.blank(encoder, architecture, "span", 2)
+    linear = [m for m in model.base_model.modules() if isinstance(m, torch.nn.Linear)]
+    assert flops.matmul_parameters(architecture) == sum(m.weight.numel() for m in linear)
+
+
+def test_parameters_of_bert_base() -> None:
+    assert flops.matmul_parameters(BASE) == 84_934_656  # of 85.6 million without embeddings: biases and norms are not
+
+
+@pytest.mark.parametrize("backward", [False, True], ids=["forward", "training"])
+@pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_flops_are_those_that_torch_counts(encoder: Path, architecture: dict[str, int], backward: bool) -> None:
+    model, found = counted(encoder, architecture, "classification", backward)
+    once = flops.forward(architecture, LENGTH) + flops.classifier(architecture, model.config.num_labels)
+    assert found == ROWS * once * (flops.TRAINED if backward else 1)
+
+
+def test_flops_of_a_masked_lm_head(encoder: Path) -> None:
+    model, found = counted(encoder, NARROW, "masked-lm", backward=False)
+    head = flops.masked_lm(NARROW, model.config.vocab_size, positions=LENGTH)
+    assert found == ROWS * (flops.forward(NARROW, LENGTH) + head)
+
+
+def test_flops_of_a_span_head(encoder: Path) -> None:
+    _, found = counted(encoder, WIDE, "span", backward=False)
+    assert found == ROWS * (flops.forward(WIDE, LENGTH) + flops.span(WIDE, LENGTH))
+
+
+def test_epochs_are_whole_batches() -> None:
+    assert work.examples({"steps": 5, "batch_size": 8}, 3) == 40
+    assert work.examples({"epochs": 2, "batch_size": 8}, 20) == 32
+    assert work.examples({"epochs": 0.1, "batch_size": 8}, 3) == 3  # one step of all there are
+
+
+def term(objective: str, *pairs: list[int]) -> dict[str, Any]:
+    """A term as the settings have it."""
+    return {"objective": objective, "pairs": list(pairs)}
+
+
+STAGES = [
+    ([term("hidden-sequence", [1, 2])], 1, 2, 0, 0),  # nobody reads above student layer 1 and teacher layer 2
+    ([term("attention-kl", [2, 3], [1, 1])], 2, 3, 0, 0),
+    ([term("soft-labels")], 3, 4, 1, 1),
+    ([term("supervised")], 3, 0, 1, 0),
+    ([term("hidden-cls", [1, 4]), term("supervised")], 3, 4, 1, 0),
+]
+
+
+@pytest.mark.parametrize(("terms", "own", "taught", "head", "their_head"), STAGES)
+def test_a_stage_stops_at_the_last_layer_that_is_read(
+    terms: list[Any], own: int, taught: int, head: int, their_head: int
+) -> None:
+    teacher, schedule = {**WIDE, "layers": 4, "hidden": 20}, {"steps": 2, "batch_size": 5}
+    student_pass = flops.forward(WIDE, LENGTH, own) + head * 11
+    teacher_pass = flops.forward(teacher, LENGTH, taught) + their_head * 13
+    given = ({"terms": terms, "schedule": schedule}, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0))
+    assert work.stage(*given, live=True) == 10 * (3 * student_pass + teacher_pass)
+    assert work.stage(*given, live=False) == 10 * 3 * student_pass
+
+
+# --- the tiny study
+
+
+@pytest.fixture
+def plan(study: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """The plan of the tiny study, of which nothing was run."""
+    monkeypatch.chdir(study.parent)
+    return Plan(read_config({"papers": ["tiny"], "study": str(study), "precision": "float32"}))
+
+
+def billed(plan: Plan, *names: str) -> dict[str, Bill]:
+    """The bills by table."""
+    return {bill.name: bill for bill in bills(plan, Jobs(plan), chosen(plan.book, list(names)))}
+
+
+def test_a_student_on_a_task(plan: Plan) -> None:
+    job = Jobs(plan).at("results/scores/tiny-kd/mood/seed-2.json")
+    # 16 tokens; 2 layers of 4 x 24 x 24 + 2 x 24 x 48 weights; pooler and 2 classes
+    once = 2 * 9216 * 16 + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
+    assert job
+    assert job.flops == 3 * 6 * 8 * once + 40 * once  # the teacher's taps are read; 40 rows are scored
+    assert set(job.needs) == {"results/teachers/tiny-teacher/mood/model", "results/taps/tiny-teacher/mood"}
+
+
+def test_a_student_on_a_corpus(plan: Plan) -> None:
+    job = Jobs(plan).at("results/students/tiny-predicting/model")
+    masked = 0.15 * 16
+    student = 2 * 2048 * 16 + 4 * 16**2 * 16 + 2 * 16 * (16 + 90) * masked
+    teacher = 2 * 18432 * 16 + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 90) * masked
+    assert job
+    assert job.flops == pytest.approx(3 * 8 * (3 * student + teacher))  # half of six steps
+
+
+def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:
+    found = billed(plan)
+    # table 1: a teacher, its taps and two students x two seeds on each of two tasks
+    assert {name: (bill.own.jobs, bill.shared.jobs) for name, bill in found.items() if "table" in name} == {
+        "tiny/table1": (12, 0),
+        "tiny/table2": (6, 0),  # a head, two students on the corpus, a grid, two seeds
+        "tiny/table3": (2, 0),
+        "tiny/table4": (0, 12),
+    }
+    assert found["tiny/table4"].shared.flops == pytest.approx(found["tiny/table1"].own.flops)
+    assert found["total"].own.jobs == len({job.address for job in Jobs(plan).behind(_targets(plan))})
+
+
+def _targets(plan: Plan) -> list[str]:
+    every = [(paper, name) for paper, name in plan.book.exhibits]
+    return [path for key in every for path in (*plan.scores(*key), *plan.profiles(*key))]
+
+
+def test_a_table_alone_pays_for_all_that_it_needs(plan: Plan) -> None:
+    alone = billed(plan, "tiny/table4")
+    assert (alone["tiny/table4"].own.jobs, alone["tiny/table4"].shared.jobs) == (12, 0)
+
+
+def written(plan: Plan, address: str, **changes: Any) -> None:
+    """Nothing; a score stands at its address with the study's settings."""
+    job = Jobs(plan).at(address)
+    assert job
+    Path(address).parent.mkdir(parents=True, exist_ok=True)
+    Path(address).write_text(json.dumps({"settings": {**job.settings, **changes}}))
+
+
+def test_what_is_done_is_not_left(plan: Plan) -> None:
+    for student in ("tiny-kd", "tiny-attention"):
+        for seed in (1, 2):
+            written(plan, f"results/scores/{student}/mood/seed-{seed}.json")
+    written(plan, "results/scores/tiny-teacher/mood/seed-1.json")
+    bill = billed(plan)["tiny/table1"]
+    assert (bill.own.jobs, bill.left.jobs) == (12, 6)  # nobody needs the taps on mood any more
+
+
+def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
+    address = "results/scores/tiny-kd/mood/seed-1.json"
+    written(plan, address)
+    assert Jobs(plan).at(address).done  # type: ignore[union-attr]
+    written(plan, address, precision="bfloat16")
+    assert not Jobs(plan).at(address).done  # type: ignore[union-attr]
+    Path(address).write_text("{")
+    assert not Jobs(plan).at(address).done  # type: ignore[union-attr]
+
+
+def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
+    import numpy as np
+
+    settings = plan.settings["tasks"]["mood"]
+    before = Volume(plan.book)
+    assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
+    assert before.longest == {"mood": 16}
+    folder = Path("results/encoded/mood/encoder/test")
+    folder.mkdir(parents=True)
+    np.save(folder / "offsets.npy", np.array([0, 5, 12, 20]))
+    after = Volume(plan.book)
+    assert after.split("mood", settings, "test", "encoder") == Rows(3, 20 / 3)
+    assert after.longest == {}
+
+
+def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
+    volume = Volume(plan.book)
+    assert volume.blocks("sentences", {"steps": 3}, "encoder").length == 16
+    assert volume.unread == set()  # in steps, nobody asks how many there are
+    assert volume.blocks("sentences", {"epochs": 3}, "encoder") == Rows(250_000_000, 16)
+    assert volume.unread == {"sentences"}
+    folder = Path("results/corpora/sentences/encoder")
+    folder.mkdir(parents=True)
+    (folder / "corpus.json").write_text('{"blocks": 12}')
+    assert Volume(plan.book).blocks("sentences", {"epochs": 3}, "encoder") == Rows(12, 16)
+
+
+def test_rows_of_parts_add_up(plan: Plan) -> None:
+    volume = Volume(Plan(read_config({"papers": ["pocket"]})).book)  # the repository's own tasks
+    mnli = {"splits": {"dev": {"pieces": ["dev-matched", "dev-mismatched"]}, "train": {"pieces": ["train"]}}}
+    assert volume.split("mnli", mnli, "dev", "none") == Rows(9815 + 9832, 128)
+    assert volume.split("mnli", mnli, "train", "none").count == 392_702
+
+
+# --- speed, and the command
+
+
+def test_hours_have_a_start_for_each_job() -> None:
+    assert speed(1e9, gpu=False).hours(jobs=0, flops=3.6e12) == 1
+    assert speed(1e9, gpu=False).hours(jobs=3600, flops=0) == 7
+
+
+def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "a guess" in speed(None, gpu=False).said
+    found = calibrate("float32", gpu=False, to=Path("results/calibration.json"), seconds=0.05)
+    kept = json.loads(Path("results/calibration.json").read_text())
+    assert kept["steps"] >= 3
+    assert kept["threads"] == 1
+    done = kept["steps"] * kept["batch"] * 3 * flops.forward(kept["architecture"], kept["length"])
+    assert found == pytest.approx(done / kept["seconds"])
+    read = speed(None, gpu=False)
+    assert read.flops == pytest.approx(found)
+    assert read.said.startswith("measured on cpu")
+    assert speed(2e9, gpu=False).flops == 2e9
+
+
+def test_a_broken_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results").mkdir()
+    Path("results/calibration.json").write_text('{"flops": "many"}')
+    with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):
+        speed(None, gpu=False)
+
+
+def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    study = plan.config.study
+    Path("config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": study, "precision": "float32"}))
+    assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "FLOPs"]
+    assert said[1].split()[:3] == ["tiny/table1", "12", "0"]
+    assert next(line for line in said if line.startswith("total")).split()[1:3] == ["20", "0"]
+    assert "One device at 1e+09 FLOP/s: given with --flops." in "\n".join(said)
+    assert "mood 16" in "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tiny/tabel1"], "no table or figure of 'tiny' is called 'tabel1'; did you mean 'table1'?"),
+        (["tini"], "no paper is called 'tini'"),
+        (["tiny", "--flops", "-1"], "--flops -1 is no speed"),
+        (["tiny", "--scale", "huge"], "scale"),
+    ],
+)
+def test_a_call_that_cannot_be(
+    plan: Plan, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    Path("config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": plan.config.study}))
+    assert main(["cost", "--config", "config.yaml", *arguments]) == 2
+    assert message in capsys.readouterr().err

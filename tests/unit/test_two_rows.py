@@ -1,0 +1,131 @@
+"""Two rows compared on the command line, and a paper's own tests beside ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.cli import main
+from retort.errors import RetortError
+from retort.specs.book import open_book, read
+from retort.specs.config import Config, read_config
+from retort.tables.layout import lay_out
+from retort.tables.make import collectors
+from retort.tables.two_rows import compare_rows
+
+from tests.unit.small_study import ROWS, SCORES, TABLE, TESTS, made, write_results, write_study
+
+A, B = "A & <b>_1", "B"
+SAID = {**TESTS, "said": {"table1": {"below": 0.05, "alike": [[A, B]]}}}
+
+
+def test_two_rows_are_compared(config: dict[str, Any]) -> None:
+    lines = compare_rows(write_results(config), "mini/table1", A, B)
+    # differences: 10, 4, 10 (rated) and 1, 2, 3 (signed)
+    assert lines[:3] == [
+        f"mini/table1: {A}, less B",
+        "mean difference 5.00, standard deviation 4.00, n = 6 pairs (rated, signed)",
+        "t = 3.062, p = 0.02804 (5 degrees)",
+    ]
+    assert lines[3].startswith("choices: a pair is a task and a seed")
+    turned = compare_rows(write_results(config), "mini/table1", B, A)
+    assert "t = −3.062" in turned[2]
+
+
+def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
+    scores = {**SCORES, "mini-a": {"signed": [0.70, None, 0.74], "rated": [None, 0.60, None]}}
+    lines = compare_rows(write_results(config, scores), "mini/table1", A, B)
+    assert "n = 3 pairs (rated, signed)" in lines[1]
+    lone = {**SCORES, "mini-b": {"signed": [None, 0.70, 0.71], "rated": [None, 0.56, 0.60]}}
+    book = write_results(config, lone)
+    with pytest.raises(RetortError, match="'Teacher' and 'B' have no task and seed in common"):
+        compare_rows(book, "mini/table1", "Teacher", "B")
+
+
+def test_equal_rows_have_no_p(config: dict[str, Any]) -> None:
+    assert compare_rows(write_results(config), "mini/table1", B, B)[2] == "no variance"
+
+
+MISTAKES = [
+    (("mini/table9", A, B), "no table of scores is called 'mini/table9'; did you mean 'mini/table1'?"),
+    (("mini/table2", A, B), "no table of scores is called 'mini/table2'"),
+    (("mini/table1", "Teachr", B), "no row of mini/table1 is called 'Teachr'; did you mean 'Teacher'?"),
+    (("mini/table1", A, "C"), "no row of mini/table1 is called 'C'; there are: A & <b>_1, B, Teacher"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), MISTAKES)
+def test_a_mistake_gets_one_line(config: dict[str, Any], given: tuple[str, str, str], said: str) -> None:
+    with pytest.raises(RetortError) as caught:
+        compare_rows(open_book(read_config(config)), *given)
+    assert said in str(caught.value)
+
+
+def test_rows_without_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [*ROWS, {"label": "P", "planned": "mini-p"}, {"label": "Q", "quoted": "Nobody (2020)"}]
+    table = {name: content for name, content in TABLE.items() if name != "published"}
+    (tmp_path / "config.yaml").write_text(json.dumps(write_study(tmp_path / "study", table1={**table, "rows": rows})))
+    for row, said in (
+        ("B", "row 'B' of mini/table1 has no scores here; run the study first"),
+        ("P", "row 'P' of mini/table1 has no student yet; name a row that is run"),
+        ("Q", "row 'Q' of mini/table1 is quoted (Nobody (2020)); name a row that is run"),
+    ):
+        assert main(["compare", "--config", "config.yaml", "mini/table1", row, row]) == 2
+        assert said in capsys.readouterr().err
+
+
+# --- a paper's own tests
+
+
+def test_what_a_paper_says_stands_beside_our_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, out = made(write_study(tmp_path / "alike", table3=SAID), "table3")
+    assert "**0.028**<br>*≥ 0.05* differs" in out["md"]
+    apart = {**TESTS, "said": {"table1": {"below": 0.05}}}
+    _, out = made(write_study(tmp_path / "apart", table3=apart), "table3")
+    assert "**0.028**<br>*\\< 0.05* agrees" in out["md"]
+    assert "&lt; 0.05" in out["html"]
+
+
+def test_only_rows_of_one_group_are_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = {"table1": {"below": 0.05, "among": {"Both": [A, B], "Alone": [A]}}}
+    lines, out = made(write_study(tmp_path / "study", table3={**TESTS, "said": said}), "table3")
+    assert {(line.row, line.column) for line in lines} == {(A, B)}
+    assert "**Table 1: Both**" in out["md"]
+
+
+WRONG = [
+    ({"table1": {"below": 0.05, "alike": [["Teacher", B]]}},
+     "table3.yaml: said.table1: no row that is tested is called 'Teacher'"),
+    ({"table2": {"below": 0.05}}, "table3.yaml: said: no table of 'of' is called 'table2'; did you mean 'table1'?"),
+    ({"table1": {"below": 5}}, "table3.yaml: said.table1.below: Input should be less than 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "line"), WRONG)
+def test_a_mistake_in_what_a_paper_says_of_tests(tmp_path: Path, said: dict[str, Any], line: str) -> None:
+    config = write_study(tmp_path / "study", table3={**TESTS, "said": said})
+    assert any(line in problem for problem in read(read_config(config))[1])
+
+
+def test_the_tests_of_wang2023() -> None:
+    book = open_book(Config(papers=["wang2023"]))
+    spec: Any = book.exhibits["wang2023", "table-significance"]
+    lines = collectors["paired-tests"](book, "wang2023", "table-significance", {}, {})
+    pairs = {of: [line for line in lines if line.task == of and line.metric == "p"] for of in spec.of}
+    assert {of: len(listed) for of, listed in pairs.items()} == {"table1": 36, "table3": 18}
+    alike = {of: sum(not spec.said[of].apart(line.row, line.column) for line in pairs[of]) for of in spec.of}
+    assert alike == {"table1": 4, "table3": 2}
+    sheet = lay_out(book, "wang2023", "table-significance", lines)
+    assert [len(grid.rows) for grid in sheet.grids] == [9, 3, 3, 3, 3, 3, 3]
+    assert (
+        "one- or two-sided"
+        in yaml.safe_load(book.files["exhibits", "wang2023/table-significance"].read_text())["caption"]
+    )

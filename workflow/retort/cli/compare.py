@@ -1,0 +1,22 @@
+"""The verb that compares two rows of a table."""
+
+from __future__ import annotations
+
+import argparse
+
+from retort.cli.base import argument, config_of, verb
+from retort.specs.book import open_whole
+
+
+@verb(
+    "compare",
+    argument("table", help="paper/table"),
+    argument("row", help="the label of a row"),
+    argument("other", help="the label of the row that it is compared with"),
+)
+def compare_two(given: argparse.Namespace) -> int:
+    """Print the mean difference of two rows of a table of scores, and a paired t-test over task and seed."""
+    from retort.tables.two_rows import compare_rows
+
+    print("\n".join(compare_rows(open_whole(config_of(given)), given.table, given.row, given.other)))
+    return 0

@@ -1,0 +1,40 @@
+"""The verb that says what a study takes before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+
+from retort.cli.base import argument, config_of, verb
+from retort.specs.base import Settings
+from retort.specs.config import Config, read_config
+
+
+def _config(given: argparse.Namespace) -> Config:
+    """The configuration with the papers and the scale that the call names."""
+    config = config_of(given)
+    papers = list(dict.fromkeys(name.partition("/")[0] for name in given.what))
+    changed: Settings = {"papers": papers} if papers else {}
+    changed |= {"scale": given.scale} if given.scale else {}
+    return read_config({**config.model_dump(), **changed})
+
+
+@verb(
+    "cost",
+    argument("what", nargs="*", metavar="paper[/table]", help="only these (default: the papers of the configuration)"),
+    argument("--scale", help="in place of the configuration's"),
+    argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, in place of a measurement"),
+    argument("--calibrate", action="store_true", help="measure this machine for half a minute first, and keep it"),
+)
+def cost(given: argparse.Namespace) -> int:
+    """Print the jobs and hours that each table takes, what is done already, and on which assumptions."""
+    from retort.cost import report  # it asks the plan, and so Snakemake
+    from retort.cost.speed import STORED
+
+    config = _config(given)
+    if given.calibrate:
+        from retort.stages.calibrate import calibrate
+
+        calibrate(config.resolved_precision(), config.gpus > 0, STORED)
+    for line in report.lines(config, given.what, given.flops):
+        print(line, flush=True)
+    return 0

@@ -1,0 +1,1 @@
+"""What a study takes before anything runs: FLOPs of every job, hours on a machine that was measured or named."""

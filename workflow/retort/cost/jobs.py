@@ -1,0 +1,144 @@
+"""The jobs behind a table: their addresses as the plan has them, their FLOPs, and whether they are done."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from retort.cost import work
+from retort.cost.data import Volume
+from retort.plan import Plan
+from retort.specs.expand import score_address, seeds_of
+from retort.tables.collect import difference
+
+# how a result's address tells the rule that makes it; data, tables and figures take no matrix products
+ADDRESSES = {
+    "score": re.compile(r"results/scores/(?P<student>[^/]+)/(?P<task>[^/]+)/seed-(?P<seed>\d+)\.json"),
+    "teacher": re.compile(r"results/teachers/(?P<teacher>[^/]+)/(?P<place>[^/]+)/model"),
+    "taps": re.compile(r"results/taps/(?P<teacher>[^/]+)/(?P<task>[^/]+)"),
+    "student": re.compile(r"results/students/(?P<student>[^/]+)/model"),
+    "grid": re.compile(r"results/trials/(?P<student>[^/]+)/(?P<task>[^/]+)/(?P<part>\d+)-of-(?P<parts>\d+)\.jsonl"),
+    "profile": re.compile(r"results/profiles/(?P<student>[^/]+)\.json"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: its address, its FLOPs, the addresses that it reads, and the settings that its result must carry.
+
+    Args:
+        kind: what it does, in the words of `ADDRESSES`.
+        settings: None where the result is a folder or a list of trials, which are not read here.
+    """
+
+    address: str
+    kind: str
+    flops: float
+    needs: tuple[str, ...] = ()
+    settings: Any = None
+
+    @cached_property
+    def done(self) -> bool:
+        """Whether the result is there, made with the settings of the study."""
+        if not Path(self.address).exists():
+            return False
+        if self.settings is None:
+            return True
+        try:
+            found = json.loads(Path(self.address).read_text(encoding="utf-8"))["settings"]
+        except (ValueError, KeyError, TypeError):
+            return False
+        return difference(found, json.loads(json.dumps(self.settings))) is None
+
+
+def _listed(*given: str | list[str]) -> tuple[str, ...]:
+    return tuple(path for one in given for path in ([one] if isinstance(one, str) else one))
+
+
+class Jobs:
+    """Every job of a study by its address.
+
+    Args:
+        plan: the plan of the study.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.book = plan, plan.book
+        self.volume = Volume(plan.book)
+        self.known: dict[str, Job | None] = {}
+
+    def at(self, address: str) -> Job | None:
+        """The job that makes a file or folder; None where it trains and runs no model."""
+        if address not in self.known:
+            matches = ((kind, pattern.fullmatch(address)) for kind, pattern in ADDRESSES.items())
+            found = next(((kind, match) for kind, match in matches if match), None)
+            self.known[address] = getattr(self, f"_{found[0]}")(address, **found[1].groupdict()) if found else None
+        return self.known[address]
+
+    def behind(self, addresses: list[str], stop_at_done: bool = False) -> Iterator[Job]:
+        """The jobs that make these files, and those that they need, each once.
+
+        Args:
+            addresses: of the files.
+            stop_at_done: leave out what is done, and what is needed by nothing else.
+        """
+        seen, waiting = set[str](), list(reversed(addresses))
+        while waiting:
+            job = self.at(waiting.pop())
+            if job is None or job.address in seen or (stop_at_done and job.done):
+                continue
+            seen.add(job.address)
+            waiting += reversed(job.needs)
+            yield job
+
+    def _vocabulary(self, student: str) -> str:
+        return self.book.teachers[self.book.students[student].teacher].model
+
+    def _score(self, address: str, student: str, task: str, seed: str) -> Job:
+        if student in self.book.teachers:
+            return self._fine_tuned(address, student, task)
+        names, model = SimpleNamespace(student=student, task=task, seed=seed), self._vocabulary(student)
+        if student in self.plan.on_task:
+            settings, taps = self.plan.settings["distillations"][student][task], self.plan.student_taps(names)
+            needs = _listed(self.plan.student_teacher(names), taps, self.plan.student_parent(names))
+            took = work.on_task(settings, task, self.volume, model, live=not taps)
+        else:
+            settings = self.plan.settings["finetunings"][student][task]
+            needs = _listed(f"results/students/{student}/model", self.plan.grid_parts(names))
+            took = work.finetuned(settings, task, self.volume, model)
+        return Job(address, "score", took, needs, settings)
+
+    def _fine_tuned(self, address: str, teacher: str, task: str) -> Job:
+        settings, model = self.plan.settings["teachers"][teacher][task], self.book.teachers[teacher].model
+        return Job(address, "teacher", work.teacher(settings, task, self.volume, model), (), settings)
+
+    def _teacher(self, address: str, teacher: str, place: str) -> Job | None:
+        if place in self.book.tasks:  # one job makes a teacher and its score, which carries the settings
+            return self.at(score_address(teacher, place, seeds_of(self.book, teacher)[0]))
+        settings, model = self.plan.settings["teachers"][teacher][place], self.book.teachers[teacher].model
+        return Job(address, "head", work.head(settings, place, self.volume, model))
+
+    def _taps(self, address: str, teacher: str, task: str) -> Job:
+        settings, model = self.plan.settings["taps"][teacher][task], self.book.teachers[teacher].model
+        needs = (f"results/teachers/{teacher}/{task}/model",)
+        return Job(address, "taps", work.taps(settings, task, self.volume, model), needs)
+
+    def _student(self, address: str, student: str) -> Job:
+        names, settings = SimpleNamespace(student=student), self.plan.settings["students"][student]
+        needs = _listed(self.plan.student_teacher_head(names), self.plan.student_parent(names))
+        return Job(address, "student", work.on_corpus(settings, self.volume, self._vocabulary(student)), needs)
+
+    def _grid(self, address: str, student: str, task: str, part: str, parts: str) -> Job:
+        settings = self.plan.settings["grids"][student][task]
+        took = work.grid(settings, int(part), int(parts), task, self.volume, self._vocabulary(student))
+        return Job(address, "grid", took, (f"results/students/{student}/model",))
+
+    def _profile(self, address: str, student: str) -> Job:
+        settings = self.plan.settings["profiles"][student]
+        return Job(address, "profile", work.profile(settings), (), settings)

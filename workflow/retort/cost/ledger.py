@@ -1,0 +1,85 @@
+"""What each table takes: a line a table, a job counted in the first table that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from retort.cost.jobs import Job, Jobs
+from retort.errors import RetortError
+from retort.plan import Plan
+from retort.registry import unknown
+from retort.specs.book import Book
+
+
+@dataclass(frozen=True)
+class Load:
+    """Some jobs and their FLOPs."""
+
+    jobs: int = 0
+    flops: float = 0.0
+
+    def __add__(self, other: Load) -> Load:
+        """Both together."""
+        return Load(self.jobs + other.jobs, self.flops + other.flops)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What one table takes, or all of them.
+
+    Args:
+        own: the jobs that no table before it needs.
+        shared: those that a table before it needs too.
+        left: of its own, those that are still to be run; not those whose result only what is done already reads.
+    """
+
+    name: str
+    own: Load
+    shared: Load
+    left: Load
+
+
+def _load(jobs: Iterable[Job]) -> Load:
+    return sum((Load(1, job.flops) for job in jobs), Load())
+
+
+def chosen(book: Book, names: list[str]) -> list[tuple[str, str]]:
+    """(paper, table or figure) of all that is named, in the order of the report; all of the book where nothing is.
+
+    Args:
+        book: the study.
+        names: 'paper' or 'paper/table'.
+
+    Raises:
+        RetortError: there is no such paper, table or figure.
+    """
+    every = [(paper, name) for paper in book.papers for name in book.shown(paper)]
+    for name in names:
+        paper, _, table = name.partition("/")
+        if paper not in book.papers:
+            raise unknown("paper", paper, book.papers)
+        if table and (paper, table) not in every:
+            raise unknown(f"table or figure of '{paper}'", table, book.shown(paper))
+    wanted = set(names)
+    return [key for key in every if not names or key[0] in wanted or "/".join(key) in wanted]
+
+
+def bills(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]:
+    """A bill a table or figure that needs any job, and the total last."""
+    seen: dict[str, Job] = {}
+    found = []
+    for paper, name in exhibits:
+        targets = [*plan.scores(paper, name), *plan.profiles(paper, name)]
+        needed = {job.address: job for job in jobs.behind(targets)}
+        left = {job.address for job in jobs.behind(targets, stop_at_done=True)}
+        own = [job for address, job in needed.items() if address not in seen]
+        shared = [job for address, job in needed.items() if address in seen]
+        if needed:
+            open_ = [job for job in own if job.address in left]
+            found.append(Bill(f"{paper}/{name}", _load(own), _load(shared), _load(open_)))
+        seen |= needed
+    if not found:
+        raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
+    own_of_all = sum((bill.own for bill in found), Load())
+    return [*found, Bill("total", own_of_all, Load(), sum((bill.left for bill in found), Load()))]

@@ -1,0 +1,59 @@
+"""What `retort cost` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retort.cost.data import TOKENS, UNKNOWN, Volume
+from retort.cost.jobs import Jobs
+from retort.cost.ledger import Bill, Load, bills, chosen
+from retort.cost.speed import START, Speed, speed
+from retort.plan import Plan
+from retort.specs.config import Config
+
+COUNTED = (
+    "Counted: matrix products of encoders and heads, and {start:g} s to start a job. Left out: losses, the optimiser, "
+    "downloading, tokenising, packing. A fine-tuned seed is the mean point of its grid."
+)
+
+
+def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
+    """The lines: a table of bills, then what was assumed."""
+    plan = Plan(config)
+    exhibits, jobs, gpu = chosen(plan.book, names), Jobs(plan), config.gpus > 0
+    found, at = bills(plan, jobs, exhibits), speed(flops, gpu)
+    yield from _table(found, at, "GPU" if gpu else "CPU")
+    yield ""
+    yield f"Scale {config.scale}. One device at {at.flops:.3g} FLOP/s: {at.said}."
+    yield COUNTED.format(start=START)
+    yield from _lengths(jobs.volume)
+
+
+def _hours(load: Load, at: Speed) -> str:
+    return f"{at.hours(load.jobs, load.flops):,.2f}" if load.jobs else "-"
+
+
+def _table(found: list[Bill], at: Speed, device: str) -> list[str]:
+    rows = [["table", "jobs", "done", f"{device} hours", "shared", "left", "FLOPs"]]
+    for bill in found:
+        counts = [f"{bill.own.jobs:,}", f"{bill.own.jobs - bill.left.jobs:,}"]
+        hours = [_hours(load, at) for load in (bill.own, bill.shared, bill.left)]
+        rows.append([bill.name, *counts, *hours, f"{bill.own.flops:.2g}"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]
+
+
+def _lengths(volume: Volume) -> Iterator[str]:
+    """What was assumed of rows that are not encoded yet."""
+    if volume.longest:
+        tasks = ", ".join(f"{task} {tokens}" for task, tokens in sorted(volume.longest.items()))
+        yield f"Not encoded yet, so that every row has the most tokens that it may have: {tasks}."
+    if volume.uncounted:
+        yield f"Not read yet, so that {UNKNOWN:,} rows are assumed: {', '.join(sorted(volume.uncounted))}."
+    if volume.unread:
+        yield f"Not packed yet, so that {TOKENS:,.0f} tokens are assumed: {', '.join(sorted(volume.unread))}."
+    if volume.kept and not volume.longest:
+        yield "Rows are as many, and as long on average, as they were encoded; padding is left out."

@@ -1,0 +1,63 @@
+"""The index: what was rebuilt, a line a paper, and the first table of a study of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retort.jobs import Job
+from retort.report.origin import collect_runs, origin
+from retort.report.parts import Exhibit, exhibit, heading, write_page
+from retort.report.tally import Tally, tally
+from retort.specs.book import Book, open_book
+from retort.specs.config import read_config
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One paper of the index.
+
+    Args:
+        headline: of a study of ours, its first table; else None.
+    """
+
+    slug: str
+    title: str
+    reference: str
+    tally: Tally
+    contents: list[Exhibit]
+    headline: Exhibit | None
+    claims: bool
+
+
+def _entry(book: Book, paper: str) -> Entry:
+    spec, shown = book.papers[paper], book.shown(paper)
+    first = next((name for name in shown if name.startswith("table")), None) if spec.ours else None
+    return Entry(
+        slug=paper,
+        title=spec.title,
+        reference=spec.reference,
+        tally=tally(book, paper),
+        contents=[heading(book, paper, name) for name in shown],
+        headline=exhibit(book, paper, first) if first else None,
+        claims=bool(book.claims.get(paper)),
+    )
+
+
+def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> None:
+    """Nothing; the index stands at `to`; the papers' pages stand in folders beside it.
+
+    Args:
+        job: the running job.
+        config: the configuration.
+        audit: the page of the audit, where there is one.
+        to: the path.
+    """
+    book = open_book(read_config(config))
+    entries = [_entry(book, paper) for paper in book.papers]
+    size = write_page(
+        to, "index.html", entries=entries, total=sum((entry.tally for entry in entries), Tally()),
+        origin=origin(collect_runs(book)), scale=book.config.scale, audit=[Path(page).name for page in audit],
+    )  # fmt: skip
+    job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")

@@ -1,0 +1,108 @@
+"""What the pages of the report are made of: templates, rendered tables and claims, figures."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from retort.errors import RetortError
+from retort.specs.book import Book
+from retort.tables import render
+from retort.tables.layout import label_of
+from retort.tables.tidy import read
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table or figure on the page: its anchor, what stands above it, and its markup or picture."""
+
+    anchor: str
+    label: str
+    title: str
+    question: str = ""
+    caption: str = ""
+    body: Markup | None = None
+    picture: str = ""
+    wide: bool = False
+    alternative: str = ""
+
+
+def article(path: Path) -> Markup:
+    """The `<article>` of a rendered table or of claims; its text was escaped when it was written.
+
+    Raises:
+        RetortError: the file has none.
+    """
+    text = path.read_text(encoding="utf-8")
+    start, end = text.find("<article"), text.rfind("</article>")
+    if start < 0 or end < start:
+        raise RetortError(f"{path} holds no table", "delete it, the next run makes it again")
+    return Markup(text[start : end + len("</article>")])
+
+
+def picture(path: Path) -> str:
+    """A figure as a `data:` address: its inner names cannot clash with those of other figures."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _width(path: Path) -> float:
+    """The width of an SVG in points; 0 where it does not tell."""
+    found = re.search(r'<svg[^>]* width="([0-9.]+)pt"', path.read_text(encoding="utf-8"))
+    return float(found[1]) if found else 0.0
+
+
+def _in_words(path: Path) -> str:
+    """What a figure shows, for those who cannot see it: a sentence a point."""
+    lines = [line for line in read(path) if line.mean is not None and line.metric != "difference"]
+    said = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
+    return "; ".join(said) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
+
+
+def tidy(paper: str, name: str) -> Path:
+    """The tidy CSV of a table or figure."""
+    return Path(f"results/tables/{paper}/{name}.csv")
+
+
+def heading(book: Book, paper: str, name: str) -> Exhibit:
+    """A table or figure without what it shows: enough for a list of contents."""
+    return Exhibit(f"{paper}-{name}", label_of(name), book.exhibits[paper, name].title)
+
+
+def exhibit(book: Book, paper: str, name: str) -> Exhibit:
+    """A table or figure with its markup or picture."""
+    spec, top = book.exhibits[paper, name], heading(book, paper, name)
+    if name.startswith("table"):
+        return Exhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
+    drawn = Path(f"reports/{paper}/{name}.svg")
+    return Exhibit(
+        top.anchor,
+        top.label,
+        top.title,
+        question=spec.question,
+        caption=spec.caption,
+        picture=picture(drawn),
+        wide=_width(drawn) > 400,
+        alternative=_in_words(tidy(paper, name)),
+    )
+
+
+def environment() -> jinja2.Environment:
+    """The templates of the pages, with their styles."""
+    found = render.environment(TEMPLATES)
+    found.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    return found
+
+
+def write_page(to: str, template: str, **values: object) -> int:
+    """The size in KB of the page that now stands at `to`, with everything that it needs inside it."""
+    page = environment().get_template(template).render(**values)
+    Path(to).parent.mkdir(parents=True, exist_ok=True)
+    Path(to).write_text(page, encoding="utf-8", newline="\n")
+    return len(page) // 1024

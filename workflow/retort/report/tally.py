@@ -1,0 +1,91 @@
+"""What a paper comes to: cells measured and not, cells that agree, claims that hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retort.report.parts import tidy
+from retort.specs.book import Book
+from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
+from retort.tables.claims import HOLDS, OPEN, judge_all
+from retort.tables.collect import NOT_RUN
+from retort.tables.layout import agreement
+from retort.tables.lines import PLANNED
+from retort.tables.tidy import Line, read
+from retort.tables.unmeasured import OF_THE_SHAPE
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over the tables of one paper or of several.
+
+    Args:
+        measured: cells with a value of ours.
+        not_run: cells that this scale does not run, or that have no student yet.
+        without: cells that are neither: quoted from other work, diverged, missing.
+        agrees: cells that agree with what was published, of the `judged` ones.
+        held: claims that hold on the published numbers, of all `claims`.
+        holds: those that hold on ours.
+        undecided: those for which ours has no number.
+    """
+
+    tables: int = 0
+    figures: int = 0
+    measured: int = 0
+    not_run: int = 0
+    without: int = 0
+    agrees: int = 0
+    judged: int = 0
+    held: int = 0
+    holds: int = 0
+    undecided: int = 0
+    claims: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        """The counts of both."""
+        return Tally(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
+
+    def _counts(self) -> list[int]:
+        return list(vars(self).values())
+
+    @property
+    def cells(self) -> int:
+        """All cells of tables of models."""
+        return self.measured + self.not_run + self.without
+
+
+def _cells(lines: list[Line]) -> Tally:
+    counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
+    measured = sum(line.mean is not None for line in counted)
+    not_run = sum(line.status.startswith((NOT_RUN, PLANNED)) for line in counted)
+    return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
+
+
+def _claims(book: Book, paper: str) -> Tally:
+    if not book.claims.get(paper):
+        return Tally()
+    names = {name for claim in book.claims[paper].values() for name in claim.tables}
+    judged = judge_all(book, paper, {name: read(tidy(paper, name)) for name in sorted(names)})
+    return Tally(
+        held=sum(item.published.verdict == HOLDS for item in judged),
+        holds=sum(item.ours.verdict == HOLDS for item in judged),
+        undecided=sum(item.ours.verdict == OPEN for item in judged),
+        claims=len(judged),
+    )
+
+
+def tally(book: Book, paper: str) -> Tally:
+    """The counts of a paper, from its tidy files; p-values are no cells, for they are computed from cells."""
+    total = _claims(book, paper)
+    for name in book.shown(paper):
+        spec = book.exhibits[paper, name]
+        if not name.startswith("table"):
+            total += Tally(figures=1)
+        elif isinstance(spec, TestsTable):
+            total += Tally(tables=1)
+        else:
+            lines = read(tidy(paper, name))
+            agrees, judged = agreement(spec, lines)  # type: ignore[arg-type]
+            cells = _cells(lines) if isinstance(spec, (ScoresTable, ProfilesTable)) else Tally()
+            total += Tally(tables=1, agrees=agrees, judged=judged) + cells
+    return total

@@ -1,0 +1,81 @@
+"""How fast this machine trains: steps of an encoder, with the threads and the precision of a job."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertModel
+
+from retort.cost import flops
+from retort.jobs import write_json
+from retort.provenance import stamp
+
+SECONDS = 20.0  # of measuring
+LEAST = 3
+VOCABULARY = 1000
+# what is measured, by whether jobs run on a GPU: (architecture, rows a step, tokens a row)
+SHAPES = {
+    True: ({"layers": 6, "heads": 12, "hidden": 768, "intermediate": 3072}, 32, 128),
+    False: ({"layers": 2, "heads": 12, "hidden": 384, "intermediate": 1536}, 16, 32),
+}
+
+
+def _encoder(architecture: dict[str, int]) -> Any:
+    sizes = {
+        "num_hidden_layers": architecture["layers"], "num_attention_heads": architecture["heads"],
+        "hidden_size": architecture["hidden"], "intermediate_size": architecture["intermediate"],
+    }  # fmt: skip
+    model = BertModel(BertConfig(vocab_size=VOCABULARY, **sizes), add_pooling_layer=False)
+    model.embeddings.requires_grad_(False)
+    return model
+
+
+def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, precision: str) -> None:
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        loss = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.float().pow(2).mean()
+    loss.backward()
+    optimiser.step()
+    optimiser.zero_grad()
+    if ids.device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def calibrate(precision: str, gpu: bool, to: Path, seconds: float = SECONDS) -> float:
+    """FLOPs a second over steps of training, which stand in `to` with the device.
+
+    A step is forward, backward and an update, as in the trainings themselves; embeddings are frozen and few, for their
+    update is no matrix product. The first steps warm up.
+
+    Args:
+        precision: 'bfloat16' or 'float32'.
+        gpu: whether jobs run on a GPU; where there is none, a CPU is measured.
+        to: the file.
+        seconds: how long it is measured.
+    """
+    architecture, batch, length = SHAPES[gpu]
+    device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
+    threads = torch.get_num_threads() if device == "cuda" else 1  # as a training job of the workflow
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    model = _encoder(architecture).to(device)
+    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
+    ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
+    for _ in range(2):
+        _step(model, optimiser, ids, precision)
+    steps, start = 0, time.perf_counter()
+    while steps < LEAST or time.perf_counter() - start < seconds:
+        _step(model, optimiser, ids, precision)
+        steps += 1
+    took = time.perf_counter() - start
+    achieved = steps * batch * flops.TRAINED * flops.forward(architecture, length) / took
+    write_json(
+        to,
+        {
+            "flops": achieved, "architecture": architecture, "batch": batch, "length": length,
+            "precision": precision, "steps": steps, "seconds": took, **stamp(device, threads),
+        },
+    )  # fmt: skip
+    return achieved

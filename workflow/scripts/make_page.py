@@ -1,0 +1,6 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.report.page import make_page
+
+    make_page(running, config=snakemake.config, paper=snakemake.wildcards.paper, to=snakemake.output[0])
