@@ -1,18 +1,32 @@
-"""The teacher while it teaches."""
+"""The teacher while it teaches, and how long it does so on a corpus."""
 
 from __future__ import annotations
 
+import io
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from retort.data.corpora import build_corpus
+from retort.data.shards import Blocks
+from retort.errors import RetortError
+from retort.jobs import Job
+from retort.models import build
 from retort.objectives.base import Batch
 from retort.specs import settings
 from retort.specs.book import open_book
 from retort.specs.config import Config
-from retort.stages.distill import online
+from retort.stages.distill import distill_student, online
+
+from tests.tiny.make import STUDY
 
 HIDDEN = ("hidden", 2)
+SCHEDULE = {
+    "learning_rate": 0.001, "warmup": 0.1, "weight_decay": 0.0, "betas": [0.9, 0.999], "epsilon": 1e-8, "clip": 1.0,
+    "freeze": [], "dropout": None,
+}  # fmt: skip
 
 
 def batch() -> Batch:
@@ -41,3 +55,57 @@ def test_taps_are_recorded_of_a_fixed_teacher_alone(study: Path, dropout: bool) 
     file.write_text(text.replace("{data: task,", f"{{data: task, teacher_dropout: {str(dropout).lower()},"))
     assert file.read_text() != text
     assert settings.recorded(open_book(Config(papers=["tiny"], study=str(study))), name, "mood") is not dropout
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path) -> Path:
+    """The folder of the tiny study's corpus, built."""
+    home = tmp_path_factory.mktemp("corpus")
+    book = open_book(Config(papers=["tiny"], study=str(STUDY)))
+    build_corpus(settings.corpus(book, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
+    return home / "to"
+
+
+def resolved(study: Path, **stage: Any) -> dict[str, Any]:
+    """The settings of the tiny study's student of the output distribution, whose teacher comes with its head."""
+    model = study / "models" / "encoder.yaml"
+    model.write_text(f"{model.read_text()}masked_lm: true\n")
+    found = settings.on_corpus(open_book(Config(papers=["tiny"], study=str(study))), "tiny-predicting")
+    del found["parent"]
+    found["initialisation"] |= {"student": None, "random": True}
+    return {**found, "stages": [{**found["stages"][0], **stage}], "precision": "float32"}
+
+
+def distilled(given: dict[str, Any], teacher: Path, corpus: Path, to: Path) -> str:
+    """What the log says of a distillation on the corpus."""
+    job = Job("job", io.StringIO())
+    distill_student(job, given, "tiny", {"sentences": str(corpus)}, str(teacher), str(teacher), None, str(to))
+    assert isinstance(job.log, io.StringIO)
+    return job.log.getvalue()
+
+
+@pytest.fixture
+def published(tmp_path: Path, encoder: Path) -> Path:
+    """The folder of the encoder with the head of a masked-LM pre-training."""
+    folder = tmp_path / "published"
+    shutil.copytree(encoder, folder)
+    build.load(encoder, "masked-lm").save_pretrained(folder)
+    return folder
+
+
+def test_epochs_on_a_corpus_are_passes_over_its_blocks(
+    study: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    schedule = {**SCHEDULE, "epochs": 2, "batch_size": 8}
+    said = distilled(resolved(study, schedule=schedule), published, corpus, tmp_path / "to")
+    assert f"done after step {2 * (len(Blocks(corpus)) // 8)}" in said
+    assert (tmp_path / "to" / "model.safetensors").is_file()
+
+
+def test_a_head_that_the_book_promises_must_be_there(
+    study: Path, corpus: Path, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RetortError, match="has no masked-LM head; leave 'masked_lm' out of the model's file"):
+        distilled(resolved(study), encoder, corpus, tmp_path / "to")

@@ -119,3 +119,9 @@ def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
     scratch = path.with_name(f".{path.name}.part")
     scratch.write_text(json.dumps(content, indent=indent) + "\n", encoding="utf-8")
     os.replace(scratch, path)
+
+
+def share_package() -> None:
+    """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""
+    package = str(Path(__file__).resolve().parent.parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

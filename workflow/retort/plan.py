@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ class Plan:
         self.pairs = sorted({(cell.student, cell.task) for cell in self.list} | set(sent))
         self.sends = bool(sent) and sends(self.book)
         self.settings = params(self.book, self.pairs)
+
+    def at(self, address: str) -> Callable[[Wildcards], Any]:
+        """From wildcards to the settings at an address, such as 'grids/{student}/{task}'; `lookup` walks them all."""
+        keys = address.split("/")
+        return lambda wildcards: reduce(lambda inside, key: inside[key.format(**wildcards)], keys, self.settings)
 
     @property
     def every_core(self) -> int:
@@ -256,9 +262,3 @@ class Plan:
         folder = self.book.folder
         files = [path for path in sorted(folder.glob("papers/*/*.yaml")) if path.parent.name not in ours]
         return [self._shown(path) for path in (folder / "facts.yaml", *files)] if files else []
-
-
-def share_package() -> None:
-    """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""
-    package = str(Path(__file__).resolve().parent.parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

@@ -8,7 +8,8 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 from retort.data.reach import check_reach
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.plan import Plan, share_package
+from retort.jobs import share_package
+from retort.plan import Plan
 from retort.specs.expand import answers_address
 
 share_package()

@@ -10,7 +10,7 @@ rule fetch_source:
     conda:
         "../../envs/tables.yaml"
     params:
-        settings=lookup("sources/{source}", within=plan.settings),
+        settings=plan.at("sources/{source}"),
     script:
         "../scripts/fetch_source.py"
 
@@ -28,7 +28,7 @@ rule encode_task:
         "../../envs/retort.yaml"
     threads: 4
     params:
-        settings=lookup("tasks/{task}", within=plan.settings),
+        settings=plan.at("tasks/{task}"),
     script:
         "../scripts/encode_task.py"
 
@@ -45,6 +45,6 @@ rule build_corpus:
     conda:
         "../../envs/retort.yaml"
     params:
-        settings=lookup("corpora/{corpus}", within=plan.settings),
+        settings=plan.at("corpora/{corpus}"),
     script:
         "../scripts/build_corpus.py"

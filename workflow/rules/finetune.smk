@@ -18,7 +18,7 @@ rule run_grid:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("grids/{student}/{task}", within=plan.settings),
+        settings=plan.at("grids/{student}/{task}"),
     script:
         "../scripts/run_grid.py"
 
@@ -42,6 +42,6 @@ rule finetune_student:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("finetunings/{student}/{task}", within=plan.settings),
+        settings=plan.at("finetunings/{student}/{task}"),
     script:
         "../scripts/finetune_student.py"

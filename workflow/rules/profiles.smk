@@ -15,6 +15,6 @@ rule profile_student:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("profiles/{student}", within=plan.settings),
+        settings=plan.at("profiles/{student}"),
     script:
         "../scripts/profile_student.py"

@@ -22,7 +22,7 @@ rule distill_on_task:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("distillations/{student}/{task}", within=plan.settings),
+        settings=plan.at("distillations/{student}/{task}"),
     script:
         "../scripts/distill_on_task.py"
 
@@ -45,6 +45,6 @@ rule distill_student:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("students/{student}", within=plan.settings),
+        settings=plan.at("students/{student}"),
     script:
         "../scripts/distill_student.py"

@@ -20,7 +20,7 @@ rule predict_test:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("tests/{task}", within=plan.settings),
+        settings=plan.at("tests/{task}"),
     script:
         "../scripts/predict_test.py"
 
@@ -36,6 +36,6 @@ rule write_submission:
     conda:
         "../../envs/tables.yaml"
     params:
-        settings=lookup("submission", within=plan.settings),
+        settings=plan.at("submission"),
     script:
         "../scripts/write_submission.py"

@@ -17,7 +17,7 @@ rule finetune_teacher:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("teachers/{teacher}/{task}", within=plan.settings),
+        settings=plan.at("teachers/{teacher}/{task}"),
     script:
         "../scripts/finetune_teacher.py"
 
@@ -36,7 +36,7 @@ rule fit_teacher_head:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("teachers/{teacher}/{corpus}", within=plan.settings),
+        settings=plan.at("teachers/{teacher}/{corpus}"),
     script:
         "../scripts/fit_teacher_head.py"
 
@@ -55,6 +55,6 @@ rule record_taps:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=lookup("taps/{teacher}/{task}", within=plan.settings),
+        settings=plan.at("taps/{teacher}/{task}"),
     script:
         "../scripts/record_taps.py"
