@@ -40,7 +40,7 @@ class Plan:
         self.config = config
         self.book = open_book(config)
         self.list = expand(self.book)
-        students = self.book.students
+        students = self.book.running
         self.on_task = [name for name, student in students.items() if student.road == "task"]
         self.on_corpus = [name for name, student in students.items() if student.road == "corpus"]
         sent = submitted(self.book)

@@ -61,6 +61,11 @@ class Book:
         """The paper of a student or teacher."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
 
+    @property
+    def running(self) -> dict[str, Student]:
+        """The students that the scale runs."""
+        return {name: student for name, student in self.students.items() if name not in self.idle}
+
     def runs_task(self, name: str, task: str) -> bool:
         """False where the scale does not run a task of a student or teacher of a printed paper."""
         smaller = self.scale.smaller

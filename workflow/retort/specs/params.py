@@ -36,7 +36,7 @@ def params(book: Book, pairs: Iterable[tuple[str, str]]) -> Settings:
     """
     tasks = [name for name, task in book.tasks.items() if readable(book, name, task.used)]
     teachers, taps = _of_teachers(book, tasks)
-    pairs, roads = list(pairs), {name: student.road for name, student in book.students.items()}
+    pairs, roads = list(pairs), {name: student.road for name, student in book.running.items()}
 
     def by_pair(road: str, of: Callable[[Book, str, str], Settings]) -> Settings:
         found: Settings = {name: {} for name in roads if roads[name] == road}
@@ -57,5 +57,5 @@ def params(book: Book, pairs: Iterable[tuple[str, str]]) -> Settings:
         "finetunings": by_pair("corpus", resolve.finetune),
         "tests": tests(book),
         "submission": submission(book),
-        "profiles": {name: resolve.profile(book, name) for name in (*book.students, *book.teachers)},
+        "profiles": {name: resolve.profile(book, name) for name in (*book.running, *book.teachers)},
     }
