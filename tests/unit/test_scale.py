@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.apart import keep_apart
+from retort.errors import RetortError
 from retort.specs.book import Book, open_book, read
 from retort.specs.config import read_config
 from retort.specs.expand import expand
@@ -107,6 +109,16 @@ def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
     config = {**study(tmp_path, "paper"), "papers": None}
     assert list(read(read_config(config))[0].papers) == ["mini"]
     assert list(read(read_config({**config, "scale": "pocket"}))[0].papers) == []
+
+
+def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    keep_apart(book(tmp_path / "a", "pocket"))  # runs no student of a paper
+    assert not Path("results").exists()
+    keep_apart(book(tmp_path / "b", "reduced"))
+    keep_apart(book(tmp_path / "c", "reduced"))
+    with pytest.raises(RetortError, match=r"results/ holds runs at scale reduced, .* at scale paper would overwrite"):
+        keep_apart(book(tmp_path / "d", "paper"))
 
 
 @pytest.mark.parametrize(

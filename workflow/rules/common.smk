@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
+from retort.apart import keep_apart
 from retort.data.reach import check_reach
 from retort.errors import RetortError
 from retort.specs.config import read_config
@@ -26,6 +27,7 @@ onstart:  # of a run, not of a dry one
         if job.rule.name == "fetch_source"
     }
     try:
+        keep_apart(plan.book)
         check_reach(plan.book, fetched)
     except RetortError as error:
         raise WorkflowError(str(error)) from None
