@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from retort.plan import Plan
-from retort.specs import heads
+from retort.specs import heads, terms
 from retort.specs import settings as resolve
 from retort.specs.base import read_yaml
 from retort.specs.book import Book, open_book
@@ -208,3 +208,14 @@ def test_printed_shapes_are_the_students(book: Book) -> None:
         first = name.split("-")[1]
         if name.startswith("minilmv2") and "x" in first and first[0].isdigit():
             assert first == f"{student.architecture.layers}x{student.architecture.hidden}"
+
+
+def test_at_the_reduced_scale_every_student_that_runs_can_be_computed() -> None:
+    """64 relation heads do not divide the width of 144 that a student of a large teacher has there; 48 do."""
+    small = open_book(Config(papers=PAPERS, scale="reduced"))
+    running = {name: student for name, student in small.students.items() if name not in small.idle}
+    for student in running.values():
+        teacher = small.model_of(student.teacher).architecture
+        each = [term for stage in student.stages for term in stage.terms]
+        assert not [line for term in each for line in terms.problems(term, student.architecture, teacher)]
+    assert running["minilmv2-6x384-bert-large"].stages[0].terms[0].options["heads"] == 48

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -74,12 +75,25 @@ def _mapping(term: Term, shrink: Shrink) -> Term:
     return term.model_copy(update={"mapping": {name: given}})
 
 
-def _stage(stage: Stage, smaller: Smaller, shrink: Shrink) -> Stage:
+def _heads(term: Term, widths: int) -> Term:
+    """The term with the printed number of relation heads, or the next one below that divides both models' widths.
+
+    Args:
+        widths: their greatest common divisor.
+    """
+    heads = term.options.get("heads")
+    if not isinstance(heads, int):
+        return term
+    fitting = next(number for number in range(heads, 0, -1) if widths % number == 0)
+    return term.model_copy(update={"options": {**term.options, "heads": fitting}})
+
+
+def _stage(stage: Stage, smaller: Smaller, shrink: Shrink, hidden: int) -> Stage:
     on_corpus = stage.data != "task"
     kept = {key: value for key, value in stage.schedule.items() if key not in SCHEDULED}
     changed: Settings = {
         "data": smaller.corpus if on_corpus else stage.data,
-        "terms": [_mapping(term, shrink) for term in stage.terms],
+        "terms": [_heads(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
         "schedule": {**kept, **(smaller.distillation if on_corpus else smaller.training)},
         "share": 1.0,
     }
@@ -106,12 +120,12 @@ def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> 
 
 def _student(student: Student, smaller: Smaller, shrink: Shrink, teacher_model: str) -> Student:
     start = student.initialisation
-    whole = start.checkpoint == teacher_model
+    shape = shrink.new if start.checkpoint == teacher_model else shrink.architecture(student.architecture)
     return student.model_copy(
         update={
-            "architecture": shrink.new if whole else shrink.architecture(student.architecture),
+            "architecture": shape,
             "initialisation": _start(student, shrink, smaller.model, teacher_model),
-            "stages": [_stage(stage, smaller, shrink) for stage in student.stages],
+            "stages": [_stage(stage, smaller, shrink, shape.hidden) for stage in student.stages],
         }
     )
 
