@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from retort.apart import keep_apart
 from retort.errors import RetortError
+from retort.specs import starts, terms
 from retort.specs.book import Book, open_book, read
 from retort.specs.config import read_config
 from retort.specs.expand import expand
@@ -133,3 +134,14 @@ def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, mon
 def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, smaller: dict[str, Any], line: str) -> None:
     found = read(read_config(study(tmp_path, "reduced", **smaller)))[1]
     assert [line in problem and "reduced.yaml" in problem for problem in found] == [True], found
+
+
+def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
+    whole = read(read_config({"scale": "reduced"}))[0]
+    assert {whole.paper_of(name) for name in whole.running} == set(whole.papers)
+    for name, student in whole.running.items():
+        teacher = whole.model_of(student.teacher).architecture
+        found = [*starts.problems(whole, name)]
+        for term in (term for stage in student.stages for term in stage.terms):
+            found += terms.problems(term, student.architecture, teacher)
+        assert found == [], name

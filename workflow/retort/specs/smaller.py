@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from retort.specs.book import Book
 
 SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # what a scale sets, whoever else gives it
+PARTS = ("heads", "splits")  # options that are numbers of equal parts of a width
 WEIGHTS = "starts from published weights of the size that the paper prints"
 DEEPER = "is deeper than the teacher of this scale"
 
@@ -75,30 +76,26 @@ def _mapping(term: Term, shrink: Shrink) -> Term:
     return term.model_copy(update={"mapping": {name: given}})
 
 
-def _heads(term: Term, widths: int) -> Term:
-    """The term with the printed number of relation heads, or the next one below that divides both models' widths.
+def _parts(term: Term, widths: int) -> Term:
+    """The term with the printed number of relation heads or splits, or the next one below that divides both widths.
 
     Args:
-        widths: their greatest common divisor.
+        widths: the greatest common divisor of both models' widths.
     """
-    heads = term.options.get("heads")
-    if not isinstance(heads, int):
-        return term
-    fitting = next(number for number in range(heads, 0, -1) if widths % number == 0)
-    return term.model_copy(update={"options": {**term.options, "heads": fitting}})
+    given = {name: term.options[name] for name in PARTS if isinstance(term.options.get(name), int)}
+    fitting = {name: next(n for n in range(parts, 0, -1) if widths % n == 0) for name, parts in given.items()}
+    return term.model_copy(update={"options": {**term.options, **fitting}})
 
 
 def _stage(stage: Stage, smaller: Smaller, shrink: Shrink, hidden: int) -> Stage:
     on_corpus = stage.data != "task"
-    kept = {key: value for key, value in stage.schedule.items() if key not in SCHEDULED}
     changed: Settings = {
         "data": smaller.corpus if on_corpus else stage.data,
-        "terms": [_heads(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
-        "schedule": {**kept, **(smaller.distillation if on_corpus else smaller.training)},
+        "terms": [_parts(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
+        "schedule": {**_kept(stage.schedule), **(smaller.distillation if on_corpus else smaller.training)},
         "share": 1.0,
+        "tasks": {task: _kept(given) for task, given in stage.tasks.items()},
     }
-    if hasattr(stage, "tasks"):
-        changed["tasks"] = {task: _kept(given) for task, given in stage.tasks.items()}
     return stage.model_copy(update=changed)
 
 
@@ -138,10 +135,9 @@ def _protocol(protocol: Protocol, smaller: Smaller, given: Settings, corpora: se
         "schedule": protocol.schedule.model_copy(update={**length, **given}),
         "tasks": tasks,
         "grid": smaller.grid if protocol.grid else None,
+        "grids": {},
         "seeds": protocol.seeds[: smaller.seeds],
     }
-    if hasattr(protocol, "grids"):
-        changed["grids"] = {}
     return protocol.model_copy(update=changed)
 
 
