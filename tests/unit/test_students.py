@@ -40,7 +40,7 @@ def test_every_cell_that_is_not_quoted_has_a_student_and_its_settings(book: Book
     tables = [table for (slug, _), table in book.exhibits.items() if slug == paper]
     measured = [table for table in tables if isinstance(table, (ScoresTable, ProfilesTable))]
     assert all(place.student or place.quoted for table in measured for place in table.places())
-    pairs = {(student, task) for table in measured for _, _, student, task, _ in scored(table)}
+    pairs = {(student, task) for table in measured for _, _, student, task, _ in scored(book, table)}
     for student, task in sorted(pairs):
         assert json.dumps(resolve.score(book, student, task))
     shown = {student for student, _ in pairs} | {place.student for table in measured for place in table.places()}

@@ -43,7 +43,9 @@ class _Measured(Titled, TextTable):
 
     columns: list[Column]
     rows: list[Row] = Field(min_length=1)
-    split: Literal["dev", "test"] = Field(default="test", description="the split that a paper's scores are of")
+    split: Literal["", "dev", "test"] = Field(
+        default="", description="the split that a paper's scores are of; else the one that each task is scored on"
+    )
     runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
     length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
     against: Name = Field(default="", description="the student or teacher whose speed is 1; else the first row's")
