@@ -96,8 +96,8 @@ def test_a_file_by_itself(paper: str, table: str) -> None:
 def test_a_file_says_what_each_row_is(paper: str, table: str) -> None:
     content = read_yaml(PAPERS / paper / f"{table}.yaml")
     if content["kind"] in ("scores", "profiles"):
-        assert all(("planned" in row) + ("quoted" in row) + ("student" in row) == 1 for row in content["rows"])
-        assert all(row.get("planned", f"{paper}-").startswith(f"{paper}-") for row in content["rows"])
+        assert all("quoted" in row or "student" in row for row in content["rows"])
+        assert all(row.get("student", f"{paper}-").startswith(f"{paper}-") for row in content["rows"])
 
 
 def test_every_printed_value_as_csv(book: Book) -> None:
@@ -242,7 +242,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (printed(["1.0"], [{**ACC, "mean_of": ["Acc"]}], numbers=1), "only one of 'metric', 'mean_of', 'tasks'"),
     ({**printed(["1.0"], [ACC], numbers=1), "published": {"mini-a": {"Acc": [1.0]}}}, "give one of them"),
     ({**TABLE, "rows": [{"label": "R"}]}, "row 'R' needs one of 'student', 'planned' and 'quoted'"),
-    ({**TABLE, "rows": [{**ROWS[1], "quoted": "Nobody"}]}, "needs one of 'student', 'planned' and 'quoted'"),
+    ({**TABLE, "rows": [{**ROWS[1], "planned": "some-x"}]}, "needs one of 'student', 'planned' and 'quoted'"),
     ({**TABLE, "rows": [{**ROWS[1], "model": "x"}]}, "'model' names what a quoted row shows"),
     ({**TABLE, "rows": [ROWS[1], {**ROWS[2], "label": ROWS[1]["label"]}]}, "stands twice"),
 ]  # fmt: skip
@@ -270,3 +270,14 @@ def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
     assert printed_tables(ours) == {}
     with pytest.raises(RetortError, match="no printed table is called 'mini/table1'"):
         show(ours, "mini/table1")
+
+
+def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"label": "R", "student": "mini-a", "quoted": "Else (2020)", "cells": "70.0"}]
+    table = {**printed([], [ACC], numbers=1), "rows": rows}
+    (line,) = made(small(tmp_path, table), **SCORES)[0]
+    assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
+    assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
+    scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
+    assert made(scale)[0][0].status == "quoted (Else (2020)); ours: not run at this scale"

@@ -20,6 +20,7 @@ from transformers.utils import logging
 
 from retort.errors import RetortError
 from retort.models.taps import embeddings_of, family_of
+from retort.models.translate import OTHER_NAMES, as_bert, weights_as_bert
 from retort.objectives.base import Shape
 
 logging.set_verbosity_error()
@@ -76,9 +77,23 @@ def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | 
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     more: dict[str, Any] = {"num_labels": classes} if head in ("classification", "span") else {}
     more |= {SIZES["heads"]: heads} if heads else {}
+    if _published(folder).model_type == OTHER_NAMES:
+        return _translated(folder, head, more)
     model: torch.nn.Module = HEADS[head].from_pretrained(
         str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
     )
+    return model
+
+
+def _translated(folder: Path | str, head: str, more: dict[str, Any]) -> torch.nn.Module:
+    config = _config(folder)
+    for key, value in more.items():
+        setattr(config, key, value)
+    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
+    encoder: Any = model.base_model
+    lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
+    if unknown or any(not name.startswith("pooler.") for name in lacks):
+        raise RetortError(f"{folder}/model.safetensors does not hold a {OTHER_NAMES}", f"it lacks {', '.join(lacks)}")
     return model
 
 
@@ -90,6 +105,10 @@ def has_masked_lm(folder: Path | str) -> bool:
 
 
 def _config(folder: Path | str) -> Any:
+    return as_bert(_published(folder))
+
+
+def _published(folder: Path | str) -> Any:
     return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
 
 

@@ -31,13 +31,15 @@ class Row(Measure, TextRow):
 
     student: Name = Field(default="", description="the student or teacher that is run")
     planned: Name = Field(default="", description="the name that the row's student will have; nothing is run yet")
-    quoted: str = Field(default="", description="whose number it is, never run; as the paper cites it")
+    quoted: str = Field(
+        default="", description="whose number it is, as the paper cites it; with a student, ours stands beside it"
+    )
     model: Name = Field(default="", description="one name for what a quoted row shows, in whatever table")
     baseline: bool = Field(default=False, description="no distillation objective: left out of the paired tests")
 
     @model_validator(mode="after")
     def _one_state(self) -> Row:
-        if [bool(self.student), bool(self.planned), bool(self.quoted)].count(True) != 1:
+        if bool(self.student) + bool(self.planned) > 1 or not (self.student or self.planned or self.quoted):
             raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
         if self.model and not self.quoted:
             raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
@@ -46,7 +48,7 @@ class Row(Measure, TextRow):
     @property
     def identity(self) -> str:
         """One name for the model of the row, run or not; empty where a quoted row has none."""
-        return self.student or self.planned or self.model
+        return self.model if self.quoted else self.student or self.planned
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,14 @@ def _from_the_row(place: Place, row: dict[str, Line]) -> dict[str, Any]:
     return {"mean": 100 * (own.mean / base.mean - 1), "std": None, "n": own.n, "status": OK}
 
 
+def _beside(line: Line, quoted: str) -> Line:
+    """A cell of ours beside a number that the paper quotes: which says so."""
+    if line.status != OK:
+        return replace(line, status=f"quoted ({quoted}); ours: {line.status}")
+    said = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
+    return replace(line, note="; ".join(filter(None, (said, line.note))))
+
+
 def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
     """A line per (row, column) of a table of models, and one per row where a study of ours asks for an average."""
     exhibit: Any = book.exhibits[paper, name]
@@ -140,6 +148,8 @@ def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
             row = {column: line for (label, column), line in lines.items() if label == place.row}
             key = (place.row, place.column)
             lines[key] = replace(lines[key], **_from_the_row(place, row))
+    for place in (place for place in places if place.student and place.quoted):
+        lines[place.row, place.column] = _beside(lines[place.row, place.column], place.quoted)
     return [*lines.values(), *_averages(exhibit, list(lines.values()))]
 
 

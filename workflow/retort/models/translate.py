@@ -1,0 +1,52 @@
+"""Published weights that are a BERT's under other names, read as a BERT's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor, zeros
+from transformers import BertConfig
+
+# DistilBERT (Sanh et al., 2019): BERT without token types and without a pooler.
+NAMES = {
+    "transformer.layer": "encoder.layer",
+    "q_lin": "self.query",
+    "k_lin": "self.key",
+    "v_lin": "self.value",
+    "out_lin": "output.dense",
+    "sa_layer_norm": "attention.output.LayerNorm",
+    "ffn.lin1": "intermediate.dense",
+    "ffn.lin2": "output.dense",
+    "output_layer_norm": "output.LayerNorm",
+}
+SIZES = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hidden_size": "dim",
+         "intermediate_size": "hidden_dim", "hidden_act": "activation", "hidden_dropout_prob": "dropout",
+         "attention_probs_dropout_prob": "attention_dropout", "vocab_size": "vocab_size",
+         "max_position_embeddings": "max_position_embeddings", "pad_token_id": "pad_token_id",
+         "initializer_range": "initializer_range"}  # fmt: skip
+OTHER_NAMES = "distilbert"
+
+
+def as_bert(config: Any) -> Any:
+    """The config of the same model as a BERT's; any other config as it is."""
+    if config.model_type != OTHER_NAMES:
+        return config
+    return BertConfig(**{ours: getattr(config, theirs) for ours, theirs in SIZES.items()})
+
+
+def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
+    """The encoder's weights under BERT's names; embeddings of `types` token types are zeros, so that they add nothing.
+
+    A masked-LM head is left out: its layers are not BERT's.
+    """
+    found = {}
+    for name, weight in load_file(str(Path(folder) / "model.safetensors")).items():
+        ours = name.removeprefix(f"{OTHER_NAMES}.")
+        if ours.split(".")[0] in ("embeddings", "transformer"):
+            for theirs, bert in NAMES.items():
+                ours = ours.replace(f"{theirs}.", f"{bert}.")
+            found[ours] = weight.float()
+    words = found["embeddings.word_embeddings.weight"]
+    return {**found, "embeddings.token_type_embeddings.weight": zeros(types, words.shape[1])}
