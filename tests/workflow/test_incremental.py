@@ -82,6 +82,7 @@ def test_a_relabelled_row(restored: Path) -> None:
 
 def test_a_relabelled_row_that_a_table_of_tests_prints_too(restored: Path) -> None:
     edit(restored, "papers/tiny/table1.yaml", "label: Attention}", "label: Attention transfer}")
+    edit(restored, "papers/tiny/claims.yaml", "rows: [Attention]", "rows: [Attention transfer]")
     jobs, outputs = planned(restored)
     assert scores(outputs) == set()
     assert jobs == {"make_table": 2, "plot_figure": 1, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1}

@@ -16,7 +16,7 @@ from snakemake.io import directory, temp
 
 from retort.specs import heads
 from retort.specs import settings as resolve
-from retort.specs.book import open_book
+from retort.specs.book import is_ours, open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
 from retort.specs.needs import sends, submitted
@@ -258,7 +258,8 @@ class Plan:
 
     def audit_files(self) -> list[str]:
         """The files that the audit of the printed papers reads; none where the study's folder has no such paper."""
-        ours = {paper for paper, spec in self.book.papers.items() if spec.ours}
         folder = self.book.folder
-        files = [path for path in sorted(folder.glob("papers/*/*.yaml")) if path.parent.name not in ours]
-        return [self._shown(path) for path in (folder / "facts.yaml", *files)] if files else []
+        printed = [path.parent for path in sorted(folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
+        files = [path for paper in printed for path in sorted(paper.glob("*.yaml"))]
+        facts = folder / "facts.yaml"
+        return [self._shown(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.errors import BookError
+from retort.errors import BookError, RetortError
 from retort.registry import unknown
 from retort.specs import load
 from retort.specs.audit import Facts, Statement
@@ -161,10 +161,17 @@ def _scale(config: Config, problems: load.Problems) -> Scale:
     return scales.get(config.scale, Scale(title=config.scale))
 
 
+def is_ours(path: Path) -> bool:
+    """Whether a paper.yaml is that of a study of ours; one that is not there, or cannot be read, is told elsewhere."""
+    try:
+        return bool((read_yaml(path) or {}).get("ours"))
+    except (OSError, RetortError):
+        return False
+
+
 def _of_scale(there: dict[str, Path], scale: Scale) -> list[str]:
     """The papers that a scale is for: the studies of ours, or the printed papers."""
-    ours = {name for name, path in there.items() if (read_yaml(path / "paper.yaml") or {}).get("ours")}
-    return [name for name in there if (name in ours) == (scale.papers == "ours")]
+    return [name for name, path in there.items() if is_ours(path / "paper.yaml") == (scale.papers == "ours")]
 
 
 def open_written(config: Config) -> Book:
