@@ -82,9 +82,9 @@ def test_golden_table(config: dict[str, Any]):
         "|  | Acc. % | Pearson | Average |",
         "| --- | ---: | ---: | ---: |",
         "| Teacher | 80.0 | 90.0 | 85.0 |",
-        r"| A & \<b\>\_1 | **72.0 ± 2.0**<br>*70.0 ± 1.0* agrees | **60.0 ± 10.0**<br>*50.0 ± 1.0* agrees "
-        "| **66.0**<br>*60.0* |",
-        "| B | 70.0 ± 1.0<br>*60.0 ± 1.0* differs | 52.0 ± 10.6 | 61.0 |",
+        r"| A & \<b\>\_1 | **72.0 ± 2.0**<br>*70.0 ± 1.0* +2.0 agrees | **60.0 ± 10.0**<br>*50.0 ± 1.0* +10.0 agrees "
+        "| **66.0**<br>*60.0* +6.0 |",
+        "| B | 70.0 ± 1.0<br>*60.0 ± 1.0* +10.0 differs | 52.0 ± 10.6 | 61.0 |",
     ]
     assert "2 of 3 cells agree" in out["md"]
 
@@ -193,7 +193,7 @@ def test_profiles(config: dict[str, Any]):
     assert values["mini-b", "latency"].mean == 2.5
     assert values["mini-b", "latency"].std == pytest.approx(0.5**0.5)
     assert values["mini-b", "speed-up"].mean == 2.0
-    assert "| B | 1.50<br>*1.50* agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00* | 2.00 |" in out["md"]
+    assert "| B | 1.50<br>*1.50* 0.00 agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00* −6.50 | 2.00 |" in out["md"]
 
 
 def test_paired_tests_table(config: dict[str, Any]):

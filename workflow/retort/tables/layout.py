@@ -22,13 +22,14 @@ SHORT = {"diverged": "div.", SERVER: SERVER}  # how a status begins -> what its 
 
 @dataclass(frozen=True)
 class Entry:
-    """One printed cell: ours, what was published, the verdict, and the letter of its footnote."""
+    """One printed cell: ours, what was published, ours less that, the verdict, and the letter of its footnote."""
 
     text: str
     published: str = ""
     verdict: str = ""
     bold: bool = False
     mark: str = ""
+    difference: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,12 @@ def with_std(mean: float | None, std: float | None, decimals: int) -> str:
     return number(mean, decimals) + (f" ± {number(std, decimals)}" if mean is not None and std is not None else "")
 
 
+def signed(difference: float, decimals: int) -> str:
+    """'+0.3' or '−1.2'; a zero as printed has no sign."""
+    text = number(difference, decimals)
+    return text.removeprefix("−") if not text.strip("−0.") else text if difference < 0 else f"+{text}"
+
+
 def p_value(value: float, decimals: int) -> str:
     """'0.012', or '<0.001' where the decimals do not reach."""
     return number(value, decimals) if value >= 10**-decimals else f"<{10**-decimals:.{decimals}f}"
@@ -129,7 +136,8 @@ def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str 
         text = next((word for status, word in SHORT.items() if line.status.startswith(status)), NOTHING)
         return Entry(text, published, mark=notes.mark(line.status))
     mark = notes.mark(line.note) if line.note else ""
-    return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark)
+    apart = "" if line.mean is None or line.published is None else signed(line.mean - line.published, decimals)
+    return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark, difference=apart)
 
 
 def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], Entry]) -> list[PrintedRow]:
@@ -157,6 +165,13 @@ def _agreed(table: Table, lines: list[Line]) -> list[str]:
     return [f"{agrees} of {judged} cells agree with the published values."] if judged else []
 
 
+def _runs(lines: list[Line]) -> list[str]:
+    """Over how many runs ours are means."""
+    counts = sorted({line.n for line in lines if line.status == OK and line.n})
+    few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
+    return [f"Ours: n = {few}."] if few else []
+
+
 def _sheet(table: Table, lines: list[Line], grids: list[Grid], notes: _Notes, remarks: list[str]) -> Sheet:
     first = lines[0]
     common = (first.paper, first.table, first.scale, table.title, table.question, table.caption)
@@ -174,6 +189,7 @@ def scores(table: Table, lines: list[Line]) -> Sheet:
         key = (line.row, line.column)
         entries[key] = replace(_entry(line, table.decimals, judged[key], notes, printed.get(key)), bold=key in best)
     remarks = [*_agreed(table, lines), RULE] if any(judged.values()) else []
+    remarks += _runs(lines)
     if AVERAGE in columns:
         counted = [column.label for column in table.columns if column.average]
         remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")

@@ -72,7 +72,8 @@ def _markdown_entry(entry: Entry) -> str:
     text = markdown_escape(entry.text)
     text = f"**{text}**" if entry.bold else text
     text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
-    return text + (f"<br>*{markdown_escape(entry.published)}* {entry.verdict}".rstrip() if entry.published else "")
+    beside = [f"*{markdown_escape(entry.published)}*", entry.difference, entry.verdict]
+    return text + ("<br>" + " ".join(filter(None, beside)) if entry.published else "")
 
 
 def _markdown_grid(grid: Grid) -> list[str]:
@@ -93,7 +94,7 @@ def markdown(sheet: Sheet) -> str:
     for grid in sheet.grids:
         lines += _markdown_grid(grid)
     if has_published(sheet):
-        lines += ["First line of a cell: this run. Second line, in italics: published, and the verdict.", ""]
+        lines += ["First line of a cell: ours. Second line, in italics: published; then difference and verdict.", ""]
     lines += [line for mark, text in sheet.notes for line in (f"<sup>{mark}</sup> {markdown_escape(text)}", "")]
     closing = filter(None, [sheet.caption, f"Scale: {sheet.scale}.", *sheet.remarks])
     return "\n".join([*lines, " ".join(map(markdown_escape, closing)), ""])
@@ -111,8 +112,8 @@ def _tex_entry(entry: Entry) -> str:
 def _tex_published(entry: Entry) -> str:
     if not entry.published:
         return ""
-    verdict = f" {entry.verdict}" if entry.verdict else ""
-    return rf"{{\scriptsize\color{{gray}} {tex_escape(entry.published)}{verdict}}}"
+    beside = " ".join(filter(None, [tex_escape(entry.published), tex_escape(entry.difference), entry.verdict]))
+    return rf"{{\scriptsize\color{{gray}} {beside}}}"
 
 
 def _tex_row(row: PrintedRow) -> list[str]:
