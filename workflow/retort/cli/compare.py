@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
-from retort.specs.book import open_whole
+from retort.specs.book import open_book, with_every_paper
 
 
 @verb(
@@ -18,5 +18,6 @@ def compare_two(given: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and a paired t-test over task and seed."""
     from retort.tables.two_rows import compare_rows
 
-    print("\n".join(compare_rows(open_whole(config_of(given)), given.table, given.row, given.other)))
+    book = open_book(with_every_paper(config_of(given)))
+    print("\n".join(compare_rows(book, given.table, given.row, given.other)))
     return 0

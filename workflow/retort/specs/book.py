@@ -192,8 +192,13 @@ def open_whole(config: Config) -> Book:
     Raises:
         BookError: with every problem of every file.
     """
+    return open_written(with_every_paper(config))
+
+
+def with_every_paper(config: Config) -> Config:
+    """The configuration with every paper of the study's folder, whatever `papers` names."""
     there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
-    return open_written(config.model_copy(update={"papers": there or config.papers}))
+    return config.model_copy(update={"papers": there or config.papers})
 
 
 def open_book(config: Config) -> Book:
