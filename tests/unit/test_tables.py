@@ -11,8 +11,9 @@ import pytest
 from retort.errors import RetortError
 from retort.tables import compare, render
 from retort.tables.collect import difference, read_profiles, read_scores
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, lay_out, number, p_value
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, lay_out
 from retort.tables.lines import score_lines
+from retort.tables.numbers import number, p_value
 from retort.tables.tidy import HEADER, read, write
 
 from tests.unit.small_study import SCORES, TABLE, line, made, paths, write_results, write_study

@@ -10,7 +10,8 @@ from matplotlib.patches import Patch, Rectangle
 
 from retort.figures.kinds import Inputs, Kind, kinds
 from retort.figures.style import INK, MUTED, PAPER, figure, save
-from retort.tables.layout import label_of, matrix, p_value
+from retort.tables.layout import label_of, matrix
+from retort.tables.numbers import p_value
 from retort.tables.tidy import Line
 
 # Below which p, in which colour, with which ink on it; the last is for all else.

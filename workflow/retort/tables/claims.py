@@ -15,8 +15,9 @@ from retort.specs.config import read_config
 from retort.tables.compare import pooled, standard_error
 from retort.tables.comparisons import Pair, Reached
 from retort.tables.judge import Side, decide, ours, published
-from retort.tables.layout import label_of, number
+from retort.tables.layout import label_of
 from retort.tables.make import write_text
+from retort.tables.numbers import number
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 

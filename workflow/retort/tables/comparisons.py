@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from retort.registry import Registry
 from retort.specs.printed import Number
-from retort.tables.layout import number as written
+from retort.tables.numbers import number as written
 
 TINY = 1e-9  # what binary fractions add to a distance of exactly half a digit
 SHOWN = 3  # pairs of cells that are printed of many

@@ -20,7 +20,7 @@ from retort.specs import catalogue
 from retort.specs.audit import Cells, Statement, shown
 from retort.specs.printed import Number, read_number
 from retort.tables.comparisons import Named, Reached, Said, Verdict, comparisons
-from retort.tables.layout import number as written
+from retort.tables.numbers import number as written
 from retort.tables.tidy import OK, Line
 
 Key = tuple[str, str, str]  # table, row, column

@@ -13,7 +13,7 @@ from retort.specs.rows import Row
 from retort.specs.table import ScoresTable
 from retort.tables.collect import Scores, read_scores
 from retort.tables.compare import Key, paired_values, row_values
-from retort.tables.layout import number
+from retort.tables.numbers import number
 from retort.tables.tidy import OK
 
 CHOICES = (
