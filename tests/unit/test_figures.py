@@ -50,6 +50,15 @@ def test_a_point_without_a_value_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
 
 
+def test_a_figure_of_which_nothing_was_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    config = write_study(tmp_path / "study")
+    plot_figure(quiet(), config, "mini", "figure1", [], [], [], "out.csv", {"svg": "out.svg"})
+    text = Path("out.svg").read_text()
+    assert "No point to draw: missing (seeds 1, 2, 3 of 3)" in text
+    assert "teacher layer" not in text
+
+
 def test_pareto_lines_hold_score_and_latency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     drawn(tmp_path, "figure2")

@@ -8,6 +8,7 @@ from typing import Any
 
 from retort.figures import heatmap, layers, pareto  # noqa: F401 - they register themselves
 from retort.figures.kinds import Inputs, kinds
+from retort.figures.style import without_points
 from retort.jobs import Job
 from retort.specs.book import open_book
 from retort.specs.config import read_config
@@ -43,5 +44,8 @@ def plot_figure(
     kind = kinds[inputs.spec.kind]
     write(csv, kind.collect(inputs))
     lines = read(csv)
-    kind.draw(inputs, lines, dict(renders))
+    if any(line.mean is not None for line in lines):
+        kind.draw(inputs, lines, dict(renders))
+    else:
+        without_points(lines, dict(renders))
     job.say(f"{len(lines)} values")

@@ -99,3 +99,12 @@ def points(axes: Axes, x: list[float], y: list[float], **more: Any) -> None:
     """Nothing; markers with error bars, in the first colour unless told otherwise."""
     look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **more}
     axes.errorbar(x, y, **look)
+
+
+def without_points(lines: list[Line], renders: dict[str, str]) -> None:
+    """Nothing; a figure of which nothing was run says why, in place of empty axes."""
+    reasons = list(dict.fromkeys(line.status for line in lines))
+    said = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
+    with figure(5.0, 0.7) as drawn:
+        drawn.text(0.5, 0.5, f"No point to draw: {said}", ha="center", va="center", color=MUTED)
+        save(drawn, renders)
