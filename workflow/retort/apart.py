@@ -17,7 +17,7 @@ def keep_apart(book: Book) -> None:
         RetortError: they were run at another scale there.
     """
     scale = book.config.scale
-    if all(book.papers[book.paper_of(name)].ours for name in book.running):
+    if not any(map(book.is_printed, book.running)):
         return
     held = MARK.read_text(encoding="utf-8").strip() if MARK.is_file() else scale
     if held != scale:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from retort.plan import Plan
+from retort.specs.book import is_ours
 
 Wildcards = Any
 ENDINGS = {"table": "html", "figure": "svg"}
@@ -16,15 +16,27 @@ class Pages:
 
     Args:
         plan: the plan of the study.
+
+    Attributes:
+        audited: the files that the audit of the printed papers reads.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.book = plan, plan.book
+        self.audited = self._audited()
+
+    def _audited(self) -> list[str]:
+        """The files that the audit of the printed papers reads; none where the study's folder has no such paper."""
+        folder = self.book.folder
+        printed = [path.parent for path in sorted(folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
+        files = [path for paper in printed for path in sorted(paper.glob("*.yaml"))]
+        facts = folder / "facts.yaml"
+        return [self.plan.shown(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
 
     @property
     def audit(self) -> list[str]:
         """The page of the audit; none where the study's folder has no printed paper."""
-        return ["reports/audit.html"] if self.plan.audit_files() else []
+        return ["reports/audit.html"] if self.audited else []
 
     @property
     def pages(self) -> list[str]:
@@ -53,9 +65,8 @@ class Pages:
         return [path for paper in self.book.papers for path in self._claims(paper)]
 
     def _own(self, paper: str, *names: str) -> list[str]:
-        folder, here = self.book.folder / "papers" / paper, Path.cwd()
-        paths = [folder / name for name in names]
-        return [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths if path.is_file()]
+        paths = [self.book.folder / "papers" / paper / name for name in names]
+        return [self.plan.shown(path) for path in paths if path.is_file()]
 
     def _shown(self, paper: str, kind: str = "table") -> list[str]:
         return [name for name in self.book.shown(paper) if name.startswith(kind)]

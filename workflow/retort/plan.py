@@ -16,7 +16,7 @@ from snakemake.io import directory, temp
 
 from retort.specs import heads
 from retort.specs import settings as resolve
-from retort.specs.book import is_ours, open_book
+from retort.specs.book import open_book
 from retort.specs.config import Config
 from retort.specs.expand import Cell, expand, profiled, score_address
 from retort.specs.needs import sends, submitted
@@ -184,9 +184,10 @@ class Plan:
 
     def exhibit_file(self, paper: str, name: str) -> str:
         """The YAML file of a table or figure."""
-        return self._shown(self.book.files["exhibits", f"{paper}/{name}"])
+        return self.shown(self.book.files["exhibits", f"{paper}/{name}"])
 
-    def _shown(self, path: Path) -> str:
+    def shown(self, path: Path) -> str:
+        """A path as Snakemake prints it: from the current folder, where it lies below."""
         here = Path.cwd()
         return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
@@ -249,17 +250,9 @@ class Plan:
 
     def claims_file(self, wildcards: Wildcards) -> str:
         """The claims of a paper."""
-        return self._shown(self.book.folder / "papers" / wildcards.paper / "claims.yaml")
+        return self.shown(self.book.folder / "papers" / wildcards.paper / "claims.yaml")
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:
         """The tidy files that a paper's claims are judged on."""
         names = sorted({name for claim in self.book.claims.get(wildcards.paper, {}).values() for name in claim.tables})
         return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
-
-    def audit_files(self) -> list[str]:
-        """The files that the audit of the printed papers reads; none where the study's folder has no such paper."""
-        folder = self.book.folder
-        printed = [path.parent for path in sorted(folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
-        files = [path for paper in printed for path in sorted(paper.glob("*.yaml"))]
-        facts = folder / "facts.yaml"
-        return [self._shown(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []

@@ -45,7 +45,7 @@ rule make_index:
 rule make_audit:
     """Hold every printed number of the papers against the others, and print what cannot be right."""
     input:
-        papers=plan.audit_files(),
+        papers=pages.audited,
     output:
         "reports/audit.html",
     log:

@@ -61,6 +61,10 @@ class Book:
         """The paper of a student or teacher."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
 
+    def is_printed(self, name: str) -> bool:
+        """Whether a student or teacher is a printed paper's, and not of a study of ours."""
+        return not self.papers[self.paper_of(name)].ours
+
     @property
     def running(self) -> dict[str, Student]:
         """The students that the scale runs."""
@@ -69,7 +73,7 @@ class Book:
     def runs_task(self, name: str, task: str) -> bool:
         """False where the scale does not run a task of a student or teacher of a printed paper."""
         smaller = self.scale.smaller
-        return smaller is None or task in smaller.tasks or self.papers[self.paper_of(name)].ours
+        return smaller is None or task in smaller.tasks or not self.is_printed(name)
 
     def shown(self, paper: str) -> list[str]:
         """The paper's tables and figures in the order of the report."""

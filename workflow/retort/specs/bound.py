@@ -117,7 +117,7 @@ def tried(book: Book, paper: str) -> dict[str, dict[str, list[str]]]:
     """
     found: dict[str, dict[str, list[str]]] = {}
     for name, student in book.students.items():
-        if not name.startswith(f"{paper}-"):
+        if book.paper_of(name) != paper:
             continue
         for objective, kind, mapping in _mapped(book, student):
             kinds = found.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})

@@ -145,9 +145,9 @@ def _too_large(book: Book, name: str, layers: int) -> str:
     """Why a student cannot be made smaller; empty where it can."""
     student = book.students[name]
     start = student.initialisation
-    if start.checkpoint and not student.stages and start.checkpoint != book.teachers[student.teacher].model:
-        return WEIGHTS
     whole = start.checkpoint == book.teachers[student.teacher].model
+    if start.checkpoint and not student.stages and not whole:
+        return WEIGHTS
     if student.architecture.layers > layers and not whole:
         return DEEPER
     return _too_large(book, start.student, layers) if start.student else ""
@@ -159,24 +159,22 @@ def fit(book: Book) -> None:
     Args:
         book: free of problems.
     """
-    printed = {slug for slug, paper in book.papers.items() if not paper.ours}
     if book.scale.papers == "ours":
-        book.idle |= {name: "" for name in (*book.students, *book.teachers) if book.paper_of(name) in printed}
+        book.idle |= {name: "" for name in (*book.students, *book.teachers) if book.is_printed(name)}
     if book.scale.smaller:
-        shrink(book, book.scale.smaller, printed)
+        shrink(book, book.scale.smaller)
 
 
-def shrink(book: Book, smaller: Smaller, printed: set[str]) -> None:
+def shrink(book: Book, smaller: Smaller) -> None:
     """Nothing; the students, teachers and protocols of the printed papers are made smaller in the book.
 
     Args:
         book: free of problems.
         smaller: what stands in place of what.
-        printed: the papers that are not ours.
     """
     small = book.models[smaller.model].architecture
     learning, teaching = set(), set()
-    for name in [name for name in book.students if book.paper_of(name) in printed]:
+    for name in filter(book.is_printed, list(book.students)):
         student = book.students[name]
         model = book.teachers[student.teacher].model
         learning.add(student.protocol)
@@ -186,7 +184,7 @@ def shrink(book: Book, smaller: Smaller, printed: set[str]) -> None:
         else:
             by = Shrink(book.models[model].architecture, small)
             book.students[name] = _student(student, smaller, by, model)
-    for name in [name for name in book.teachers if book.paper_of(name) in printed]:
+    for name in filter(book.is_printed, list(book.teachers)):
         teaching.add(book.teachers[name].protocol)
         book.teachers[name] = book.teachers[name].model_copy(update={"model": smaller.model})
     for name in learning | teaching:
