@@ -21,7 +21,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"),
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """A copy of the tiny study's YAML files, to break."""
+    """Return a copy of the tiny study's YAML files, which a test may break."""
     import shutil
 
     shutil.copytree(STUDY, tmp_path / "study")
@@ -30,7 +30,7 @@ def study(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a random encoder of 4 layers x 24."""
+    """Return the folder of a random encoder of 4 layers with hidden size 24."""
     folder = tmp_path_factory.mktemp("encoder")
     make_encoder(folder)
     return folder
@@ -38,14 +38,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a rated-text file."""
+    """Return a folder with a rated-text file."""
     folder = tmp_path_factory.mktemp("texts")
     make_texts(folder)
     return folder
 
 
 def snakemake(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """What Snakemake said of the repository's Snakefile, run in a folder of its own."""
+    """Run the repository's Snakefile in `folder` and return the finished process, with its output."""
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
          "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments],
@@ -60,7 +60,7 @@ def snakemake(folder: Path, *arguments: str, check: bool = True) -> subprocess.C
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny study that has been run from end to end."""
+    """Return the folder of a tiny study that has been run from end to end."""
     folder = make_study(tmp_path_factory.mktemp("finished"))
     snakemake(folder)
     return folder
@@ -68,10 +68,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_in() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """A function that runs Snakemake in a folder."""
+    """Return a function that runs Snakemake in a folder."""
     return snakemake
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
+    """Return the content of a JSON file."""
     return json.loads(path.read_text())

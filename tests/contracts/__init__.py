@@ -1,1 +1,1 @@
-"""What holds for whatever is registered."""
+"""Tests that hold for every registered entry, whatever it computes."""

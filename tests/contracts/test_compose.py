@@ -1,4 +1,4 @@
-"""Terms add up, ask for what they read, and say what is wrong with them."""
+"""Tests of objectives as terms: they add up, list the activations they read, and name what is wrong with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide to adding an objective, followed to the letter; and the switches that it lists."""
+"""Tests that follow the guide to adding an objective, and that check the switches it lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEW = Case("hidden-absolute", teacher=NARROW)
 
 @pytest.fixture
 def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """The guide's example, registered with its form."""
+    """Register the guide's example objective with its slow form, and yield its case."""
     made, slow = (textwrap.dedent(code) for code in re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL))
     exec(compile(made, "absolute.py", "exec"), {})
     exec(compile(slow, "forms.py", "exec"), vars(forms))
@@ -54,7 +54,7 @@ def test_the_example_is_as_right_in_low_precision(followed: Case) -> None:
 
 
 def switches() -> list[tuple[str, str]]:
-    """(setting, place) of each line of the table of switches."""
+    """Return (setting, objective or mapping or stage that has it) for each line of the guide's table of switches."""
     rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", GUIDE, flags=re.MULTILINE)
     return [(setting, place) for setting, places in rows for place in re.findall(r"`([\w-]+)`", places) or [places]]
 

@@ -1,4 +1,4 @@
-"""What every registered objective keeps to, whatever it computes."""
+"""Contracts that every registered objective keeps, whatever it computes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PADDED = LENGTHS["padded"]
 
 
 def both(case: Case, dtype: torch.dtype = torch.float64) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Random taps of the case's student and of its teacher, for a padded batch."""
+    """Return random activations of the case's student and of its teacher, for a padded batch."""
     size = len(PADDED)
     return taps_of(case, case.student, size, 1, dtype), taps_of(case, case.teacher, size, 2, dtype)
 
 
 def filled(taps: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Tensor]:
-    """The same taps, with `value` wherever a padding token is a row, a query or a key."""
+    """Return the activations with `value` wherever a padding token is a row, a query or a key."""
     real = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), mask[..., None])
     real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(taps["scores"])
     if taps["logits"].dim() == 3:
@@ -76,7 +76,7 @@ def test_least_at_the_teacher(case: Case) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_scalar_and_finite_with_padded_tails(case: Case, dtype: torch.dtype) -> None:
-    lengths = (7, 1, 0)  # the last is padding throughout
+    lengths = (7, 1, 0)  # the last example is all padding
     batch = batch_of(case, lengths)
     batch.labels = batch.labels.float() if batch.labels.is_floating_point() else batch.labels
     student = taps_of(case, case.student, 3, seed=1, dtype=dtype)
@@ -102,15 +102,16 @@ def test_bfloat16_is_summed_in_float32(case: Case) -> None:
         rounded = case.build(torch.float32)(student, teacher, batch)
     student, teacher = ({tap: x.double() for tap, x in taps.items()} for taps in (student, teacher))
     exact = case.build()(student, teacher, batch)
-    tolerance = 2e-2 if getattr(objectives[case.name], "learns", False) else 1e-5  # a map itself runs in 16 bits
+    tolerance = 2e-2 if getattr(objectives[case.name], "learns", False) else 1e-5  # a learned map runs in 16 bits
     torch.testing.assert_close(rounded.double(), exact, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_waits_for_a_value(case: Case) -> None:
-    """Tensors without values raise at whatever would fetch one to the host: on a GPU it would wait for all before.
+    """No objective reads a value on the host: on a GPU it would wait for all operations before it.
 
-    An objective that cannot do without says why in `waits`.
+    The fake tensors of this test have no values, so reading one raises an error. An objective that must read
+    one says why in `waits`.
     """
     if getattr(objectives[case.name], "waits", ""):
         pytest.skip(f"{case.name}: {objectives[case.name].waits}")
@@ -119,7 +120,7 @@ def test_nothing_waits_for_a_value(case: Case) -> None:
         assert case.build(None)(student, teacher, batch).shape == ()
 
 
-# how much a part of a batch counts where the value is a mean over ...
+# the weight of a part of a batch, for a value that is a mean over the key
 PARTS: dict[str, Callable[[Batch], Tensor | int]] = {
     "examples": lambda batch: len(batch.mask),
     "tokens": lambda batch: batch.mask.sum(),
@@ -130,7 +131,7 @@ PARTS: dict[str, Callable[[Batch], Tensor | int]] = {
 
 
 def part_of(taps: dict[str, Tensor], batch: Batch, case: Case, rows: slice) -> tuple[dict[str, Tensor], Batch]:
-    """Some examples of a batch and of the taps read of it; of masked-LM's logits, as many positions."""
+    """Return some examples of a batch with their activations; masked-LM logits are cut to as many positions."""
     ahead = (slice(None),) if case.layers != (1, 1) or objectives[case.name] in TOGETHER else ()
     cut = {tap: x[rows] if tap == "logits" else x[*ahead, rows] for tap, x in taps.items()}
     return cut, Batch(**{key: None if x is None else x[rows] for key, x in vars(batch).items()})
@@ -142,11 +143,11 @@ SPLIT = [c for c in CASES if not c.padded and objectives[c.name].over != "batch"
 
 @pytest.mark.parametrize("case", SPLIT, ids=str)
 def test_a_batch_may_be_computed_in_parts(case: Case) -> None:
-    """The value is the mean over the parts' values, each with the weight of what `over` names."""
+    """The value is the mean over the parts' values, each weighted by what `over` names."""
     batch, (student, teacher), objective = batch_of(case, PADDED), both(case), case.build()
     if isinstance(objective, torch.nn.Module):
         objective.eval()
-    over = PARTS[getattr(objective, "over")]  # noqa: B009 - of the built one: an option may change it
+    over = PARTS[getattr(objective, "over")]  # noqa: B009 - read from the built objective: an option may change it
     whole, weighed = objective(student, teacher, batch), []
     for rows in (slice(0, 1), slice(1, None)):
         (ours, part), (theirs, _) = part_of(student, batch, case, rows), part_of(teacher, batch, case, rows)
@@ -252,7 +253,7 @@ def test_layer_weights_follow_the_costs_in_training_alone_and_are_saved() -> Non
     case = Case("emd", layers=(2, 3))
     batch = batch_of(case, PADDED)
     student, teacher = both(case)
-    student["hidden"][1] += 5  # the second layer pays more for what it carries, and is given less to carry
+    student["hidden"][1] += 5  # a higher cost of the second layer must lower its weight
     one, other = case.build(), case.build()
     one.eval()(student, teacher, batch)
     assert one.student_weights.tolist() == [0.5, 0.5]

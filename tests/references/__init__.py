@@ -1,1 +1,1 @@
-"""The slow, obvious version of every objective, and the comparison with it."""
+"""Slow, obvious versions of the objectives and metrics, and tests that compare with them."""

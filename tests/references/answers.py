@@ -1,4 +1,4 @@
-"""Scorers of extractive question answering in their slow, obvious form, and predictions that are wrong in many ways."""
+"""Slow, obvious scorers of extractive question answering, and predictions that are wrong in many ways."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARTICLES = {
 
 
 def normalise(text: str, name: str) -> str:
-    """An answer as SQuAD ('squad') or MLQA ('mlqa-de') compares it, character by character."""
+    """Return an answer as SQuAD ('squad') or MLQA ('mlqa-de') compares it, built character by character."""
     language = name.partition("-")[2]
     kept = ""
     for character in text.lower():
@@ -37,7 +37,7 @@ def normalise(text: str, name: str) -> str:
 
 
 def f1(predicted: str, true: str) -> float:
-    """F1 over the words of two normalised texts, each word of one used up by at most one of the other."""
+    """Return the F1 over the words of two normalised texts; each word matches at most one word of the other text."""
     left, right, same = predicted.split(), true.split(), 0
     rest = list(right)
     for word in left:
@@ -50,7 +50,7 @@ def f1(predicted: str, true: str) -> float:
 
 
 def squad(predicted: Sequence[str], true: Sequence[Sequence[str]], name: str) -> dict[str, float]:
-    """Exact match and F1 in percent, question by question."""
+    """Return the exact match and F1 in percent, computed question by question."""
     exact = shared = 0.0
     for text, answers in zip(predicted, true, strict=True):
         exact += max(normalise(text, name) == normalise(answer, name) for answer in answers)
@@ -61,7 +61,7 @@ def squad(predicted: Sequence[str], true: Sequence[Sequence[str]], name: str) ->
 def squad2_at(
     predicted: Sequence[str], true: Sequence[Sequence[str]], differences: Sequence[float], threshold: float
 ) -> dict[str, float]:
-    """Exact match and F1 of SQuAD 2.0 in percent at one threshold, question by question."""
+    """Return SQuAD 2.0's exact match and F1 in percent at one threshold, computed question by question."""
     exact = shared = 0.0
     for text, answers, difference in zip(predicted, true, differences, strict=True):
         said = "" if difference > threshold else normalise(text, "squad")
@@ -72,7 +72,7 @@ def squad2_at(
 
 
 def noisy(contexts: Sequence[str], true: Sequence[Sequence[str]], seed: int) -> list[str]:
-    """A prediction for each question: right, right but for marks and case, too long, too short, another, or none."""
+    """Return a prediction per question: right, with other punctuation and case, too long, too short, wrong, or none."""
     draw, found = random.Random(seed), []
     for context, answers in zip(contexts, true, strict=True):
         answer, words = (draw.choice(answers) if answers else ""), context.split()
@@ -93,6 +93,6 @@ def noisy(contexts: Sequence[str], true: Sequence[Sequence[str]], seed: int) -> 
 
 
 def noisy_differences(true: Sequence[Sequence[str]], seed: int) -> list[float]:
-    """A score of 'no answer' less that of the prediction for each question, higher where there is none."""
+    """Return, for each question, the score of 'no answer' minus that of the prediction; higher if it has no answer."""
     draw = random.Random(seed)
     return [round(draw.gauss(0.0 if answers else 1.5, 2.0), 3) for answers in true]

@@ -1,4 +1,4 @@
-"""Small models' tensors at odd sizes, for every objective that is registered."""
+"""Random activations of small models with odd sizes, for every registered objective."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from retort.objectives import Batch, Pair, Shape, objectives
 from torch import Tensor
 
-LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens; all are padded to 7
+LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens per example; all are padded to 7
 LENGTH = 7
 VOCABULARY = 5
 
@@ -22,11 +22,11 @@ SCORE = Shape(width=12, heads=3, intermediate=20, classes=1)
 
 @dataclass
 class Case:
-    """An objective with options, between two models.
+    """An objective with its options and the shapes of the two models.
 
     Args:
-        same: what its value is at a student that equals its teacher: "zero", "entropy" (its least), or "" for neither.
-        span: the logits are those of an answer's start and end, (batch, length, 2).
+        same: its value where the student equals the teacher: "zero", "entropy" (the least possible), or "" for neither.
+        span: True if the logits are those of an answer's start and end, (batch, length, 2).
         layers: how many layers of the student and of the teacher an objective of level 'layers' reads.
     """
 
@@ -45,11 +45,11 @@ class Case:
 
     @property
     def padded(self) -> bool:
-        """True where padding is to count."""
+        """True if padding counts in the objective."""
         return any(self.options.get(switch) for switch in ("count_padding", "padded_queries", "padded_keys"))
 
     def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
-        """The objective, with maps and state that are the same every time; as it comes if there is no dtype."""
+        """Build the objective in `dtype` (None: unchanged), with the same maps and state every time."""
         torch.manual_seed(3)
         built = objectives[self.name](Pair(self.student, self.teacher, self.layers), **self.options)
         return built.to(dtype) if dtype is not None and isinstance(built, torch.nn.Module) else built
@@ -117,7 +117,7 @@ CASES = [
 
 
 def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.float64) -> Batch:
-    """A batch of examples with so many real tokens each."""
+    """Return a batch of examples with these numbers of real tokens."""
     size = len(lengths)
     generator = torch.Generator().manual_seed(11)
     mask = torch.arange(LENGTH)[None, :] < torch.tensor(lengths)[:, None]
@@ -135,7 +135,7 @@ def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.fl
 
 
 def taps_of(case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-    """All tensors that an objective may read from a model of this shape, random."""
+    """Return random tensors for all activations that an objective may read from a model of this shape."""
     generator = torch.Generator().manual_seed(seed)
     tokens = (size, LENGTH, shape.width)
     sizes = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), tokens)

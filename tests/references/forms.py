@@ -1,7 +1,7 @@
-"""Every objective as its paper writes it: loops over examples, heads and real tokens, no mask, nothing clever.
+"""Every objective as its paper writes it: plain loops over examples, heads and real tokens, without attention masks.
 
-Each takes the taps of both models, the batch, the case with its options and sizes, and the objective, of which it reads
-what is learned or remembered and nothing else.
+Each function takes the activations of both models, the batch, the case (options and sizes) and the objective, of which
+it reads only the learned parameters and the stored state.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def tap_relation(tap: str, heads: Callable[[Case], int]) -> Callable[..., Tensor
 
 
 def distributions(logits: Tensor, batch: Batch) -> list[Tensor]:
-    """The rows of logits that are one distribution each: of an answer's ends, the real tokens alone."""
+    """Return each row of logits that is one distribution; for the start and end of an answer, over real tokens only."""
     if logits.dim() == 2:
         return list(logits)
     return [logits[i, :n, end] for i, n in enumerate(batch.mask.sum(1).tolist()) for end in (0, 1)]
@@ -206,12 +206,12 @@ def contrast(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: An
 
 
 def layer_costs(student: Tensor, teacher: Tensor, kept: Callable[[Tensor], list[Tensor]]) -> list[list[Tensor]]:
-    """What a unit costs from each student layer to each teacher layer; `kept` are the numbers of a layer that count."""
+    """Return the cost per unit from each student layer to each teacher layer; `kept` selects a layer's numbers."""
     return [[mean(squares(torch.stack(kept(s)), torch.stack(kept(t)))) for t in teacher] for s in student]
 
 
 def earth_mover(costs: list[list[Tensor]], given: list[float], taken: list[float]) -> Tensor:
-    """The cheapest transport's cost, as the linear program that it is: flows from 0 up, rows and columns used up."""
+    """Return the cost of the cheapest transport, from its linear program: flows >= 0, row and column sums given."""
     rows, columns = len(given), len(taken)
     sums = [[float(i == row) for i in range(rows) for _ in range(columns)] for row in range(rows)]
     sums += [[float(j == column) for _ in range(rows) for j in range(columns)] for column in range(columns)]

@@ -1,4 +1,4 @@
-"""The few operations that slow forms are written with: loops over numbers, rows and heads."""
+"""The few operations that the slow forms are written with: loops over numbers, rows and heads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.references.examples import Case
 
 
 def lengths(batch: Batch, case: Case, switch: str = "count_padding") -> list[int]:
-    """How many tokens of each example count; all of them where the case has the switch on."""
+    """Return how many tokens of each example count: the real ones, or all if the case turns `switch` on."""
     if case.options.get(switch):
         return [batch.mask.shape[1]] * len(batch.mask)
     return batch.mask.sum(1).tolist()
@@ -37,27 +37,27 @@ def squares(a: Tensor, b: Tensor) -> list[Tensor]:
 
 
 def vectors(student: Tensor, teacher: Tensor, batch: Batch, case: Case) -> Iterator[tuple[Tensor, Tensor]]:
-    """The two vectors of each token that counts."""
+    """Yield the student's and the teacher's vector of each token that counts."""
     for example, length in enumerate(lengths(batch, case)):
         for token in range(length):
             yield student[example, token], teacher[example, token]
 
 
 def chunks(x: Tensor, heads: int) -> list[Tensor]:
-    """(length, width) as one (length, width / heads) a head."""
+    """Split (length, width) into one (length, width / heads) for each head."""
     size = x.shape[1] // heads
     return [x[:, head * size : (head + 1) * size] for head in range(heads)]
 
 
 def relation_rows(a: Tensor, b: Tensor) -> list[Tensor]:
-    """softmax(a b^T / root of width), row by row."""
+    """Return softmax(a b^T / sqrt(width)), row by row."""
     return [softmax(torch.stack([x @ y for y in b]) / math.sqrt(a.shape[1])) for x in a]
 
 
 def relation_kl(
     ours: list[tuple[Tensor, Tensor]], theirs: list[tuple[Tensor, Tensor]], floor: float = 0.0
 ) -> list[Tensor]:
-    """The divergence of every row of every head; a head is a pair of (rows, width) and (columns, width)."""
+    """Return the divergence of every row of every head; a head is a pair of (rows, width) and (columns, width)."""
     values = []
     for (a, b), (c, d) in zip(ours, theirs, strict=True):
         values += [kl(p, q, floor) for q, p in zip(relation_rows(a, b), relation_rows(c, d), strict=True)]
@@ -65,5 +65,5 @@ def relation_kl(
 
 
 def related(taps: Taps, a: str, b: str, heads: int, i: int, rows: int, columns: int) -> list[tuple[Tensor, Tensor]]:
-    """What stands in relation, a head each: the rows' vectors of one tap, the columns' of another."""
+    """Return, for each head, the pair of a relation: row vectors of one activation, column vectors of another."""
     return list(zip(chunks(taps[a][i, :rows], heads), chunks(taps[b][i, :columns], heads), strict=True))

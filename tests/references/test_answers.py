@@ -1,4 +1,4 @@
-"""Scores of extractive question answering against their slow forms, and against numbers that others computed."""
+"""Scores of extractive question answering, compared with slow forms and with numbers from other programs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_answer_at_any_threshold_and_the_best(seed: int) -> None:
     draw = random.Random(seed)
     contexts = [" ".join(draw.choices(" ".join(TEXTS["squad"]).split(), k=12)) for _ in range(60)]
     true = [[" ".join(c.split()[2:4]) + " x"] if draw.random() < 0.5 else [] for c in contexts]
-    # SQuAD's script takes marks and articles alone for an answer when it looks for the best threshold, and only then
+    # in SQuAD's script, punctuation and articles alone count as an answer only in the search for the best threshold
     said = [text if answers.normalise(text, "squad") else "" for text in answers.noisy(contexts, true, seed)]
     differences = [value + number * 1e-6 for number, value in enumerate(answers.noisy_differences(true, seed))]
     every = [min(differences) - 1, *differences]
@@ -105,7 +105,7 @@ SQUAD2 = {
 
 
 def questions(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The context and the true answers of each question of a file, in order."""
+    """Return the contexts and the true answers of all questions of a file, in order."""
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     paragraphs = [paragraph for article in json.loads(raw)["data"] for paragraph in article["paragraphs"]]
     asked = [(p["context"], [a["text"] for a in q["answers"]]) for p in paragraphs for q in p["qas"]]

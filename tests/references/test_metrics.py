@@ -1,4 +1,4 @@
-"""Every registered metric against scikit-learn's or scipy's."""
+"""Tests that every registered metric equals that of scikit-learn or scipy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLASSES, SCORES = kinds["classification"].metrics, kinds["regression"].metrics
 
 
 def reference(name: str) -> Callable[[np.ndarray, np.ndarray], float]:
-    """The library's form of a metric."""
+    """Return the metric as scikit-learn or scipy computes it."""
     import sklearn.metrics as sk
     from scipy import stats
 
@@ -64,7 +64,7 @@ def test_constant_scores_are_zero(name: str) -> None:
 
 
 def rows(labels: list[float]) -> Encoded:
-    """A split of which only the labels are looked at."""
+    """Return a split with these labels and no tokens."""
     return Encoded(np.array([]), np.array([]), np.arange(len(labels) + 1), np.array(labels))
 
 

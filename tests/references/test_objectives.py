@@ -1,4 +1,4 @@
-"""Every registered objective agrees with its slow form, in value and in gradient."""
+"""Tests that every registered objective agrees with its slow form, in value and in gradient."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_agrees_with_its_slow_form(case: Case, lengths: tuple[int, ...]) -> None
     student = {tap: x.requires_grad_() for tap, x in taps_of(case, case.student, len(lengths), seed=1).items()}
     teacher = taps_of(case, case.teacher, len(lengths), seed=2)
     learned = list(objective.parameters()) if isinstance(objective, torch.nn.Module) else []
-    for parameter in learned:  # away from the identity, where many a mistake would not show
+    for parameter in learned:  # move away from the identity, which would hide many mistakes
         parameter.data += 0.1 * torch.randn(parameter.shape, dtype=parameter.dtype)
     inputs = [*student.values(), *learned]
     slow = FORMS[case.name](student, teacher, batch, case, objective)

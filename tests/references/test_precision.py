@@ -16,19 +16,19 @@ from torch import Tensor
 from tests.references.examples import CASES, LENGTHS, Case, batch_of, taps_of
 from tests.references.forms import FORMS
 
-ROUNDINGS = 4  # of the result itself, where plain PyTorch happens to be right to the last bit
+ROUNDINGS = 4  # allowed roundings of the result, for cases where plain PyTorch has no error by chance
 
 Taps = dict[str, Tensor]
 
 
 def cast(student: Taps, teacher: Taps, dtype: torch.dtype) -> tuple[Taps, Taps]:
-    """Both models' taps in a precision; only the student's take a gradient."""
+    """Convert both models' activations to a precision; only the student's take a gradient."""
     ours = {tap: x.detach().to(dtype).requires_grad_() for tap, x in student.items()}
     return ours, {tap: x.to(dtype) for tap, x in teacher.items()}
 
 
 def measured(value: Callable[[Taps, Taps], Tensor], taps: tuple[Taps, Taps]) -> tuple[Tensor, Tensor]:
-    """The value, and the gradients by all of the student's taps as one vector, in 64 bits."""
+    """Return, in 64 bits, the value and its gradients with respect to all student activations as one vector."""
     loss = value(*taps)
     gradients = torch.autograd.grad(loss, list(taps[0].values()), allow_unused=True)
     return loss.detach().double(), torch.cat([g.double().flatten() for g in gradients if g is not None])

@@ -1,1 +1,1 @@
-"""A made-up study that runs the whole workflow in a minute or two."""
+"""A made-up study on which the whole workflow runs in a minute or two."""

@@ -1,4 +1,4 @@
-"""Writes a task's made-up records as the files that its YAML says it reads, in either form."""
+"""Write a task's made-up records as the files that its YAML says it reads, in either form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = list[dict[str | int, Any]]
 
 
 def write_tsv(path: Path, rows: Rows, header: bool = True) -> None:
-    """Nothing; a tab-separated file, as GLUE's: nothing is quoted."""
+    """Write a tab-separated file without quoting, as GLUE does."""
     names = list(rows[0]) if header else list(range(1, max(int(key) for key in rows[0]) + 1))
     lines = ["\t".join(map(str, names))] if header else []
     lines += ["\t".join(str(row.get(name, "x")) for name in names) for row in rows]
@@ -21,12 +21,12 @@ def write_tsv(path: Path, rows: Rows, header: bool = True) -> None:
 
 
 def write_jsonl(path: Path, rows: Rows) -> None:
-    """Nothing; a JSON object a line."""
+    """Write a file with one JSON object per line."""
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def write_parquet(path: Path, rows: Rows) -> None:
-    """Nothing; a Parquet file, as the hub's."""
+    """Write a Parquet file, as on the hub."""
     import pyarrow
     from pyarrow import parquet
 
@@ -34,7 +34,7 @@ def write_parquet(path: Path, rows: Rows) -> None:
 
 
 def write_squad(path: Path, rows: Rows) -> None:
-    """Nothing; a file in SQuAD's JSON, a paragraph a question."""
+    """Write a file in SQuAD's JSON format, with one paragraph per question."""
     paragraphs = []
     for row in rows:
         given = row["answers"]
@@ -63,7 +63,7 @@ def _label(task: Task, files: Files, label: Any) -> Any:
 
 
 def write_form(task: Task, form: str, sources: dict[str, Path]) -> None:
-    """Nothing; every split that has a file in the form holds the task's sample.
+    """Write the task's sample to every split that has a file in this form.
 
     Args:
         task: the task.

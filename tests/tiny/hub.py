@@ -12,22 +12,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-LARGE = (".parquet", ".safetensors")  # kept by the hub in large-file storage, and named by sha256
+LARGE = (".parquet", ".safetensors")  # the hub keeps these in large-file storage, named by their SHA-256
 
 
 def sha256(content: bytes) -> str:
-    """The hexadecimal sha256."""
+    """Return the hexadecimal SHA-256 of the content."""
     return hashlib.sha256(content).hexdigest()
 
 
 def git_blob(content: bytes) -> str:
-    """What git calls a file of this content."""
+    """Return the name (SHA-1) that git gives a file with this content."""
     return hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
 
 
 @dataclass
 class TinyHub:
-    """What the server holds and what it was asked.
+    """The content of the server, how it fails, and the requests it received.
 
     Args:
         files: 'datasets/owner/name' or 'models/owner/name' -> commit -> path -> content.
@@ -47,14 +47,14 @@ class TinyHub:
     asked: list[tuple[str, str, str | None]] = field(default_factory=list)
     silent: threading.Event = field(default_factory=threading.Event)
     address: str = ""
-    storage: str = ""  # large files are redirected to, as the hub does, a host of another name
+    storage: str = ""  # like the hub, redirects large files to a host of another name
 
     def ranges(self) -> list[str]:
-        """The ranges that were asked for, in order."""
+        """Return the byte ranges that were requested, in order."""
         return [found for _, _, found in self.asked if found]
 
     def paths(self) -> list[str]:
-        """The paths that were asked for, in order."""
+        """Return the paths that were requested, in order."""
         return [path for _, path, _ in self.asked]
 
 
@@ -63,7 +63,7 @@ class _Answer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
-        """Nothing; tests are quiet."""
+        """Log no request, so that the tests' output stays readable."""
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -88,7 +88,7 @@ class _Answer(BaseHTTPRequestHandler):
         return next(content for content in everything if sha256(content) == digest)
 
     def commit(self, repository: str, revision: str) -> str | None:
-        """The commit, or None with the refusal sent."""
+        """Return the commit, or send a refusal and return None."""
         if repository in self.hub.gated:
             self.refuse(403, "GatedRepo")
         elif repository not in self.hub.files:
@@ -168,7 +168,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve(hub: TinyHub) -> Iterator[TinyHub]:
-    """The hub, answering at `hub.address` until the block ends."""
+    """Serve the hub at `hub.address` until the block ends."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Answer", (_Answer,), {"hub": hub}))
     server.daemon_threads = True
     server.block_on_close = False

@@ -1,4 +1,4 @@
-"""Makes the files of the tiny study on the spot: rated sentences and a random encoder."""
+"""Make the files of the tiny study: rated sentences and a random encoder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def sentences(count: int = 160) -> list[str]:
-    """Lines of a rated-text file: the rating follows from the words."""
+    """Return the lines of a rated-text file; the words of a line determine its rating."""
     draw = random.Random("tiny sentences")
     lines = []
     for number in range(count):
@@ -28,13 +28,13 @@ def sentences(count: int = 160) -> list[str]:
 
 
 def make_texts(folder: Path) -> None:
-    """Nothing; the folder holds rated.txt."""
+    """Write rated.txt to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "rated.txt").write_text("\n".join(sentences()) + "\n", encoding="latin-1")
 
 
 def make_encoder(folder: Path, **shape: int) -> None:
-    """Nothing; the folder holds a random BERT with a word-level vocabulary, as from_pretrained expects it."""
+    """Save a random BERT with a word-level vocabulary in the folder, as from_pretrained expects it."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import BertConfig, BertModel
@@ -58,7 +58,7 @@ def make_encoder(folder: Path, **shape: int) -> None:
 
 
 def make_family(folder: Path, family: str, **shape: int) -> None:
-    """Nothing; the folder holds a random encoder of a family, with a tokenizer of that family's kind."""
+    """Save a random encoder of a family in the folder, with a tokenizer of that family's type."""
     import torch
     from transformers import AutoModel
 
@@ -71,12 +71,12 @@ def make_family(folder: Path, family: str, **shape: int) -> None:
 
 
 def family_config(family: str, **shape: int) -> Any:
-    """The configuration of a tiny encoder of a family: 4 layers, 3 heads of 7, room for 32 tokens."""
+    """Return the configuration of a tiny encoder of a family: 4 layers, 3 heads of size 7, at most 32 tokens."""
     from transformers import AutoConfig
 
     sizes = {"num_hidden_layers": 4, "num_attention_heads": 3, "hidden_size": 21, "intermediate_size": 50}
     own: dict[str, Any] = {"vocab_size": 90, "max_position_embeddings": 32, "type_vocab_size": 2}
-    if family in ("roberta", "xlm-roberta"):  # as published: positions are counted from 2, one type of token
+    if family in ("roberta", "xlm-roberta"):  # as published: positions start at 2, one token type id
         own = {"vocab_size": 300, "max_position_embeddings": 34, "type_vocab_size": 1}
     if family == "electra":
         own["embedding_size"] = 21
@@ -84,7 +84,7 @@ def family_config(family: str, **shape: int) -> Any:
 
 
 def _make_sentence_tokenizer(folder: Path, family: str) -> None:
-    """Nothing; byte pairs as RoBERTa's, or pieces as XLM-R's: <s> is 0, <pad> 1, </s> 2, <unk> 3, <mask> the last."""
+    """Save byte pairs (RoBERTa) or pieces (XLM-R): <s> is 0, <pad> 1, </s> 2, <unk> 3, <mask> the last."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _make_sentence_tokenizer(folder: Path, family: str) -> None:
 
 
 def make_study(folder: Path, **config: Any) -> Path:
-    """The folder, with a copy of the study, its files, and a config.yaml that names it."""
+    """Write a copy of the study, its files and a config.yaml for it to the folder; return the folder."""
     shutil.copytree(STUDY, folder / "study")
     make_texts(folder / "texts")
     make_encoder(folder / "encoder")

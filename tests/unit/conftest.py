@@ -1,4 +1,4 @@
-"""What the tests of tables, figures and the page share."""
+"""Fixtures that the tests of tables, figures and pages share."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from tests.unit.small_study import write_study
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The configuration of the small study; the current folder is for its results."""
+    """Return the configuration of the small study, and make its folder's parent the current folder, for results."""
     monkeypatch.chdir(tmp_path)
     return write_study(tmp_path / "study")

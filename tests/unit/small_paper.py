@@ -1,4 +1,4 @@
-"""A study of one paper that prints its tables, made on the spot."""
+"""A made-up study of one paper that prints its tables."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COMMON = {"title": "T", "question": "Q?", "split": "dev", "runs": 1}
 
 
 def table(columns: list[dict[str, Any]], cells: dict[str, str], numbers: int, **more: Any) -> dict[str, Any]:
-    """A printed table; the label of a row is the name of its model as well."""
+    """Return a printed table; each row's label is also the name of its model."""
     rows = [{"label": label, "planned": f"some-{label}", "cells": text} for label, text in cells.items()]
     return {"kind": "scores", **COMMON, "columns": columns, "rows": rows, "numbers": numbers, **more}
 
 
 def study(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]:
-    """The configuration of a study of one paper that prints these tables."""
+    """Write a study of one paper that prints these tables, and return its configuration."""
     paper = folder / "study/papers/some"
     paper.mkdir(parents=True)
     (folder / "study/facts.yaml").write_text(yaml.safe_dump(FACTS))
@@ -40,5 +40,5 @@ def study(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]
 
 
 def found(folder: Path, check: str, **given: Any) -> list[Finding]:
-    """What one check finds in a study."""
+    """Return what one check finds in a study."""
     return audit(open_book(read_config(study(folder, **given))))[check].findings

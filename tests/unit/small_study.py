@@ -1,4 +1,4 @@
-"""A study of two students and a teacher on two tasks, with results that are written, not run."""
+"""A study of two students and a teacher on two tasks, whose results are written by hand, not run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ PAPER = {
     "show": ["table1", "table2", "table3", "figure1", "figure2", "figure3"],
 }  # fmt: skip
 
-# student -> task -> a score a seed; None is a diverged seed
+# student -> task -> one score per seed; None is a diverged seed
 SCORES: dict[str, dict[str, list[float | None]]] = {
     "mini-teacher": {"signed": [0.8], "rated": [0.9]},
     "mini-a": {"signed": [0.70, 0.72, 0.74], "rated": [0.50, 0.60, 0.70]},
@@ -91,7 +91,7 @@ SCORES: dict[str, dict[str, list[float | None]]] = {
 
 
 def write_study(folder: Path, **papers_files: Any) -> dict[str, Any]:
-    """The configuration of the study, whose files stand in `folder`; every JSON is YAML."""
+    """Write the study's files to `folder` (as JSON, which is valid YAML) and return its configuration."""
     files = {
         "sources/texts": {"title": "Texts", "path": "texts"},
         "models/small": {"title": "Small", "source": "texts", "architecture": SHAPE, "vocabulary": 100},
@@ -119,7 +119,7 @@ def write_study(folder: Path, **papers_files: Any) -> dict[str, Any]:
 
 
 def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float | None]]] = SCORES) -> Book:
-    """The book; a score and a profile stand at each address under the current folder."""
+    """Write a score and a profile at each address under the current folder, and return the study."""
     book = open_book(read_config(config))
     metric = {"signed": "accuracy", "rated": "pearson"}
     for cell in expand(book):
@@ -143,7 +143,7 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
 
 
 def paths() -> tuple[list[str], list[str]]:
-    """Every score and every profile under the current folder."""
+    """Return the paths of all scores and of all profiles under the current folder."""
     return (
         sorted(map(str, Path("results/scores").rglob("*.json"))),
         sorted(map(str, Path("results/profiles").glob("*.json"))),
@@ -151,19 +151,19 @@ def paths() -> tuple[list[str], list[str]]:
 
 
 def quiet() -> Job:
-    """A job whose log is nobody's."""
+    """Return a job whose log is kept in memory."""
     return Job(name="test", log=io.StringIO())
 
 
 def line(mean: float | None, published: float | None = None, std: float = 1.0, n: int = 3, **more: Any) -> Line:
-    """A score's line with equal spread on both sides."""
+    """Return the line of a score, with the same standard deviation for our seeds and for the published ones."""
     given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
     return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
                 std=std, n=n, **given)  # fmt: skip
 
 
 def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:
-    """The tidy lines of a table and its renderings."""
+    """Make a table from these scores; return its tidy lines and its text in each format."""
     write_results(config, {**SCORES, **scores})
     found, profiles = paths()
     renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}

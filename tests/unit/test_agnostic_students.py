@@ -1,4 +1,4 @@
-"""The students of the printed papers that are distilled on corpora, as the papers' texts describe them."""
+"""Tests of the task-agnostic students of the printed papers, against the papers' texts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ENGLISH, MULTILINGUAL = "wikipedia-bookcorpus-512", "cc100-512"
 
 @pytest.fixture(scope="module")
 def book() -> Book:
-    """The two papers, at the scale of the papers."""
+    """Return the study of the two papers, at the scale of the papers."""
     return open_book(Config(papers=PAPERS, scale="paper", precision="bfloat16"))
 
 
 def stage(book: Book, name: str) -> Any:
-    """The one stage of a student, as it is run."""
+    """Return the settings of a student's only stage."""
     (found,) = resolve.on_corpus(book, name)["stages"]
     return found
 
@@ -49,7 +49,7 @@ def test_every_score_that_a_table_shows_has_settings(book: Book) -> None:
 
 
 def test_no_two_students_are_distilled_alike(book: Book) -> None:
-    """Shared work is done once: a figure's layer that is a table's student has the student's name."""
+    """No two students are distilled alike: work that a table and a figure share belongs to one student."""
     found = [str(resolve.on_corpus(book, name)) for name, student in book.students.items() if student.stages]
     assert len(set(found)) == len(found)
 
@@ -164,7 +164,7 @@ def test_students_of_udagawa2023_are_fine_tuned_without_a_grid(
     schedule = found["schedule"]
     assert found["points"] == [{}]
     assert (schedule["epochs"], schedule["learning_rate"], schedule["batch_size"]) == (epochs, 2e-5, 32)
-    assert choose([]) == {}  # nothing to choose from: no job of a grid, no trial
+    assert choose([]) == {}  # without a grid there is no trial to choose from
 
 
 def test_the_output_distribution_is_read_through_the_published_head(book: Book) -> None:
@@ -198,7 +198,7 @@ def test_a_plan_lists_no_part_of_a_grid_that_is_not_there() -> None:
 
 
 def test_printed_shapes_are_the_students(book: Book) -> None:
-    """Udagawa et al., table 1, prints a row's architecture; MiniLMv2 names students by theirs."""
+    """Shapes are those in the labels of Udagawa et al., table 1, and in MiniLMv2's names of students."""
     table = read_yaml(ROOT / "workflow" / "papers" / "udagawa2023" / "table1.yaml")
     for row in table["rows"][:-1]:
         shape = book.students[f"{row['student']}-mono"].architecture
@@ -211,7 +211,7 @@ def test_printed_shapes_are_the_students(book: Book) -> None:
 
 
 def test_at_the_reduced_scale_every_student_that_runs_can_be_computed() -> None:
-    """64 relation heads do not divide the width of 144 that a student of a large teacher has there; 48 do."""
+    """Students of a large teacher have width 144 at this scale: 48 relation heads divide it, 64 do not."""
     small = open_book(Config(papers=PAPERS, scale="reduced"))
     running = {name: student for name, student in small.students.items() if name not in small.idle}
     for student in running.values():

@@ -1,4 +1,4 @@
-"""Imports point one way, and what must start fast does not import torch."""
+"""Tests that imports point one way, and that modules which must start fast do not import torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "workflow" / "retort"
-# A room may import the rooms listed after it (and its own); modules at the top of the package are free to all.
+# A subpackage may import itself and those in its set; every module may import the top-level modules of the package.
 MAY: dict[str, set[str]] = {
     "specs": set(),
     "scoring": set(),
@@ -30,7 +30,7 @@ MAY: dict[str, set[str]] = {
 
 
 def rooms_imported(path: Path) -> set[str]:
-    """The rooms of the package that a file imports anywhere."""
+    """Return the subpackages of the package that a file imports anywhere."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []

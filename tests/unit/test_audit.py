@@ -1,4 +1,4 @@
-"""The audit: each check on a table that it must find fault with and on one that it must not; the papers' findings."""
+"""Tests of each check of the audit, on a wrong and on a right table, and of its findings in the papers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change
 F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "exact"}]
 QUOTED = {"label": "a", "quoted": "Nobody", "cells": "61.5"}
 MANY = [{**ACC, "label": f"C{i}", "part": f"p{i}"} for i in range(5)]
-# check, tables, what is found: (printed, other) pairs
+# check, tables, expected findings as (printed, other) pairs
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("averages", {"table1": table(MEAN, {"a": "70.0 | 80.1 | 75.1"}, 3)}, []),
     ("averages", {"table1": table(MEAN, {"a": "70.0 | 80.0 | 75.1"}, 3)}, []),  # 70.04 and 80.04 are possible
@@ -101,7 +101,7 @@ def test_a_task_without_facts(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def papers() -> dict[str, list[Finding]]:
-    """What the audit finds in the four papers."""
+    """Return the audit's findings in the four papers."""
     return {name: looked.findings for name, looked in audit(open_whole(Config())).items()}
 
 
@@ -154,7 +154,7 @@ def test_nothing_is_found_where_numbers_fit(papers: dict[str, list[Finding]]) ->
 
 
 def column(path: str, index: int, header: bool) -> collections.Counter[str]:
-    """How often each value stands in a column of a tab-separated file."""
+    """Return how often each value occurs in a column of a tab-separated file."""
     lines = (DATA / path).read_text(encoding="utf-8-sig").splitlines()[header:]
     return collections.Counter(row[index] for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 

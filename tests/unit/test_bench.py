@@ -1,4 +1,4 @@
-"""The benchmark of objectives: it runs them all, in the mappings that their level has, and says what it measured on."""
+"""Tests that the benchmark of objectives runs each in every mapping of its level, and prints what it measured on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published files themselves, where they are at hand: counts, labels, quirks."""
+"""Tests on the published files themselves, where available: counts, labels, irregularities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchm
 
 
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, Piece]:
-    """The pieces of a task, from the real files."""
+    """Return the rows of a task from the published files, by split and subset."""
     book = open_book(Config(data_dir=str(DATA), sample=sample))
     task = resolve.task(book, name, splits)
     where = {source: DATA / str(getattr(book.sources[source], "local", "")) for source in book.sources}

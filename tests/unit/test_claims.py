@@ -1,4 +1,4 @@
-"""Claims: judged twice, with the numbers and the spread."""
+"""Tests of claims: judged on the printed numbers and on ours, with the numbers and the spread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = ["A", "B", "C"]
 
 
 def table(cells: dict[str, str], runs: int = 0, **column: Any) -> ScoresTable:
-    """A printed table of one column."""
+    """Return a printed table with one column."""
     found = {"label": "c", "task": "t", "metric": "accuracy", **column}
     rows = [{"label": label, "planned": f"p-{label}", "cells": text} for label, text in cells.items()]
     return ScoresTable(
@@ -30,7 +30,7 @@ def table(cells: dict[str, str], runs: int = 0, **column: Any) -> ScoresTable:
 
 
 def claim(compare: str, rows: list[str], than: list[str], **more: Any) -> Statement:
-    """A claim over some rows of one column."""
+    """Return a claim about some rows of one column."""
     given = {"cells": [{"table": "table1", "rows": rows, "columns": ["c"]}]}
     given |= {"than": [{"table": "table1", "rows": than, "columns": ["c"]}]} if than else {}
     return Statement.model_validate({"says": "x", "where": "y", "compare": compare, **given, **more})
@@ -41,7 +41,7 @@ PRINTED = table({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3)
 
 
 def on_ours(statement: Statement, lines: list[Line]) -> Any:
-    """The judgement on our numbers."""
+    """Judge the statement on our numbers."""
     exhibits, tables = {"table1": PRINTED}, {"table1": lines}
     return judge_one(statement, ours(exhibits, tables), exhibits, tables)
 
@@ -68,7 +68,7 @@ def test_the_spread_of_a_paper_counts_by_its_runs():
         assert (found.verdict, found.remark) == ("holds", remark)
 
 
-# number in the text, what our cells differ by, verdict
+# number in the text, difference of our cells, verdict
 REACHED = [("5.0", 5.0, True), ("5.0", 9.0, True), ("5.0", 4.96, True), ("5.0", 4.9, False), ("5.0", -6.0, False),
            ("-5.0", -6.0, True), ("-5.0", 6.0, False), ("0.0", -1.0, False)]  # fmt: skip
 
@@ -155,7 +155,7 @@ def test_a_reason_stands_beside_its_claim(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def write(folder: Path) -> Path:
-    """The claims of the small study."""
+    """Write the small study, and return the path of its claims."""
     write_study(folder / "first")
     return folder / "first/papers/mini/claims.yaml"
 

@@ -1,4 +1,4 @@
-"""Corpora as they are built: shards, shares of languages, a build that was killed, memory."""
+"""Tests of building corpora: shards, language proportions, a build that was killed, memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.tiny.make import GLAD, OTHERS, SAD
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source with texts in two languages, 300 and 100 documents."""
+    """Return a source folder with texts in two languages, of 300 and 100 documents."""
     folder = tmp_path_factory.mktemp("corpus")
     draw = random.Random("corpus")
     for name, documents in (("en", 300), ("sw", 100)):
@@ -38,13 +38,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def corpus(parts: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
-    """The settings of a corpus of both languages."""
+    """Return the settings of a corpus of both languages."""
     both = [{"source": "texts", "files": [f"{name}.txt"], "format": "text", "language": name} for name in ("en", "sw")]
     return plain(Corpus(title="t", parts=parts or both, block=16, version=1, **more))
 
 
 def build(tmp_path: Path, folder: Path, encoder: Path, settings: dict[str, Any]) -> Blocks:
-    """The corpus, built."""
+    """Build the corpus and return its blocks."""
     build_corpus(settings, {"texts": folder}, encoder, tmp_path / "to", tmp_path / "state")
     assert not (tmp_path / "state").exists()
     return Blocks(tmp_path / "to")
@@ -156,7 +156,7 @@ def test_a_build_that_was_killed_goes_on_from_its_shards(
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
     said: list[str] = []
     build_corpus(corpus(), {"texts": folder}, encoder, tmp_path / "to", tmp_path / "state", said.append)
-    assert said[0].startswith("part 0-en, shard 3:")  # the first two are as they were, the third is made again
+    assert said[0].startswith("part 0-en, shard 3:")  # the first two shards are kept, the third is made again
     resumed = Blocks(tmp_path / "to")
     rows = np.arange(len(whole))
     assert (resumed[rows] == whole[rows]).all()

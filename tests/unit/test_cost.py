@@ -1,4 +1,4 @@
-"""What a study takes: FLOPs against those that torch counts and those of paper and pencil; jobs counted once."""
+"""Tests of a study's cost: FLOPs against torch's and against sums by hand; each job is counted once."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ BASE = {"layers": 12, "heads": 12, "hidden": 768, "intermediate": 3072}
 
 
 def counted(encoder: Path, architecture: dict[str, int], head: str, backward: bool) -> tuple[torch.nn.Module, int]:
-    """A model with a head and the FLOPs that torch counts for ROWS rows of LENGTH tokens."""
+    """Return a model with a head, and the FLOPs that torch counts for ROWS rows of LENGTH tokens."""
     model: Any = build.blank(encoder, architecture, head, 5)
-    model.set_attn_implementation("eager")  # the counter sees no fused attention on a CPU
+    model.set_attn_implementation("eager")  # the counter does not count fused attention on a CPU
     ids = torch.ones(ROWS, LENGTH, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
         logits = model(input_ids=ids, attention_mask=torch.ones_like(ids))[0]
@@ -47,7 +47,7 @@ def test_parameters_are_those_of_the_model(encoder: Path, architecture: dict[str
 
 
 def test_parameters_of_bert_base() -> None:
-    assert flops.matmul_parameters(BASE) == 84_934_656  # of 85.6 million without embeddings: biases and norms are not
+    assert flops.matmul_parameters(BASE) == 84_934_656  # 85.6 million without embeddings, less biases and norms
 
 
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "training"])
@@ -72,16 +72,16 @@ def test_flops_of_a_span_head(encoder: Path) -> None:
 def test_epochs_are_whole_batches() -> None:
     assert work.examples({"steps": 5, "batch_size": 8}, 3) == 40
     assert work.examples({"epochs": 2, "batch_size": 8}, 20) == 32
-    assert work.examples({"epochs": 0.1, "batch_size": 8}, 3) == 3  # one step of all there are
+    assert work.examples({"epochs": 0.1, "batch_size": 8}, 3) == 3  # one step, on all three rows
 
 
 def term(objective: str, *pairs: list[int]) -> dict[str, Any]:
-    """A term as the settings have it."""
+    """Return a term as it is in the settings."""
     return {"objective": objective, "pairs": list(pairs)}
 
 
 STAGES = [
-    ([term("hidden-sequence", [1, 2])], 1, 2, 0, 0),  # nobody reads above student layer 1 and teacher layer 2
+    ([term("hidden-sequence", [1, 2])], 1, 2, 0, 0),  # no term reads above student layer 1 and teacher layer 2
     ([term("attention-kl", [2, 3], [1, 1])], 2, 3, 0, 0),
     ([term("soft-labels")], 3, 4, 1, 1),
     ([term("supervised")], 3, 0, 1, 0),
@@ -106,13 +106,13 @@ def test_a_stage_stops_at_the_last_layer_that_is_read(
 
 @pytest.fixture
 def plan(study: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """The plan of the tiny study, of which nothing was run."""
+    """Return the plan of the tiny study, of which nothing has been run."""
     monkeypatch.chdir(study.parent)
     return Plan(read_config({"papers": ["tiny"], "study": str(study), "precision": "float32"}))
 
 
 def billed(plan: Plan, *names: str) -> dict[str, Bill]:
-    """The bills by table."""
+    """Return the bill of each table, by name."""
     return {bill.name: bill for bill in bills(plan, Jobs(plan), chosen(plan.book, list(names)))}
 
 
@@ -121,7 +121,7 @@ def test_a_student_on_a_task(plan: Plan) -> None:
     # 16 tokens; 2 layers of 4 x 24 x 24 + 2 x 24 x 48 weights; pooler and 2 classes
     once = 2 * 9216 * 16 + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
     assert job
-    assert job.flops == 3 * 6 * 8 * once + 40 * once  # the teacher's taps are read; 40 rows are scored
+    assert job.flops == 3 * 6 * 8 * once + 40 * once  # the teacher's stored activations are read; 40 rows are scored
     assert set(job.needs) == {"results/teachers/tiny-teacher/mood/model", "results/taps/tiny-teacher/mood"}
 
 
@@ -136,7 +136,7 @@ def test_a_student_on_a_corpus(plan: Plan) -> None:
 
 def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:
     found = billed(plan)
-    # table 1: a teacher, its taps and two students x two seeds on each of two tasks
+    # table 1: a teacher, its stored activations and two students x two seeds on each of two tasks
     assert {name: (bill.own.jobs, bill.shared.jobs) for name, bill in found.items() if "table" in name} == {
         "tiny/table1": (12, 0),
         "tiny/table2": (6, 0),  # a head, two students on the corpus, a grid, two seeds
@@ -158,7 +158,7 @@ def test_a_table_alone_pays_for_all_that_it_needs(plan: Plan) -> None:
 
 
 def written(plan: Plan, address: str, **changes: Any) -> None:
-    """Nothing; a score stands at its address with the study's settings."""
+    """Write a score with the study's settings to its address."""
     job = Jobs(plan).at(address)
     assert job
     Path(address).parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def test_what_is_done_is_not_left(plan: Plan) -> None:
             written(plan, f"results/scores/{student}/mood/seed-{seed}.json")
     written(plan, "results/scores/tiny-teacher/mood/seed-1.json")
     bill = billed(plan)["tiny/table1"]
-    assert (bill.own.jobs, bill.left.jobs) == (12, 6)  # nobody needs the taps on mood any more
+    assert (bill.own.jobs, bill.left.jobs) == (12, 6)  # no open job needs the stored activations on mood
 
 
 def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
@@ -202,7 +202,7 @@ def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
     volume = Volume(plan.book)
     assert volume.blocks("sentences", {"steps": 3}, "encoder").length == 16
-    assert volume.unread == set()  # in steps, nobody asks how many there are
+    assert volume.unread == set()  # a length in steps does not need the number of blocks
     assert volume.blocks("sentences", {"epochs": 3}, "encoder") == Rows(250_000_000, 16)
     assert volume.unread == {"sentences"}
     folder = Path("results/corpora/sentences/encoder")

@@ -71,7 +71,7 @@ def test_equal_texts_stay_on_one_side() -> None:
 
 
 def encoded(texts: Path, encoder: Path, to: Path) -> Encoded:
-    """The tiny task, encoded."""
+    """Encode the tiny task and return its training split."""
     encode_task(TASK, kind_of(TASK), {"texts": texts}, encoder / "tokenizer.json", to)
     return Encoded.load(to, "train")
 

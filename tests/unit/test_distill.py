@@ -1,4 +1,4 @@
-"""The teacher while it teaches, and how long it does so on a corpus."""
+"""Tests of distillation on a corpus: the live teacher, and the number of steps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_taps_are_recorded_of_a_fixed_teacher_alone(study: Path, dropout: bool) 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path) -> Path:
-    """The folder of the tiny study's corpus, built."""
+    """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
     book = open_book(Config(papers=["tiny"], study=str(STUDY)))
     build_corpus(settings.corpus(book, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
@@ -67,7 +67,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
 
 
 def resolved(study: Path, **stage: Any) -> dict[str, Any]:
-    """The settings of the tiny study's student of the output distribution, whose teacher comes with its head."""
+    """Return the settings of the student of output distributions; its teacher is published with a masked-LM head."""
     model = study / "models" / "encoder.yaml"
     model.write_text(f"{model.read_text()}masked_lm: true\n")
     found = settings.on_corpus(open_book(Config(papers=["tiny"], study=str(study))), "tiny-predicting")
@@ -77,7 +77,7 @@ def resolved(study: Path, **stage: Any) -> dict[str, Any]:
 
 
 def distilled(given: dict[str, Any], teacher: Path, corpus: Path, to: Path) -> str:
-    """What the log says of a distillation on the corpus."""
+    """Distil on the corpus and return the log."""
     job = Job("job", io.StringIO())
     distill_student(job, given, "tiny", {"sentences": str(corpus)}, str(teacher), str(teacher), None, str(to))
     assert isinstance(job.log, io.StringIO)
@@ -86,7 +86,7 @@ def distilled(given: dict[str, Any], teacher: Path, corpus: Path, to: Path) -> s
 
 @pytest.fixture
 def published(tmp_path: Path, encoder: Path) -> Path:
-    """The folder of the encoder with the head of a masked-LM pre-training."""
+    """Return the folder of the encoder with a masked-LM head, as after pre-training."""
     folder = tmp_path / "published"
     shutil.copytree(encoder, folder)
     build.load(encoder, "masked-lm").save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Taps of every family of encoders: what the untouched model of transformers computes, and no more than is asked."""
+"""Tests of the activations of every family of encoders: equal to transformers' own, and only those asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A random encoder of each family, and students of two of them whose embeddings are narrower than their layers."""
+    """Save a random encoder of each family, and students of two of them with embeddings narrower than their layers."""
     home = tmp_path_factory.mktemp("families")
     for family in FAMILIES:
         make_family(home / family, family)
@@ -34,7 +34,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def batch(length: int = 7) -> Batch:
-    """Three rows of 7, 5 and 2 tokens, padded to the length; the second half of each is of type 1."""
+    """Return rows of 7, 5 and 2 tokens, padded to the length; the second half of each row has token type id 1."""
     places, sizes = torch.arange(length), torch.tensor([7, 5, 2])
     mask = places < sizes[:, None]
     ids = torch.zeros(3, length, dtype=torch.long)
@@ -44,14 +44,14 @@ def batch(length: int = 7) -> Batch:
 
 
 def inputs(model: Any, given: Batch) -> dict[str, torch.Tensor]:
-    """The batch as transformers wants it, with the model's own padding."""
+    """Return the batch as transformers expects it, with the model's own padding id."""
     ids = given.input_ids.masked_fill(~given.mask, model.config.pad_token_id)
     types = {"token_type_ids": given.token_types} if model.config.type_vocab_size > 1 else {}
     return {"input_ids": ids, "attention_mask": given.mask.long(), **types}
 
 
 def untouched(folder: Path, given: Batch) -> Any:
-    """What transformers says by itself, with its own switches for hidden states and attention."""
+    """Return what transformers outputs with its own options for hidden states and attentions."""
     model: Any = build.load(folder).eval()
     model.set_attn_implementation("eager")
     with torch.no_grad():
@@ -59,7 +59,7 @@ def untouched(folder: Path, given: Batch) -> Any:
 
 
 def read(folder: Path, keys: set[Key], given: Batch) -> dict[Key, torch.Tensor]:
-    """The taps of the folder's model."""
+    """Return the activations of the folder's model."""
     with torch.no_grad():
         return Reader(build.load(folder).eval(), keys)(given)
 
@@ -150,7 +150,7 @@ def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind:
     assert asked <= {"input_ids", "attention_mask", "token_type_ids"}  # neither attentions nor hidden states
     with torch.no_grad():
         model(batch().input_ids)
-    assert ran == [1, 2, 1, 2, 3, 4]  # the hooks sleep while another runs the model
+    assert ran == [1, 2, 1, 2, 3, 4]  # the hooks are inactive while other code runs the model
     reader.close()
     for counter in counters:
         counter.remove()
@@ -160,7 +160,7 @@ def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length", [7, 32])
 def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], kind: str, length: int) -> None:
-    """Batches are padded with 0; RoBERTa's padding is 1, and 32 tokens are all the positions that there are."""
+    """Padding with 0 gives the same values as the model's own padding id (RoBERTa: 1), up to all 32 positions."""
     right = untouched(folders[kind], batch(length))
     short = untouched(folders[kind], batch())
     found = read(folders[kind], {("hidden", DEPTH)}, batch(length))["hidden", DEPTH]
@@ -170,7 +170,7 @@ def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], ki
 
 
 def ends_in_embeddings(model: Any) -> bool:
-    """Whether a masked-LM head is tied to the word embeddings."""
+    """Return whether a masked-LM head is tied to the word embeddings."""
     return model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
@@ -197,7 +197,7 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("part", "frozen"), [("embeddings", "embeddings"), ("encoder", "")])
 def test_a_frozen_part_takes_no_gradient(folders: dict[str, Path], kind: str, part: str, frozen: str) -> None:
-    """The embeddings are all that stands below layer 1; a masked-LM head over them or over the encoder still learns."""
+    """Freezing the embeddings freezes all below layer 1; a masked-LM head on a frozen part is still trained."""
     model: Any = build.load(folders[kind], "masked-lm")
     build.freeze(model, [part])
     given = batch()

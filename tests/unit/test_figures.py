@@ -1,4 +1,4 @@
-"""Figures: every kind draws, the same bytes every time, and what cannot be drawn is said."""
+"""Tests of figures: every type is drawn, with the same bytes every time, and messages say what cannot be drawn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.small_study import SCORES, paths, quiet, write_results, write_st
 
 
 def drawn(folder: Path, figure: str, **scores: Any) -> str:
-    """A figure of the small study as SVG; its tidy CSV stands at out.csv."""
+    """Draw a figure of the small study and return its SVG; its tidy data is in out.csv."""
     config = write_study(folder / "study")
     write_results(config, {**SCORES, **scores})
     found, profiles = paths()
@@ -35,7 +35,7 @@ def test_the_same_bytes_every_time(figure: str, tmp_path: Path, monkeypatch: pyt
     assert drawn(tmp_path, figure) == first
     assert Path("out.png").read_bytes() == png
     ET.fromstring(first)
-    assert "<text" in first  # text stays text
+    assert "<text" in first  # text is stored as text, not as paths
     assert {line.table for line in read("out.csv")} == {figure}
 
 

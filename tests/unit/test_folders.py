@@ -1,4 +1,4 @@
-"""A folder of the user's is linked, never copied, and never touched."""
+"""Tests that a user's folder is linked, never copied, and never changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retort.specs.source import FolderSource
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder of data: files, a folder in it, a folder that is a link, and a hidden file."""
+    """Return a folder of data with files, an inner folder, a folder that is a link, and a hidden file."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "far.txt").write_text("far")
     data = tmp_path / "data"

@@ -1,4 +1,4 @@
-"""The road to the hub, over real HTTP to a server on localhost."""
+"""Tests of downloads from the hub, over real HTTP to a server on localhost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES = {
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
-    """A hub within reach."""
+    """Yield a running hub, to which HF_ENDPOINT points."""
     branches = {(repository, "main"): NEW for repository in FILES}
     with serve(TinyHub(FILES, branches, gated={"models/someone/gated"})) as running:
         monkeypatch.setenv("HF_ENDPOINT", running.address)
@@ -41,7 +41,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
 
 
 def source(repository: str = "someone/texts", commit: str = NEW, files: list[str] | None = None) -> HubSource:
-    """A pinned source."""
+    """Return a pinned source."""
     kind = "dataset" if repository == "someone/texts" else "model"
     patterns = files or (["plain/*.parquet"] if kind == "dataset" else ["config.json", "*.safetensors"])
     where: dict[str, Any] = {"repository": repository, "kind": kind, "commit": commit, "found": "made up"}
@@ -49,7 +49,7 @@ def source(repository: str = "someone/texts", commit: str = NEW, files: list[str
 
 
 def refused(tmp_path: Path, wanted: HubSource) -> str:
-    """What the user reads; nothing stands in the source's folder."""
+    """Return the one-line message that the user gets, after a check that the source's folder has no files."""
     with pytest.raises(RetortError) as caught:
         fetch(wanted, tmp_path / "to", tmp_path / "state")
     assert not list((tmp_path / "to").rglob("*.*"))
@@ -91,7 +91,7 @@ def test_a_connection_that_is_cut_goes_on_with_the_bytes_that_are_missing(hub: T
     hub.cut["train.parquet"] = 11 * MEGA
     fetch(source(), tmp_path / "to", tmp_path / "state")
     assert (tmp_path / "to/plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
-    assert hub.ranges() == [f"bytes={10 * MEGA}-"] * 2  # once to the hub, once to where it redirects
+    assert hub.ranges() == [f"bytes={10 * MEGA}-"] * 2  # one request to the hub, one to the host it redirects to
 
 
 FETCH = """

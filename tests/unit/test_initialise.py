@@ -1,4 +1,4 @@
-"""First weights of a student: what it takes of its teacher, of a parent, of a published model; what it refuses."""
+"""Tests of a student's first weights, from its teacher, its parent or a published model, and of what is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEACHERS = ("none", "classification", "masked-lm")
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A published encoder of each family, and teachers with either head: weights that no two of them share."""
+    """Save a published encoder of each family and teachers with either head; no two of them share weights."""
     home = tmp_path_factory.mktemp("start")
     found = {}
     for seed, family in enumerate(FAMILIES):
@@ -39,7 +39,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def started(folders: dict[str, Path], family: str, head: str, parent: Path | None = None, **start: Any) -> Any:
-    """A student of the family's teacher with that head."""
+    """Return a new student of the family's teacher with that head."""
     ways = {"layers": None, "of": "teacher", "student": None, "random": False}
     settings = {
         "architecture": start.pop("shape", SHAPE),
@@ -51,13 +51,13 @@ def started(folders: dict[str, Path], family: str, head: str, parent: Path | Non
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    """Whether two modules hold the same weights."""
+    """Return whether two modules hold the same weights."""
     mine, theirs = one.state_dict(), other.state_dict()
     return list(mine) == list(theirs) and all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
 def ends_in_embeddings(model: Any) -> bool:
-    """Whether a masked-LM head is tied to the word embeddings."""
+    """Return whether a masked-LM head is tied to the word embeddings."""
     return model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
@@ -126,7 +126,7 @@ def test_a_student_grows_from_a_parent(
     teacher: Any = build.load(folders[f"{family} masked-lm"], "masked-lm")
     bias = student.get_output_embeddings().bias
     expected = torch.zeros_like(bias) if shape is NARROW else teacher.get_output_embeddings().bias
-    assert torch.equal(bias, expected)  # the teacher's head, where it has the student's shape
+    assert torch.equal(bias, expected)  # the teacher's head is used if it has the student's shape
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,4 +1,4 @@
-"""The mappings of the papers, and what they do where depths do not divide."""
+"""Tests of the papers' layer mappings, also where one depth does not divide the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mistake that a user will make has a test of its message."""
+"""Tests of messages: each mistake that a user is likely to make has one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
 
 
 def problems(study: Path) -> list[str]:
-    """Every problem of a study."""
+    """Return every problem of a study."""
     return read(Config(papers=["tiny"], study=str(study)))[1]
 
 
 def change(study: Path, name: str, old: str, new: str) -> None:
-    """Nothing; the first `old` of a file is `new`."""
+    """Replace the first `old` in a file of the study with `new`."""
     path = study / name
     text = path.read_text()
     assert old in text, f"{name} holds no {old!r}"
@@ -222,7 +222,7 @@ def test_full_or_read_only_results(
 
 
 def stand_in(log: Path) -> object:
-    """The few attributes of Snakemake's object that a job reads."""
+    """Return a stand-in for Snakemake's object, with the few attributes that a job reads."""
     from types import SimpleNamespace
 
     return SimpleNamespace(rule="rule", wildcards=["a"], log=[str(log)], threads=1, resources={}, config={})

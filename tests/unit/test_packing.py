@@ -1,4 +1,4 @@
-"""How documents fill blocks, which tokens are special, and what each part of a corpus gives."""
+"""Tests of how documents fill blocks, which tokens are special, and how much each component of a corpus gives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPECIAL = Special(start=1, end=2, mask=4, pad=0, unknown=3)
 
 
 def packed(packing: str, documents: list[list[list[int]]], block: int) -> list[list[int]]:
-    """The blocks of tokenised documents."""
+    """Return the blocks that a packer makes of tokenised documents."""
     packer = packers[packing](block, SPECIAL)
     found = [row for document in documents for row in packer.add(document)]
     return [*found, *packer.end()]
@@ -31,9 +31,9 @@ def test_continuous_packing_fills_blocks_and_loses_only_the_tail() -> None:
 def test_whole_sentences_are_packed_and_documents_are_parted() -> None:
     documents = [[[10, 11], [12]], [[13, 14]], [[15, 16, 17, 18, 19, 20, 21]]]
     assert packed("sentences", documents, block=6) == [
-        [1, 10, 11, 12, 2, 0],  # a sentence that does not fit begins the next block
+        [1, 10, 11, 12, 2, 0],  # a sentence that does not fit starts the next block
         [1, 13, 14, 2, 0, 0],
-        [1, 15, 16, 17, 18, 2],  # one that fits nowhere is cut
+        [1, 15, 16, 17, 18, 2],  # a sentence longer than a block is cut
         [1, 19, 20, 21, 2, 0],
     ]
     assert packed("sentences", [[[10]], [[11]]], block=6) == [[1, 10, 2, 11, 2, 0]]

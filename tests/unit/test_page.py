@@ -1,4 +1,4 @@
-"""The pages: self-contained, escaped, with unique ids, linked to each other, and honest about mixed results."""
+"""Tests of the pages: self-contained, escaped, with unique ids, linked to each other, showing mixed results as such."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
 class Tags(HTMLParser):
-    """Ids, inner links and the balance of a page's tags."""
+    """A parser that collects a page's ids, tag names and links, and checks that its tags are balanced."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Tags(HTMLParser):
 
 
 def build(folder: Path) -> dict[str, Any]:
-    """The configuration of the small study, whose results and pages stand in the current folder."""
+    """Write the small study, its results and its pages under the current folder, and return its configuration."""
     config = write_study(folder / "study")
     write_results(config)
     report(config)
@@ -57,7 +57,7 @@ def build(folder: Path) -> dict[str, Any]:
 
 
 def report(config: dict[str, Any]) -> tuple[str, str]:
-    """The index and the paper's page over the results that are there."""
+    """Make the pages from the results that exist, and return the index and the paper's page."""
     scores, profiles = paths()
     for name in ("table1", "table2", "table3"):
         csv, html = f"results/tables/mini/{name}.csv", f"reports/mini/{name}.html"
@@ -76,20 +76,20 @@ def report(config: dict[str, Any]) -> tuple[str, str]:
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The configuration of the small study, in whose folder the test runs."""
+    """Build the small study with its pages in the current folder, and return its configuration."""
     monkeypatch.chdir(tmp_path)
     return build(tmp_path)
 
 
 @pytest.fixture
 def page(config: dict[str, Any]) -> str:
-    """The page of the small study."""
+    """Return the page of the small study."""
     return Path("reports/mini/index.html").read_text()
 
 
 @pytest.fixture
 def index(config: dict[str, Any]) -> str:
-    """The index of the small study."""
+    """Return the index of the small study."""
     return Path("reports/index.html").read_text()
 
 
@@ -106,7 +106,7 @@ def test_a_page_is_whole_and_alone(config: dict[str, Any], name: str) -> None:
 
 
 def lost(name: str, made_later: set[str]) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """Return the links of a page that lead nowhere."""
     folder, found = Path("reports", name).parent, []
     for link in Tags(Path("reports", name).read_text()).links:
         file, _, place = link.partition("#")
@@ -201,7 +201,7 @@ def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatc
 
 
 def printed_paper(folder: Path) -> tuple[str, str]:
-    """The index and the page of a paper whose rows have no student yet, and one of whose averages is wrong."""
+    """Return the index and the page of a paper whose rows have no student yet, and one of whose averages is wrong."""
     config = study(folder, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
     make_table(
         quiet(), config, "some", "table1", [], [], "results/tables/some/table1.csv",

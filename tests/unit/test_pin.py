@@ -1,4 +1,4 @@
-"""`retort pin`: the commit is the hub's answer, and the file is otherwise as it was."""
+"""Tests of `retort pin`: it writes the commit that the hub answers, and keeps the rest of the file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ local: Texts
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
-    """A hub within reach, with two branches."""
+    """Yield a running hub with two branches, to which HF_ENDPOINT points."""
     repository = "datasets/someone/texts"
     commits = {OLD: {}, NEW: {}, SIDE: {}}
     branches = {(repository, "main"): NEW, (repository, "refs/convert/parquet"): SIDE}
@@ -40,14 +40,14 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
 
 @pytest.fixture
 def config(study: Path, tmp_path: Path) -> list[str]:
-    """The arguments that name a study whose texts are of the hub, without a commit."""
+    """Return the arguments that name a study whose texts come from the hub, without a commit."""
     (study / "sources" / "texts.yaml").write_text(BEFORE)
     (tmp_path / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study)}))
     return ["--config", str(tmp_path / "config.yaml")]
 
 
 def text(study: Path) -> str:
-    """The source's file."""
+    """Return the content of the source's file."""
     return (study / "sources" / "texts.yaml").read_text()
 
 
@@ -70,7 +70,7 @@ def test_a_commit_that_stands_there_is_kept_unless_renewed(
     before = text(study)
     assert main(["pin", "texts", *config]) == 2
     assert f"texts is pinned to {OLD}; --renew asks for a newer commit" in capsys.readouterr().err
-    assert main(["pin", *config]) == 0  # without names: those without a commit, and there is none
+    assert main(["pin", *config]) == 0  # without names, it pins the sources that lack a commit: here none
     assert text(study) == before
     assert main(["pin", "--renew", *config]) == 0
     assert capsys.readouterr().out.endswith(f"texts: someone/texts at {NEW}\n")

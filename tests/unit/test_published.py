@@ -1,4 +1,4 @@
-"""The printed numbers of the papers: every file by itself, the reading of cells, the commands, and mistakes in them."""
+"""Tests of the papers' printed numbers: each file alone, reading cells, the commands, and messages for mistakes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from retort.tables.published import cells_csv, counts, printed_tables, show
 from tests.unit.small_study import ROWS, SCORES, TABLE, made, write_study
 
 PAPERS = ROOT / "workflow" / "papers"
-# Numbers of each printed table, counted in the papers' texts; 'a+b': b of them with a standard deviation.
+# How many numbers each table prints, counted in the papers; 'a+b': a numbers, b of them with a standard deviation.
 NUMBERS = {
     "minilmv2": {
         "table1": "154", "table2": "52", "table3": "44", "table4": "12", "table5": "171", "table5-acl": "114",
@@ -43,7 +43,7 @@ NUMBERS = {
     },
 }  # fmt: skip
 FILES = [(paper, table) for paper, tables in NUMBERS.items() for table in tables]
-# A few cells of every paper, as they stand in it.
+# A few cells of every paper, as printed.
 CELLS = [
     ("minilmv2", "table1", "6×384 Ours / RoBERTaLARGE", "#Param", "30M", ""),
     ("minilmv2", "table1", "TinyBERT / BERTBASE", "Speedup", "×2.0", ""),
@@ -67,7 +67,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def book() -> Book:
-    """The repository's book with every paper."""
+    """Return the repository's study with every paper."""
     return open_whole(Config())
 
 
@@ -163,7 +163,7 @@ def test_what_is_no_number(text: str) -> None:
 
 
 def printed(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """The small table, printed, with these columns; its second student is planned, a third row quoted."""
+    """Return the small table as printed, with these columns; its second student is planned, a third row is quoted."""
     states: list[dict[str, Any]] = [{"student": "mini-a"}, {"planned": "mini-c"}, {"quoted": "Nobody (2020)"}]
     rows = [
         {"label": f"R{i}", "cells": cell, **state} for i, (cell, state) in enumerate(zip(cells, states, strict=False))
@@ -186,7 +186,7 @@ CELL_ROWS = ["70.0±1.0 | 50.0 | -28.6% | 60.0 | 60.0 | 14M", "71.2 | - | - | - 
 
 
 def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The configuration of the small study with this table alone."""
+    """Write the small study with this table alone, and return its configuration."""
     paper = {
         "title": "Mini", "reference": "Nobody (2026)", "show": ["table1"],
         "teachers": {"teacher": {"title": "The teacher", "model": "small", "protocol": "short"}},
@@ -194,7 +194,7 @@ def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
     config = write_study(folder / "study", table1=table, paper=paper, **more)
     for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
         (folder / f"study/papers/mini/{name}.yaml").unlink()
-    return {**config, "scale": "paper"}  # at the others the students of a printed paper are idle, or smaller
+    return {**config, "scale": "paper"}  # other scales scale the paper's students or do not run them
 
 
 def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Extractive question answering: files, windows, the search for spans, and what is trained and stored."""
+"""Tests of extractive question answering: windows, the search for spans, and what is trained and stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "a
 
 
 def wordpiece() -> Tokenizer:
-    """BERT's kind of tokenizer."""
+    """Return a tokenizer of BERT's type."""
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted({c for c in CONTEXT.lower() if c.isalnum()}), "##e", "##r"]
     words += ["the", "old", "ferry", "starts", "in", "oban", "at", "noon", "it", "runs", "twice", "day", ".", ",", ";"]
     found = Tokenizer(models.WordPiece({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
@@ -43,7 +43,7 @@ def wordpiece() -> Tokenizer:
 
 
 def byte_pairs() -> Tokenizer:
-    """RoBERTa's kind: bytes, two separators between the texts, one type."""
+    """Return a tokenizer of RoBERTa's type: byte pairs, two separators between the texts, one token type id."""
     found = Tokenizer(models.BPE())
     found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     found.decoder = decoders.ByteLevel()
@@ -57,7 +57,7 @@ def byte_pairs() -> Tokenizer:
 
 
 def pieces() -> Tokenizer:
-    """XLM-R's kind: sentence pieces, two separators between the texts."""
+    """Return a tokenizer of XLM-R's type: sentence pieces, two separators between the texts."""
     found = Tokenizer(models.Unigram())
     found.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     trainer = trainers.UnigramTrainer(
@@ -82,7 +82,7 @@ QUESTIONS = [
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("room", "overlap"), [(12, 4), (24, 8), (200, 8)])
 def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int) -> None:
-    """Ids, types and characters as `tokenizers` gives them where it cuts the second text itself."""
+    """Windows have the input ids, token type ids and characters of `tokenizers` when it cuts the second text."""
     tokenizer = FAMILIES[family]()
     length = room + max(len(tokenizer.encode(question.text).ids) for question in QUESTIONS)
     found = windows(QUESTIONS, tokeniser(tokenizer, "", print), length, overlap, 64)
@@ -93,7 +93,7 @@ def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int
         for window in (whole, *whole.overflowing):
             own = slice(found["offsets"][row], found["offsets"][row + 1])
             assert found["ids"][own].tolist() == window.ids
-            # after the first window, `tokenizers` gives the second text type 1 whatever the template says
+            # after the first window, `tokenizers` gives the second text token type id 1, whatever the template says
             types = window.type_ids if 1 in whole.type_ids else [0] * len(window.ids)
             assert found["types"][own].tolist() == types
             spans = [
@@ -139,13 +139,13 @@ def test_the_text_is_stored_once() -> None:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Encoded:
-    """The questions as an encoded split, windows of at most 40 tokens."""
+    """Return the questions as an encoded split, in windows of at most 40 tokens."""
     write_arrays(tmp_path / "dev", windows(QUESTIONS, tokeniser(wordpiece(), "", print), 40, 12, 64))
     return Encoded.load(tmp_path, "dev")
 
 
 def searched(logits: np.ndarray, rows: Encoded) -> Iterator[tuple[str, list[tuple[float, str]], float]]:
-    """(id, every span of the best 20 starts and ends of a window with its score, score of 'no answer'), by loops."""
+    """Yield, by loops: id, scored spans of the best 20 starts and ends of each window, score of 'no answer'."""
     for number, question in enumerate(QUESTIONS):
         spans, none = [], []
         for row in np.flatnonzero(rows.more["question"] == number):
@@ -186,7 +186,7 @@ def test_true_positions_give_full_marks(rows: Encoded) -> None:
 
 def test_a_window_that_shows_no_span_answers_nothing(rows: Encoded) -> None:
     logits = np.zeros((len(rows), 40, 2), np.float32)
-    logits[:, :20, 0], logits[:, :20, 1] = -9, 9  # every end is before every start
+    logits[:, :20, 0], logits[:, :20, 1] = -9, 9  # every possible end comes before every possible start
     answer = kinds["span"]().answers(logits, rows)[0]
     assert (answer["text"], answer["best"], answer["difference"]) == ("", [], 0.0)
 
@@ -210,7 +210,7 @@ def test_padding_is_never_an_answer(rows: Encoded) -> None:
 
 @pytest.fixture
 def model(encoder: Path) -> Any:
-    """The tiny encoder with a span head."""
+    """Return the tiny encoder with a span head."""
     torch.manual_seed(0)
     return build.load(encoder, "span", 2)
 
@@ -220,7 +220,7 @@ TASK = {"kind": "span", "max_length": 24, "windows": {"overlap": 4, "question": 
 
 @pytest.fixture
 def tiny(encoder: Path, tmp_path: Path) -> Encoded:
-    """Questions in the words of the tiny encoder."""
+    """Return questions in the words of the tiny encoder, encoded."""
     said = "glad day and a warm house by the cold road with a good friend in the dim town of bright song"
     questions = [Question(str(n), "which day", f"{said} {n}", (("warm house", 15),), "squad") for n in range(12)]
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
@@ -266,7 +266,7 @@ def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, enc
     [("dev-v1.1.json", "span", 10570), ("dev-v2.0.json", "span-or-none", 11873)],
 )
 def test_every_question_of_a_real_dev_set(file: str, kind: str, count: int, tmp_path: Path) -> None:
-    """Every answer lies whole in some window, and logits at the labels find it again."""
+    """Each answer lies completely in some window, and logits that point to the labels find it again."""
     settings = {
         "kind": kind, "max_length": 200, "windows": {"overlap": 80, "question": 64}, "sample": False,
         "splits": {"dev": {
@@ -291,7 +291,7 @@ def test_every_question_of_a_real_dev_set(file: str, kind: str, count: int, tmp_
 
 
 def real_words() -> Tokenizer:
-    """A tokenizer that knows where words begin and end, and no word."""
+    """Return a tokenizer that splits at word boundaries and maps every word to [UNK]."""
     found = Tokenizer(models.WordPiece({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}, unk_token="[UNK]"))
     found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     found.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))

@@ -1,4 +1,4 @@
-"""SQuAD's JSON: what is read, and what is said of a file that is not right."""
+"""Tests of reading SQuAD's JSON, and of the messages for a broken file."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "a
 
 
 def article(*asked: dict[str, Any], context: str = CONTEXT) -> dict[str, Any]:
-    """A file's content with one paragraph."""
+    """Return the content of a file with one paragraph."""
     return {"version": "1.1", "data": [{"title": "Ferries", "paragraphs": [{"context": context, "qas": list(asked)}]}]}
 
 
 def asked(name: str = "q1", answer: str = "Oban", start: int = 24, **more: Any) -> dict[str, Any]:
-    """A question of SQuAD 1.1."""
+    """Return a question in the format of SQuAD 1.1."""
     return {"id": name, "question": "Where to?", "answers": [{"text": answer, "answer_start": start}], **more}
 
 
 def read(path: Path, content: Any, kind: str = "span", part: str | None = None, **options: Any) -> list[Question]:
-    """The questions of a file that holds the content."""
+    """Write the content to a file and return the questions that are read from it."""
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     columns = COLUMNS | ({"impossible": "is_impossible"} if kind == "span-or-none" else {})
     reading = {

@@ -1,4 +1,4 @@
-"""Before its first job, a run asks whether every source that it will fetch can be had."""
+"""Tests of the source check: before its first job, a run checks that every source it will fetch is available."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PINNED = {"kind": "dataset", "commit": COMMIT, "found": "made up", "files": ["*.
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
-    """A hub within reach, with one commit of one data set."""
+    """Yield a running hub with one commit of one data set, to which HF_ENDPOINT points."""
     with serve(TinyHub({"datasets/someone/texts": {COMMIT: {"rated.txt": b"0"}}})) as running:
         monkeypatch.setenv("HF_ENDPOINT", running.address)
         yield running
 
 
 def book(study: Path, path: str | None = None, **hubs: dict[str, Any]) -> Book:
-    """The tiny study with sources of the hub added, or with another folder for its texts."""
+    """Return the tiny study with sources of the hub added, or with another folder for its texts."""
     for name, changes in hubs.items():
         hub = {**PINNED, "repository": f"someone/{name}", **changes}
         (study / f"sources/{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": hub}))
@@ -39,7 +39,7 @@ def book(study: Path, path: str | None = None, **hubs: dict[str, Any]) -> Book:
 
 
 def refused(book: Book, *names: str) -> list[str]:
-    """The lines of what cannot be had."""
+    """Return the lines of the error that lists the unavailable sources."""
     with pytest.raises(RetortError) as caught:
         check_reach(book, names)
     return str(caught.value).split("\n  ")

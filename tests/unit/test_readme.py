@@ -1,4 +1,4 @@
-"""The README keeps its word: its commands exist, its numbers are the recorded ones."""
+"""Tests that the README is right: its commands exist, its numbers are the recorded ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of the study becomes its published numbers, and agrees with itself."""
+"""Tests that a run of the study can be recorded as its published numbers, and then agrees with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A teacher that was recorded is the teacher that runs."""
+"""Tests that a teacher's stored activations equal those of the live teacher."""
 
 from __future__ import annotations
 

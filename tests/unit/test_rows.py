@@ -1,4 +1,4 @@
-"""What real files hold that a careless reader gets wrong, and the one line that each broken row is answered with."""
+"""Tests of irregular rows in real files, and of the one-line message for each broken row."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from retort.kinds import kind_of
 
 
 def refused(place: str, what: str) -> None:
-    """Nothing; a broken line ends the test."""
+    """Fail the test: no broken line is expected."""
     raise AssertionError(f"{place}: {what}")
 
 
 def setting(**more: Any) -> dict[str, Any]:
-    """The settings of a task of pairs with one split, `dev`, of two rows in dev.tsv."""
+    """Return the settings of a task of text pairs with one split, `dev`, of two rows in dev.tsv."""
     how = {
         "source": "s", "format": "tsv", "options": {}, "words": ["no", "yes"], "without": [], "labelled": True,
         "columns": {"text": "one", "pair": "two", "label": "label", "id": "index"}, "broken": 0, "empty": 0,
@@ -34,7 +34,7 @@ def setting(**more: Any) -> dict[str, Any]:
 
 
 def read(folder: Path, text: str, **more: Any) -> Piece:
-    """The rows of dev.tsv with a header above the text."""
+    """Write dev.tsv with a header above the text, and return its rows."""
     (folder / "dev.tsv").write_bytes(f"index\tone\ttwo\tlabel\n{text}".encode())
     task = setting(**more)
     return dict(read_task(task, kind_of(task), {"s": folder}))["dev"]

@@ -1,4 +1,4 @@
-"""Scales: whose students run, and how the papers' students become small ones."""
+"""Tests of scales: whose students run, and how the papers' students are scaled down."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SMALLER = {
 
 
 def study(folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int = 2, **smaller: Any) -> dict[str, Any]:
-    """The configuration of the small study, printed by a paper, with a reduced scale of its own."""
+    """Write the small study as printed by a paper, with its own reduced scale, and return its configuration."""
     rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
     table = {key: value for key, value in TABLE.items() if key != "published"}
     config = write_study(folder, table1={**table, "rows": rows, "numbers": 6}, paper={**paper, "show": ["table1"]})
@@ -59,7 +59,7 @@ def study(folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int
 
 
 def book(folder: Path, scale: str, **more: Any) -> Book:
-    """The small study at a scale."""
+    """Return the small study at a scale."""
     return open_book(read_config(study(folder, scale, **more)))
 
 
@@ -95,7 +95,7 @@ def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Pa
     assert {cell.seed for cell in expand(small) if cell.student == "mini-a"} == {1}
     settings = score(small, "mini-a", "signed")
     assert settings["stages"][0]["schedule"]["steps"] == 4
-    assert settings["architecture"]["hidden"] == 4  # half, as the teacher's
+    assert settings["architecture"]["hidden"] == 4  # half, like the teacher's
     assert settings["teacher"]["model"]["architecture"]["hidden"] == 4
     assert score(printed, "mini-a", "signed")["stages"][0]["schedule"]["steps"] == 10
 
@@ -114,7 +114,7 @@ def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
 
 def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    keep_apart(book(tmp_path / "a", "pocket"))  # runs no student of a paper
+    keep_apart(book(tmp_path / "a", "pocket"))  # this scale runs no student of a paper
     assert not Path("results").exists()
     keep_apart(book(tmp_path / "b", "reduced"))
     keep_apart(book(tmp_path / "c", "reduced"))

@@ -1,4 +1,4 @@
-"""What a stage changes on a task; rows that are cut."""
+"""Tests of what a stage changes on a task, and of rows that are cut."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": 
 
 
 def change(path: Path, *keys: str | int, to: Any) -> None:
-    """Nothing; a value of a YAML file is another."""
+    """Set the value at these keys of a YAML file."""
     content = place = yaml.safe_load(path.read_text())
     for key in keys[:-1]:
         place = place[key]
@@ -34,7 +34,7 @@ def opened(study: Path) -> Book:
 
 
 def schedules(study: Path, student: str, task: str) -> list[dict[str, Any]]:
-    """The schedule of each stage of a student."""
+    """Return the schedule of each stage of a student."""
     return [stage["schedule"] for stage in resolve.on_task(opened(study), student, task)["stages"]]
 
 

@@ -1,4 +1,4 @@
-"""Scores that only a server tells: the cell says what the server is sent, and no number of ours stands there."""
+"""Tests of scores that only a server computes: the cell names what the server gets, and holds no number of ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRINTED = {key: value for key, value in PAPER.items() if key not in ("ours", "re
 
 
 def study(folder: Path, scale: str = "paper", split: str = "test") -> dict[str, Any]:
-    """The small study, one of whose tasks has a test set without labels."""
+    """Write the small study with one test set without labels, and return its configuration."""
     columns = [{key: value for key, value in column.items() if key != "average"} for column in COLUMNS]
     rows = [{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS]
     shown = {key: value for key, value in TABLE.items() if key != "published"}

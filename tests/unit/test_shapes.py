@@ -1,4 +1,4 @@
-"""Base and large teachers and the papers' students, built without memory: sizes as printed, every tap has a module."""
+"""Tests on models built without memory: sizes as the papers print them, and a module for every activation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PRINTED = [
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders with the configurations of the published base models, and nothing else."""
+    """Return a folder that holds only the configurations of the published base models, by family."""
     from transformers import AutoConfig
 
     home = tmp_path_factory.mktemp("published")
@@ -68,7 +68,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(published: Path, family: str, shape: Shape) -> Any:
-    """The encoder on the meta device: shapes without values."""
+    """Build the encoder on the meta device: shapes without values."""
     names = ("layers", "heads", "hidden", "intermediate", "embedding")
     architecture = {name: size for name, size in zip(names, shape, strict=True) if size is not None}
     with torch.device("meta"):
@@ -76,7 +76,7 @@ def built(published: Path, family: str, shape: Shape) -> Any:
 
 
 def count(model: Any, leave_out: str = "-") -> int:
-    """Parameters, less those of one part."""
+    """Return the number of parameters, without those whose names start with `leave_out`."""
     return sum(weight.numel() for name, weight in model.named_parameters() if not name.startswith(leave_out))
 
 
@@ -89,7 +89,7 @@ def test_teachers_have_the_published_size(published: Path, family: str, shape: S
 def test_parameters_are_those_that_the_papers_print(
     published: Path, family: str, shape: Shape, millions: float, where: str
 ) -> None:
-    """The papers print millions, some rounded and some cut, some with the pooler and some without."""
+    """The numbers match the printed millions, which are rounded or truncated, with or without the pooler."""
     model = built(published, family, shape)
     assert count(model, leave_out="pooler") // 10**6 <= millions <= -(-count(model) // 10**6), where
 
@@ -107,5 +107,5 @@ def test_a_student_of_a_roberta_teacher_has_its_vocabulary_and_positions(publish
     for embedding in (None, 128):
         config = built(published, "xlm-roberta", (12, 12, 384, 1536, embedding)).config
         assert (config.vocab_size, config.type_vocab_size, config.pad_token_id) == (250002, 1, 1)
-        first = 0 if embedding else 2  # where positions are counted from: 512 of them in both
+        first = 0 if embedding else 2  # the first position; both have 512 positions
         assert config.max_position_embeddings - first == 512

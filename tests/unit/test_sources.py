@@ -1,4 +1,4 @@
-"""Which of its forms a source has under a configuration, and what is refused before anything runs."""
+"""Tests of which form of a source a configuration selects, and of what is refused before anything runs."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PINNED = {**HUB, "commit": COMMIT, "found": "made up for the tests"}
 
 
 def with_hub(study: Path, hub: dict[str, Any], **more: Any) -> None:
-    """Nothing; the texts of the tiny study come from the hub."""
+    """Make the hub the source of the tiny study's texts."""
     source = {"title": "Texts", "licence": "MIT", "hub": hub, **more}
     (study / "sources" / "texts.yaml").write_text(json.dumps(source))
 
 
 def config(study: Path, **more: Any) -> Config:
-    """The configuration of the tiny study."""
+    """Return the configuration of the tiny study."""
     return Config(papers=["tiny"], study=str(study), **more)
 
 
 def refused(given: Config) -> list[str]:
-    """What `retort check` prints, and what stops a run before its first job."""
+    """Return what `retort check` prints or, if that is nothing, what stops a run before its first job."""
     book, problems = read(given)
     return problems or lacking(book)
 

@@ -1,4 +1,4 @@
-"""What a student may start from: one clear line where it may not, inputs and settings where it may."""
+"""Tests of what a student may start from: its inputs and settings, or a one-line message if it may not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TWO = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
 
 @pytest.fixture
 def study(study: Path) -> Path:
-    """The tiny study with published models of two layers."""
+    """Return the tiny study with added published models of two layers."""
     narrow = {**TWO, "embedding": 8}
     for name, architecture, vocabulary in (("small", TWO, 90), ("foreign", TWO, 91), ("narrow", narrow, 90)):
         model = {**ENCODER, "architecture": architecture, "vocabulary": vocabulary}
@@ -29,7 +29,7 @@ def study(study: Path) -> Path:
 
 
 def change(study: Path, student: str, **fields: Any) -> None:
-    """Nothing; the student has other values in these fields."""
+    """Set these fields of a student."""
     path = study / STUDENTS
     students = yaml.safe_load(path.read_text())
     students[student] |= fields
@@ -37,7 +37,7 @@ def change(study: Path, student: str, **fields: Any) -> None:
 
 
 def config(study: Path) -> Config:
-    """The configuration of the study."""
+    """Return the configuration of the study."""
     return Config(papers=["tiny"], study=str(study))
 
 

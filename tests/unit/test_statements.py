@@ -1,4 +1,4 @@
-"""What a paper's text says of its numbers: every comparison holding and not, on print and on ours; mistakes."""
+"""Tests of what a paper says about its numbers: each comparison, true and false, on print and on ours; mistakes."""
 
 from __future__ import annotations
 

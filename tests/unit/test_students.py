@@ -1,4 +1,4 @@
-"""The students of the papers: every printed cell that is not quoted has one, trained as the paper prints."""
+"""Tests that every printed cell that is not quoted has a student, trained as its paper prints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def book() -> Book:
 
 
 def cells(book: Book, paper: str, table: str) -> dict[str, dict[str, str]]:
-    """Row -> column -> what is printed."""
+    """Return the printed texts of a table: row -> column -> text."""
     found: dict[str, dict[str, str]] = {}
     for cell in book.exhibits[paper, table].printed_cells():  # type: ignore[union-attr]
         found.setdefault(cell.row, {})[cell.column] = cell.text
@@ -62,7 +62,7 @@ def test_each_stage_is_trained_as_table_9_of_mlkd_bert_prints(book: Book) -> Non
             assert schedule.get("max_length", book.tasks[task].max_length) == int(want["Max seq length"])
         options = {term["objective"]: term["options"] for term in stage["terms"]}
         assert options["soft-labels"]["temperature"] == float(want["τ"])
-        spans = task in ("squad", "squad2")  # section 4.3: without the two losses over samples
+        spans = task in ("squad", "squad2")  # section 4.3: no sample losses for span tasks
         assert ("sample-similarity" in options) is ("sample-contrastive" in options) is not spans
         assert spans or options["sample-contrastive"]["temperature"] == float(want["ρ"])
 

@@ -1,4 +1,4 @@
-"""Linters and type checks are tests, so that one command tells whether a change is fine."""
+"""Tests that run the linters and type checks, so that one command tells whether a change is fine."""
 
 from __future__ import annotations
 

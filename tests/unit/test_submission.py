@@ -1,4 +1,4 @@
-"""The zip that the GLUE server takes, and the answers that it is made of."""
+"""Tests of the zip that the GLUE server takes, and of the answers that it is made of."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from retort.submit import Submit
 from tests.tiny.forms import write_form
 from tests.unit.small_study import quiet
 
-# the files that gluebenchmark.com asks for, and a prediction that it takes
+# the files that gluebenchmark.com requires, each with a valid prediction
 SERVER = {
     "CoLA.tsv": "0", "SST-2.tsv": "1", "MRPC.tsv": "1", "STS-B.tsv": "3.250", "QQP.tsv": "0",
     "MNLI-m.tsv": "contradiction", "MNLI-mm.tsv": "entailment", "QNLI.tsv": "not_entailment", "RTE.tsv": "entailment",
@@ -37,7 +37,7 @@ ANSWERS: dict[str, dict[str, list[Any]]] = {
 
 
 def zipped(job: Job, answers: dict[str, Any], folder: Path) -> dict[str, str]:
-    """The files of the zip made of some answers."""
+    """Make the zip from these answers, and return its files and their content."""
     paths = []
     for task, given in answers.items():
         paths.append(folder / f"{task}.json")
@@ -57,7 +57,7 @@ def test_the_zip_is_what_the_server_asks_for(tmp_path: Path) -> None:
         assert lines[1] == f"0\t{SERVER[name]}"
         assert [line.split("\t")[0] for line in lines[1:]] == ["0", "1"]
         assert text.endswith("\n")
-    assert files["STS-B.tsv"].splitlines()[2] == "1\t5.000"  # scores end at 5
+    assert files["STS-B.tsv"].splitlines()[2] == "1\t5.000"  # the highest score is 5
     before = (tmp_path / "x" / "all.zip").read_bytes()
     zipped(quiet(), ANSWERS, tmp_path)
     assert (tmp_path / "x" / "all.zip").read_bytes() == before

@@ -1,4 +1,4 @@
-"""Tables: hand-computed verdicts and tests, refusals, what stands in a cell without a number, escaping."""
+"""Tests of tables: verdicts and tests computed by hand, refusals, cells without a number, escaping."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_tidy_round_trip_and_a_foreign_file(tmp_path: Path):
         read(tmp_path / "t.csv")
 
 
-# --- the other kinds
+# --- the other types
 
 
 def test_profiles(config: dict[str, Any]):

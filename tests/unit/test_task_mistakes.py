@@ -1,4 +1,4 @@
-"""Mistakes in the YAML of a task whose splits have files of their own, each with its message."""
+"""Tests of the messages for mistakes in the YAML of a task whose splits have separate files."""
 
 from __future__ import annotations
 

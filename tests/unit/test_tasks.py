@@ -1,4 +1,4 @@
-"""Every task of the study: its made-up records through each form of its files, encoded, trained on."""
+"""Tests of every task of the study: its made-up records, read from each form of its files, encoded, trained on."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ SCHEDULE: dict[str, Any] = {
 
 
 def folders(book: Book, task: Task, form: str, to: Path) -> dict[str, Path]:
-    """The folder of each source that a task's files come from."""
+    """Return the folder of each source of a task's files."""
     names = {task.source, *(split.source for split in task.splits.values() if split.source)}
     local = {name: to / str(getattr(book.sources[name], "local", name)) for name in names}
     return local if form == "local" else {name: to / name for name in names}
 
 
 def read_form(name: str, form: str, to: Path) -> tuple[dict[str, Any], dict[str, Piece]]:
-    """The settings of a task under a form, and its pieces: all splits, read from files made of its sample."""
+    """Write the task's sample as files of a form; return its settings and the rows read back, by split and subset."""
     to.mkdir()
     book = open_book(Config(sample=True, data_dir=str(to) if form == "local" else None))
     task = book.tasks[name]
@@ -69,7 +69,7 @@ def test_words_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
-    """Two steps change the weights, and every metric is measured on what the task is scored on."""
+    """Two steps change the weights, and every metric of the evaluation split is measured."""
     spec, task = BOOK.tasks[name], resolve.task(BOOK, name)
     kind, to = kind_of(task), tmp_path / "encoded"
     if spec.splits:
@@ -91,7 +91,7 @@ def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Pa
 
 
 def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> None:
-    """Nothing; a task that draws its splits has its sample in each."""
+    """Encode the task's sample as each of its splits, for a task that draws its splits."""
     from tokenizers import Tokenizer
 
     kind = kind_of(task)

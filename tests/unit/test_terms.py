@@ -1,4 +1,4 @@
-"""Terms that cannot be computed are told before anything runs."""
+"""Tests that terms which cannot be computed are reported before anything runs."""
 
 from __future__ import annotations
 

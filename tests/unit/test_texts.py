@@ -1,4 +1,4 @@
-"""From files to documents: formats, compression, wikitext, cleaning, sentences."""
+"""Tests of reading documents from files: formats, compression, wikitext, cleaning, sentences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TWO = "First line,\nsecond line.\n\n\nAnother one.\n"
 
 
 def read(path: Path, form: str, **options: object) -> list[str]:
-    """The documents of a file."""
+    """Return the documents of a file."""
     return list(texts[form](path, **options))
 
 

@@ -1,4 +1,4 @@
-"""What is timed of a model, and what tables show of it."""
+"""Tests of what is timed of a model, and what tables show of it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ BATCHES = [{"label": f"B{size}", "metric": "latency", "part": f"batch-{size}"} f
 
 
 def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """A table of profiles of the teacher and of student b."""
+    """Return a table of profiles of the teacher and of student b."""
     return {"kind": "profiles", "title": "T", "question": "Q?", "columns": columns, "rows": ROWS[::2], **more}
 
 
 def lines_of(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
-    """The lines of table 2 by student and column, from these profiles."""
+    """Return the lines of table 2 made from these profiles, by student and column."""
     found = table_lines(open_book(read_config(config)), "mini", "table2", {}, profiles)
     return {(line.student, line.column): line for line in found}
 
 
 def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]) -> dict[str, Any]:
-    """A profile with further times."""
+    """Return a profile with further times."""
     return {"latency_ms": times, "further": {name.replace("_", "-"): value for name, value in more.items()},
             "parameters": 1, **STAMP, "device": device}  # fmt: skip
 

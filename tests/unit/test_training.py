@@ -1,4 +1,4 @@
-"""The loop, its schedule, its checkpoints, its divergence."""
+"""Tests of the training loop, its schedule, its checkpoints, and divergence."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SCHEDULE: dict[str, Any] = {
 
 
 class Dropped(nn.Module):
-    """A linear map behind dropout: its steps depend on the random state."""
+    """A linear map after dropout, so that its steps depend on the random state."""
 
     def __init__(self) -> None:
         super().__init__()
         self.inner = nn.Linear(5, 3)
-        self.unused = nn.Linear(2, 2)  # no loss reaches it, so it has no state in the optimiser
-        self.register_buffer("bank", torch.zeros(()))  # what a memory bank is to the loop
+        self.unused = nn.Linear(2, 2)  # not used by the loss, so it has no state in the optimiser
+        self.register_buffer("bank", torch.zeros(()))  # a buffer that each step changes, like a memory bank
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.bank += 0.1
@@ -50,7 +50,7 @@ def numbered(start: int) -> Iterator[Batch]:
 
 
 def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> Part:
-    """Twelve steps; `stop` raises at that step, `bad` gives a loss that is not a number."""
+    """Return a training run of twelve steps; step `stop` raises, step `bad` gives a loss of NaN."""
     seen = itertools.count(1)
 
     def loss(batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:

@@ -1,4 +1,4 @@
-"""A published DistilBERT is read as the BERT that it is."""
+"""Tests that a published DistilBERT is read as a BERT."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADS = ["none", "classification", "masked-lm", "span"]
 
 @pytest.fixture(params=[DistilBertModel, DistilBertForMaskedLM])
 def published(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The folder of a DistilBERT, bare or with its head."""
+    """Return the folder of a DistilBERT, without or with its head."""
     torch.manual_seed(1)
     request.param(CONFIG).save_pretrained(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Two rows compared on the command line, and a paper's own tests beside ours."""
+"""Tests of comparing two rows on the command line, and of showing a paper's own tests beside ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of settings and counts: ours, read from the specs, beside what a paper prints."""
+"""Tests of tables of settings and counts: ours, read from the specs, beside what a paper prints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAPPED = [{"objective": "hidden-sequence", "mapping": mapping} for mapping in ("
 
 
 def settings(rows: list[dict[str, Any]], columns: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
-    """A printed table of settings."""
+    """Return a printed table of settings."""
     rows = [{"label": f"R{number}", **row} for number, row in enumerate(rows)]
     return {"kind": "settings", "title": "T", "question": "Q?", "columns": columns or [{"label": "C"}], "rows": rows,
             "numbers": sum(read_number(text.strip()) is not None for row in rows for text in row["cells"].split("|")),
@@ -37,7 +37,7 @@ def settings(rows: list[dict[str, Any]], columns: list[dict[str, Any]] | None = 
 
 
 def study(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
-    """The configuration of the small study, with a protocol that has a grid and with this table as table 9."""
+    """Write the small study with a grid in its protocol and this table as table 9, and return its configuration."""
     taught = {**STUDENT, "stages": [{"data": "task", "terms": [*MAPPED, {"objective": "soft-labels"}]}]}
     config = write_study(folder / "study", table9=table, students={"a": taught, "b": STUDENT})
     (folder / "study/protocols/short.yaml").write_text(json.dumps(PROTOCOL))
@@ -45,7 +45,7 @@ def study(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
-    """The verdict of each row of a table with one column, and the table in Markdown."""
+    """Return the verdict of each row of a table with one column, and the table in Markdown."""
     book = open_book(read_config(study(folder, table)))
     lines = settings_lines(book, "mini", "table9", {}, {})
     judged = word_verdicts(book.exhibits["mini", "table9"], lines)  # type: ignore[arg-type]
@@ -150,12 +150,12 @@ def test_words_of_the_paper() -> None:
 
 @pytest.fixture(scope="module")
 def papers() -> Book:
-    """Every paper of the repository, as printed and as configured at the papers' own scale."""
+    """Return the study of every paper of the repository, as printed and configured at the papers' own scale."""
     return open_whole(Config(scale="paper"))
 
 
 def of_kind(kind: type) -> list[tuple[str, str]]:
-    """(paper, table) of every table of a kind."""
+    """Return (paper, table) for every table of a type."""
     book = open_whole(Config())
     return [key for key, exhibit in sorted(book.exhibits.items()) if isinstance(exhibit, kind)]
 

@@ -1,1 +1,1 @@
-"""Snakemake runs on the tiny study."""
+"""Tests that run Snakemake on the tiny study."""

@@ -1,4 +1,4 @@
-"""Extractive question answering on both roads, from SQuAD's JSON to the table, and the answers beside the scores."""
+"""Extractive question answering, task-specific and task-agnostic, from SQuAD's JSON to the table and the answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ rows:
 
 
 def write_words(path: Path, rows: int) -> None:
-    """Nothing; a file of questions, some of whose contexts are longer than a window."""
+    """Write a file of questions; some contexts are longer than a window."""
     paragraphs = []
     for number in range(rows):
         words = ["road", "house"] * (number % 12) + ["glad", ("day", "song")[number % 2], "town"]

@@ -1,4 +1,4 @@
-"""The page of the audit is made by the workflow, from the repository's own papers."""
+"""Tests that the workflow makes the audit's page from the repository's own papers."""
 
 from __future__ import annotations
 

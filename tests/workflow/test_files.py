@@ -1,4 +1,4 @@
-"""A task whose splits have files of their own, from the files to the table and to the server's zip."""
+"""A task whose splits have separate files, from the files to the table and to the zip for the server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ rows:
 
 
 def write_files(folder: Path) -> None:
-    """Nothing; the task's files, whose training set is a part of the whole."""
+    """Write the task's files; the training file holds only a part of the whole training set."""
     folder.mkdir()
     for name, rows in (("train", 30), ("dev-near", 10), ("dev-far", 10), ("test", 10)):
         words = [("glad", "high") if number % 3 else ("sad", "low") for number in range(rows)]

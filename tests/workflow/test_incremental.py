@@ -1,4 +1,4 @@
-"""What a change re-runs, as `snakemake -n` tells it, on a finished tiny study."""
+"""Tests of which jobs a change runs again, as `snakemake -n` lists them on a finished tiny study."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.workflow
 
 STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 KD_SCORES = {f"results/scores/tiny-kd/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)}
-# What is made from the scores of table 1: itself, its tests, the figures with its students, claims, the page.
+# Jobs that use the scores of table 1: the table, its tests, the figures with its students, the claims, the pages.
 FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1}
 
 
 def edit(folder: Path, name: str, old: str, new: str) -> None:
-    """Nothing; the first `old` of one of the study's files is `new`."""
+    """Replace the first `old` in one of the study's files with `new`."""
     path = folder / "study" / name
     text = path.read_text()
     assert old in text, f"{name} holds no {old!r}"
@@ -30,7 +30,7 @@ def edit(folder: Path, name: str, old: str, new: str) -> None:
 
 @pytest.fixture
 def restored(finished: Path) -> Iterator[Path]:
-    """The finished study, whose YAML files are put back afterwards, times included."""
+    """Yield the finished study; afterwards, restore the content and times of its YAML files."""
     files = list((finished / "study").rglob("*.yaml"))
     before = [(path, path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     yield finished
@@ -40,7 +40,7 @@ def restored(finished: Path) -> Iterator[Path]:
 
 
 def planned(folder: Path) -> tuple[dict[str, int], set[str]]:
-    """Jobs by rule, and the outputs of all jobs, that a dry run plans."""
+    """Return the number of jobs by rule, and the outputs of all jobs, that a dry run plans."""
     said = snakemake(folder, "-n").stdout
     if "Nothing to be done" in said or "Job stats" not in said:
         return {}, set()
@@ -53,7 +53,7 @@ def planned(folder: Path) -> tuple[dict[str, int], set[str]]:
 
 
 def scores(outputs: set[str]) -> set[str]:
-    """The score files among the outputs; beside each of them stand its answers."""
+    """Return the score files among the outputs, after a check that each has its file of answers."""
     found = {name for name in outputs if name.startswith("results/scores/")}
     answers = {name for name in found if name.endswith(".answers.json")}
     assert answers == {answers_address(name) for name in found - answers}

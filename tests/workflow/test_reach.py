@@ -1,4 +1,4 @@
-"""A dry run asks nobody; a run stops before its first job where a source that it will fetch cannot be had."""
+"""Tests of the source check: a dry run asks no server; a run stops before its first job if a source is missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_run_stops_before_its_first_job_and_a_dry_run_does_not(
         assert hub.paths() == []
         run_in(folder, TARGET)
         asked = len(hub.paths())
-        run_in(folder, "results/encoded/mood/encoder")  # what is fetched already is not asked for
+        run_in(folder, "results/encoded/mood/encoder")  # a source that is already fetched is not checked
         assert len(hub.paths()) == asked
     moved = {**HUB, "commit": "b" * 40}
     source.write_text(json.dumps({"title": "Texts", "licence": "MIT", "hub": moved}))

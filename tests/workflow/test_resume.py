@@ -1,4 +1,4 @@
-"""A training that is killed goes on, and ends in the same bytes."""
+"""Tests that a killed training run continues, and ends in the same bytes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CHECKPOINT = "results/checkpoints/distill_on_task.tiny-attention.mood.1"
 
 
 def long_study(folder: Path) -> Path:
-    """The tiny study with trainings long enough to be killed in their middle."""
+    """Return a tiny study whose training runs are long enough to be killed in the middle."""
     make_study(folder, keep_weights=True, checkpoint_seconds=0.2)
     edit(folder, "protocols/short.yaml", "steps: 6", "steps: 300")
     return folder
 
 
 def kill_in_the_middle(folder: Path) -> int:
-    """The step of the checkpoint that a training killed with SIGKILL left behind."""
+    """Kill a training run with SIGKILL in the middle, and return the step of the checkpoint that it left."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
                "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
     running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -48,7 +48,7 @@ def kill_in_the_middle(folder: Path) -> int:
 
 
 def jobs_of(parent: int) -> list[int]:
-    """The processes below a process, from the deepest up."""
+    """Return the ids of all processes below a process, the deepest first."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children: dict[int, list[int]] = {}
     for line in listed.splitlines():

@@ -1,4 +1,4 @@
-"""The whole workflow on the tiny study: both roads, tables, figures, page."""
+"""The whole workflow on the tiny study: task-specific and task-agnostic distillation, tables, figures, page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_seeds_differ_and_the_grid_point_is_the_best_on_dev(finished: Path) -> N
 
 
 def eval_line(line: str) -> Any:
-    """A line of JSON."""
+    """Parse a line of JSON."""
     import json
 
     return json.loads(line)
@@ -188,7 +188,7 @@ def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> Non
 
 
 def relocate(folder: Path) -> None:
-    """Nothing; the copied study's configuration names its own files."""
+    """Point the configuration of the copied study to its own files."""
     import json
 
     config = read_json(folder / "config.yaml")

@@ -1,4 +1,4 @@
-"""The profile on a real Slurm, where one is running."""
+"""Tests of the profile on a real Slurm, if one is running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text())
 
 
 def running() -> bool:
-    """True where a Slurm answers that has the partitions of the profile."""
+    """Return True if a Slurm is running that has the partitions of the profile."""
     if shutil.which("sinfo") is None:
         return False
     done = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True, check=False)
@@ -44,4 +44,4 @@ def test_the_study_runs_on_slurm(tmp_path: Path) -> None:
     assert (folder / "reports/index.html").is_file()
     score = read_json(folder / "results/scores/tiny-kd/mood/seed-1.json")
     assert score["status"] == "ok"
-    assert score["settings"]["precision"] == "bfloat16"  # the profile's, not that of the node
+    assert score["settings"]["precision"] == "bfloat16"  # the precision of the profile, not of the node

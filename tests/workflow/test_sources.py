@@ -1,4 +1,4 @@
-"""Sources as Snakemake fetches them: the user's data is never touched, and the hub is reached by this job alone."""
+"""Tests that Snakemake fetches sources: only the fetching job uses the hub, and the user's data is never changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Students that start truncated, from a published model or from a student, with narrow embeddings, under RoBERTa."""
+"""Students that start truncated, from a published model or from a student, with narrow embeddings, or as RoBERTa."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SCORED = ("truncated", "published", "plain", "grown")
 
 
 def write(path: Path, content: Any) -> None:
-    """Nothing; the file holds the content, as JSON, which is YAML."""
+    """Write the content to the file as JSON, which is valid YAML."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
 
 
 def write_paper(study: Path) -> None:
-    """Nothing; the study has a paper with the students, a table of their scores and one of their cost."""
+    """Write a paper with the students, a table of their scores and one of their cost."""
     teachers = {
         name: {"title": name, "model": model, "protocol": "short"}
         for name, model in (("teacher", "big"), ("roberta", "other"))
@@ -58,7 +58,7 @@ def write_paper(study: Path) -> None:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the students have been trained and scored."""
+    """Return a folder in which the students have been trained and scored."""
     home = make_study(tmp_path_factory.mktemp("starts"), papers=["starts"])
     study = home / "study"
     models = {"big": ("bert", 4, 90), "small": ("bert", 2, 90), "other": ("roberta", 4, 300)}

@@ -1,1 +1,1 @@
-"""Rebuilds the tables and figures of papers on distilling BERT-like encoders."""
+"""Rebuild the tables and figures of papers on distilling BERT-like encoders."""

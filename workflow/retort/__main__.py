@@ -1,4 +1,4 @@
-"""`python -m retort`."""
+"""Run the command line as `python -m retort`."""
 
 from retort.cli import main
 

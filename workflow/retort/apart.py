@@ -1,4 +1,7 @@
-"""Results of one scale are not overwritten at another: a score has one address, whatever the scale."""
+"""Scale guard: keep results of one scale from being overwritten by runs at another scale.
+
+The path of a score does not contain the scale, so runs at two scales would write the same files.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ MARK = Path("results/scale")
 
 
 def keep_apart(book: Book) -> None:
-    """Nothing; the folder of results is marked with the scale at which papers' students are run in it.
+    """Mark the folder of results with the scale at which the students of printed papers run in it.
+
+    Do nothing if the scale runs no student of a printed paper.
 
     Raises:
-        RetortError: they were run at another scale there.
+        RetortError: the folder is already marked with another scale.
     """
     scale = book.config.scale
     if not any(map(book.is_printed, book.running)):

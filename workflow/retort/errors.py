@@ -1,14 +1,14 @@
-"""The one exception that a user sees as a line, not as a traceback."""
+"""Errors that users see as one line without a traceback, and the error for a loss that is not finite."""
 
 from __future__ import annotations
 
 
 class RetortError(Exception):
-    """A mistake that its reader can mend: what is wrong, where, and what would be right.
+    """A mistake that the user can correct: the error says what is wrong, where, and what would be right.
 
     Args:
-        message: one line that names the file, key or value at fault.
-        hint: what would be right, where that is known.
+        message: one line that names the wrong file, key or value.
+        hint: what would be right; None if that is not known.
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -21,10 +21,10 @@ class RetortError(Exception):
 
 
 class BookError(RetortError):
-    """Every problem of every YAML file at once.
+    """One error that lists every problem of every YAML file of the study.
 
     Args:
-        problems: one line each.
+        problems: one line per problem.
     """
 
     def __init__(self, problems: list[str]) -> None:
@@ -35,10 +35,10 @@ class BookError(RetortError):
 
 
 class Diverged(Exception):
-    """A loss that became NaN or infinite: a result with its step, not a crash.
+    """The loss became NaN or infinite. This is a result, stored with its step, and not a crash.
 
     Args:
-        step: the step, counted from 1 over all stages, at which the loss was not finite.
+        step: the step at which the loss was not finite, counted from 1 over all stages.
     """
 
     def __init__(self, step: int) -> None:

@@ -1,6 +1,6 @@
-"""How papers print a setting: a value to the text that stands in a cell.
+"""Formatters: how papers print the value of a setting in a table cell.
 
-Nothing here needs torch: the checks of the YAML files call it.
+This module does not import torch, because the checks of the YAML files use it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from typing import Any
 
 from retort.registry import Registry
 
-NONE = "-"  # what a list without entries prints
+NONE = "-"  # printed for an empty list
 forms: Registry[Callable[[Any], str]] = Registry("form")
 
 
 @forms.register("plain")
 def plain(value: Any) -> str:
-    """'6' for 6 and 6.0, '0.01' for 0.01; words as they are."""
+    """Format a number without needless zeros: '6' for 6 and 6.0, '0.01' for 0.01. Keep text as it is.
+
+    A Boolean becomes 'yes' or 'no'.
+
+    Raises:
+        TypeError: the value is a dictionary or a list.
+    """
     if isinstance(value, (dict, list)):
         raise TypeError(f"{value!r} is no single value")
     if isinstance(value, bool):
@@ -28,14 +34,14 @@ def plain(value: Any) -> str:
 
 @forms.register("decimal")
 def decimal(value: Any) -> str:
-    """'1.0' for 1, '0.07' for 0.07: at least one decimal."""
+    """Format a number with at least one decimal: '1.0' for 1, '0.07' for 0.07."""
     text = plain(value)
     return text if "." in text else f"{text}.0"
 
 
 @forms.register("scientific")
 def scientific(value: Any) -> str:
-    """'5e-4' for 0.0005."""
+    """Format a number in scientific notation: '5e-4' for 0.0005."""
     _, digits, exponent = Decimal(str(value)).normalize().as_tuple()
     first, rest = digits[0], "".join(map(str, digits[1:]))
     return f"{first}{'.' * bool(rest)}{rest}e{int(exponent) + len(rest)}"
@@ -43,25 +49,25 @@ def scientific(value: Any) -> str:
 
 @forms.register("thousands")
 def thousands(value: Any) -> str:
-    """'100k' for 100000."""
+    """Format a number in thousands: '100k' for 100000."""
     return f"{plain(value / 1000)}k"
 
 
 @forms.register("commas")
 def commas(value: Any) -> str:
-    """'130,319' for 130319."""
+    """Format a number with a comma between groups of three digits: '130,319' for 130319."""
     return f"{value:,}"
 
 
 @forms.register("percent")
 def percent(value: Any) -> str:
-    """'6%' for 0.06."""
+    """Format a fraction as a percentage: '6%' for 0.06."""
     return f"{plain(float(Decimal(str(value)) * 100))}%"
 
 
 @forms.register("shape")
 def shape(value: Any) -> str:
-    """'[6, 12, 768, 3072]' for an architecture: layers, heads, hidden, intermediate."""
+    """Format an architecture as [layers, heads, hidden, intermediate]: '[6, 12, 768, 3072]'."""
     return f"[{', '.join(str(value[key]) for key in ('layers', 'heads', 'hidden', 'intermediate'))}]"
 
 
@@ -74,12 +80,14 @@ for _name in ("plain", "scientific"):
 
 
 def written(value: Any, form: str, words: Mapping[str, str]) -> str:
-    """A value as a cell prints it.
+    """Format a value as the paper prints it in a cell.
 
     Args:
-        value: of the settings; the entries of a list are joined, unless the form takes the list as a whole.
-        form: a registered form; empty for 'plain'.
-        words: a value in its plain form -> the paper's own word for it.
+        value: a value from the settings. The entries of a list are formatted one by one and joined with commas, unless
+            the formatter takes the whole list (its name ends with '-set').
+        form: the name of a registered formatter; an empty string means 'plain'.
+        words: label names: from a value, formatted by 'plain', to the name that the paper prints for it. If there are
+            any, they replace the formatter.
     """
     if isinstance(value, (list, tuple)) and not form.endswith("-set"):
         return ", ".join(written(one, form, words) for one in value) or NONE

@@ -1,4 +1,7 @@
-"""A job: what surrounds a stage, so that neither stages nor adapters know of Snakemake's object twice."""
+"""The context in which a Snakemake job runs a stage.
+
+Only this module knows Snakemake's object, so stages and the scripts that call them need not.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,16 @@ UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @dataclass
 class Job:
-    """What a stage needs to know of the job that runs it.
+    """What a stage needs to know about the job that runs it.
 
     Args:
         name: rule and wildcards, as shown on the terminal.
         log: the job's log file, open for writing.
-        threads: CPU threads that it may use.
-        gpu: whether it was given a GPU.
-        slug: the names of its wildcards, for the folder of its checkpoints.
-        checkpoint_seconds: time between two checkpoints.
+        threads: number of CPU threads that the job may use.
+        gpu: whether the job was given a GPU.
+        slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
+        checkpoint_seconds: time between two checkpoints, in seconds.
+        started: when the job began, on the monotonic clock, in seconds.
     """
 
     name: str
@@ -43,7 +47,7 @@ class Job:
 
     @property
     def device(self) -> str:
-        """'cuda' where the job was given a GPU and torch sees one, else 'cpu'."""
+        """The device to run on: 'cuda' if the job was given a GPU and torch sees one, else 'cpu'."""
         if not self.gpu:
             return "cpu"
         import torch
@@ -56,29 +60,30 @@ class Job:
         return Path("results/checkpoints") / self.slug
 
     def seconds(self) -> float:
-        """Seconds since the job began."""
+        """Return the seconds since the job began, rounded to one decimal."""
         return round(time.monotonic() - self.started, 1)
 
     def say(self, text: str) -> None:
-        """Nothing; one line on the terminal and in the log."""
+        """Write one line to the terminal and to the log."""
         print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
         self.log.write(f"{text}\n")
 
 
 def _named(snakemake: Any) -> tuple[str, str]:
+    """Return a job's name for the terminal, 'rule(wildcard, ...)', and its slug, 'rule.wildcard...'."""
     values = [str(value) for value in snakemake.wildcards]
     shown = f"({', '.join(values)})" if values else ""
     return f"{snakemake.rule}{shown}", ".".join([snakemake.rule, *values])
 
 
 def _explain(error: BaseException) -> str | None:
-    """One line for what a user can mend; None for a bug, whose traceback is the answer."""
+    """Return one line about an error that the user can correct, or None for a bug, which needs a traceback."""
     if isinstance(error, RetortError):
         return str(error)
     if isinstance(error, OSError) and error.errno in UNWRITABLE:
         hint = "free some space" if error.errno in FULL else "make the folder writable"
         return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
-    # safetensors reports a full disk as an error of its own
+    # safetensors reports a full disk by its own error type, not by OSError
     if "No space left" in str(error):
         return f"cannot write results/: {error}; free some space"
     return None
@@ -86,7 +91,11 @@ def _explain(error: BaseException) -> str | None:
 
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
-    """The running job; a mistake of the user's ends it with one line, a bug with a traceback, both in the log."""
+    """Yield the running job, and report the error that ends it.
+
+    An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
+    The log gets the traceback of both.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -113,7 +122,7 @@ def job(snakemake: Any) -> Iterator[Job]:
 
 
 def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
-    """Nothing; the file is whole or not there."""
+    """Write JSON to a file atomically: the file is either complete or not there."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.part")
@@ -122,6 +131,6 @@ def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
 
 
 def share_package() -> None:
-    """Nothing; the Python of every job finds this package, also in an environment where it is not installed."""
+    """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
     package = str(Path(__file__).resolve().parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))

@@ -1,7 +1,8 @@
-"""Which student layer learns from which teacher layer.
+"""Layer mappings: which student layer learns from which teacher layer.
 
-Layers count from 1, as in the papers; 0 is the output of the embeddings. Every mapping answers with pairs
-(student layer, teacher layer). Nothing here needs torch: the checks of the YAML files call it.
+Layers count from 1, as in the papers; layer 0 is the output of the embeddings. Every mapping takes the numbers of
+layers of student and teacher, and returns pairs (student layer, teacher layer). This module does not import torch,
+because the checks of the YAML files use it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ mappings: Registry[Callable[..., Pairs]] = Registry("mapping")
 
 
 def checked(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
-    """The same pairs, when both models have every layer that they name."""
+    """Return the pairs unchanged if both models have every layer in them.
+
+    Raises:
+        RetortError: a pair names a layer that the student or the teacher does not have.
+    """
     for student, teacher in pairs:
         if not 0 <= student <= student_layers:
             raise RetortError(f"student has no layer {student}", f"its layers go from 0 to {student_layers}")
@@ -29,7 +34,11 @@ def checked(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
 
 
 def deep_enough(student_layers: int, teacher_layers: int) -> None:
-    """Nothing; a one-to-one mapping of a student that is deeper than its teacher is an error."""
+    """Raise an error if the student has more layers than the teacher; for one-to-one mappings.
+
+    Raises:
+        RetortError: the student has more layers.
+    """
     if student_layers > teacher_layers:
         raise RetortError(
             f"teacher has no layer {student_layers}",
@@ -38,33 +47,35 @@ def deep_enough(student_layers: int, teacher_layers: int) -> None:
 
 
 def uniform_ends(student_layers: int, teacher_layers: int) -> list[int]:
-    """The teacher layers where student_layers even parts of the teacher end, after a 0 where the first begins.
+    """Return 0 and the last teacher layer of each of `student_layers` parts of equal size.
 
-    The i-th end is i * teacher_layers / student_layers rounded up, so the teacher's last layer is always the last
-    end, and no two ends agree as long as the student is not the deeper model.
+    The i-th part ends at layer i * teacher_layers / student_layers, rounded up. So the last part always ends at the
+    teacher's last layer, and all ends differ as long as the student does not have more layers than the teacher.
     """
     return [-(-i * teacher_layers // student_layers) for i in range(student_layers + 1)]
 
 
 @mappings.register("last")
 def last(student_layers: int, teacher_layers: int) -> Pairs:
-    """The last student layer with the last teacher layer."""
+    """Pair the last student layer with the last teacher layer."""
     return [(student_layers, teacher_layers)]
 
 
 @mappings.register("single")
 def single(student_layers: int, teacher_layers: int, *, layer: int) -> Pairs:
-    """The last student layer with the one teacher layer that is named.
+    """Pair the last student layer with one given teacher layer.
 
     Args:
-        layer: the teacher's layer, counted from 1.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        layer: the teacher layer, counted from 1.
     """
     return checked([(student_layers, layer)], student_layers, teacher_layers)
 
 
 @mappings.register("last-k")
 def last_k(student_layers: int, teacher_layers: int) -> Pairs:
-    """Each student layer with one of the teacher's last layers, in order: 6 of 12 are 7 to 12.
+    """Pair the student layers, in order, with the last teacher layers: 6 of 12 are 7 to 12.
 
     Udagawa et al. (2023), section 4, 'Last'.
     """
@@ -74,18 +85,18 @@ def last_k(student_layers: int, teacher_layers: int) -> Pairs:
 
 @mappings.register("first")
 def first(student_layers: int, teacher_layers: int) -> Pairs:
-    """Each student layer with the teacher layer of the same number."""
+    """Pair each student layer with the teacher layer of the same number."""
     deep_enough(student_layers, teacher_layers)
     return [(s, s) for s in range(1, student_layers + 1)]
 
 
 @mappings.register("uniform")
 def uniform(student_layers: int, teacher_layers: int) -> Pairs:
-    """Each student layer with every k-th teacher layer: 6 of 12 are 2, 4, ..., 12.
+    """Pair each student layer with every k-th teacher layer: 6 of 12 are 2, 4, ..., 12.
 
-    Udagawa et al. (2023), section 4, 'Uniform', for depths that divide. Where they do not, k times the last student
-    layer would lie above the teacher; the steps are then rounded up one by one, so that the layers stay distinct and
-    end at the teacher's last: 5 of 12 are 3, 5, 8, 10, 12.
+    Udagawa et al. (2023), section 4, 'Uniform', if the teacher's number of layers is a multiple of the student's.
+    Otherwise k is a fraction, and each teacher layer is rounded up on its own. (A k rounded up once would put the last
+    layers above the teacher.) So the layers stay distinct and end at the teacher's last: 5 of 12 are 3, 5, 8, 10, 12.
     """
     ends = uniform_ends(student_layers, teacher_layers)
     return [(s, ends[s]) for s in range(1, student_layers + 1)]
@@ -93,13 +104,16 @@ def uniform(student_layers: int, teacher_layers: int) -> Pairs:
 
 @mappings.register("uniform-consecutive")
 def uniform_consecutive(student_layers: int, teacher_layers: int, *, disjoint: bool = False) -> Pairs:
-    """Each student layer with a run of consecutive teacher layers: 3 of 6 are 1-2, 2-4, 4-6.
+    """Pair each student layer with consecutive teacher layers: 3 of 6 are 1-2, 2-4, 4-6.
 
-    Udagawa et al. (2023), section 4, 'Uniform-Cons.': the i-th run is [k(i - 1), ki], both ends included, so that
-    neighbours share a layer; the paper's mappings begin at layer 1, which takes the 0 out of the first run.
+    Udagawa et al. (2023), section 4, 'Uniform-Cons.': student layer i takes the teacher layers [k(i - 1), ki], both
+    ends included, so neighbours share a layer. The paper's mappings begin at layer 1, so the first student layer does
+    not take layer 0.
 
     Args:
-        disjoint: leave each run's lower end to the run below: 3 of 6 are 1-2, 3-4, 5-6.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        disjoint: give a shared layer only to the lower of the two neighbours: 3 of 6 are 1-2, 3-4, 5-6.
     """
     ends = uniform_ends(student_layers, teacher_layers)
     pairs = []
@@ -111,10 +125,10 @@ def uniform_consecutive(student_layers: int, teacher_layers: int, *, disjoint: b
 
 @mappings.register("uniform-last")
 def uniform_last(student_layers: int, teacher_layers: int) -> Pairs:
-    """The pairs of 'uniform' and of 'last-k' together, each pair once.
+    """Combine the pairs of 'uniform' and 'last-k', each pair once.
 
-    Udagawa et al. (2023), section 4, 'Uniform+Last'. A student layer's teachers are a set there, so the last pair,
-    which both have, counts once.
+    Udagawa et al. (2023), section 4, 'Uniform+Last'. The paper defines the teacher layers of a student layer as a set,
+    so the last pair, which is in both mappings, counts once.
     """
     both = uniform(student_layers, teacher_layers) + last_k(student_layers, teacher_layers)
     return sorted(set(both))
@@ -122,10 +136,15 @@ def uniform_last(student_layers: int, teacher_layers: int) -> Pairs:
 
 @mappings.register("listed")
 def listed(student_layers: int, teacher_layers: int, *, pairs: Sequence[Sequence[int]]) -> Pairs:
-    """The pairs that are listed.
+    """Return the pairs that the option `pairs` lists.
 
     Args:
-        pairs: [student layer, teacher layer] each.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        pairs: a list of [student layer, teacher layer].
+
+    Raises:
+        RetortError: an entry is not a pair, or names a layer that a model does not have.
     """
     for pair in pairs:
         if len(pair) != 2:
@@ -135,17 +154,30 @@ def listed(student_layers: int, teacher_layers: int, *, pairs: Sequence[Sequence
 
 @mappings.register("emd")
 def emd(student_layers: int, teacher_layers: int, *, embeddings: bool = False) -> Pairs:
-    """Every student layer with every teacher layer, for objectives that read all of them at once.
+    """Pair every student layer with every teacher layer, for objectives that read all of them at once.
 
     Args:
-        embeddings: the output of the embeddings, layer 0, is one of them.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        embeddings: include layer 0, the output of the embeddings.
     """
     lowest = 0 if embeddings else 1
     return [(s, t) for s in range(lowest, student_layers + 1) for t in range(lowest, teacher_layers + 1)]
 
 
 def called(kind: str, name: str, thing: Callable[..., Any], options: Mapping[str, Any], *given: Any) -> Any:
-    """What the thing returns for the given values and options; an option that it does not have is an error."""
+    """Call `thing` with the given values and options, and return its result.
+
+    Args:
+        kind: the type of thing, for error messages, such as 'mapping'.
+        name: the name of the thing, for error messages.
+        thing: a function whose keyword-only parameters are its options.
+        options: the values of these options.
+        *given: the positional arguments.
+
+    Raises:
+        RetortError: an option is unknown, or a required one is missing.
+    """
     known = inspect.signature(thing).parameters.values()
     allowed = {parameter.name: parameter for parameter in known if parameter.kind is parameter.KEYWORD_ONLY}
     for option in options:
@@ -158,7 +190,11 @@ def called(kind: str, name: str, thing: Callable[..., Any], options: Mapping[str
 
 
 def pairs_of(mapping: str | Mapping[str, Any], student_layers: int, teacher_layers: int) -> Pairs:
-    """The layer pairs of a mapping given by its name, or by its name with options."""
+    """Return the layer pairs of a mapping, given as its name or as {name: {option: value}}.
+
+    Raises:
+        RetortError: the mapping or an option is unknown, or a value or layer is not possible.
+    """
     if isinstance(mapping, str):
         mapping = {mapping: {}}
     if len(mapping) != 1:

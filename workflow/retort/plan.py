@@ -1,6 +1,6 @@
-"""The plan: which file each table needs, and which files each job reads. What the rules ask, answered by the book.
+"""The plan: which files each table needs, and which files each job reads. Snakemake's rules ask it.
 
-Every method that takes wildcards is an input function of a rule; nothing here reads a result.
+Every method that takes wildcards is an input function of a rule. Nothing here reads a result.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Wildcards = Any
 
 
 class Plan:
-    """A checked book with its cells and the settings of every job.
+    """A checked study with its cells and the settings of every job.
 
     Args:
         config: the checked configuration.
 
     Raises:
-        BookError: with every problem of every file.
+        BookError: the YAML files have problems; the error lists every problem of every file.
     """
 
     def __init__(self, config: Config) -> None:
@@ -49,72 +49,86 @@ class Plan:
         self.settings = params(self.book, self.pairs)
 
     def at(self, address: str) -> Callable[[Wildcards], Any]:
-        """From wildcards to the settings at an address, such as 'grids/{student}/{task}'; `lookup` walks them all."""
+        """Return a function from wildcards to the settings under an address, such as 'grids/{student}/{task}'.
+
+        Rules use this instead of Snakemake's `lookup`, which walks through all settings.
+        """
         keys = address.split("/")
         return lambda wildcards: reduce(lambda inside, key: inside[key.format(**wildcards)], keys, self.settings)
 
     @property
     def every_core(self) -> int:
-        """The cores of this machine: a job that claims them runs alone; Snakemake cuts them to what it was given."""
+        """The number of cores of this machine.
+
+        A job that asks for all of them runs alone. Snakemake reduces the number to the cores that it was given.
+        """
         return os.cpu_count() or 1
 
     @staticmethod
     def pattern(names: Iterable[str]) -> str:
-        """A regular expression that matches just these names; one that matches nothing where there are none."""
+        """Return a regular expression that matches exactly these names; without names, it matches nothing."""
         return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
 
     @property
     def keeps(self) -> bool:
-        """Whether the weights of fine-tuned students stay, for good or until their answers are written down."""
+        """Whether weights of fine-tuned students are kept: for good, or until their test-set answers exist."""
         return self.config.keep_weights or self.sends
 
     def kept(self, path: str) -> Any:
-        """An output folder of weights: none, one that stays, or one that goes when nothing reads it any more."""
+        """Return an output folder of weights as a rule declares it.
+
+        It is empty if weights are not kept, permanent if the configuration keeps them, and otherwise temporary:
+        Snakemake deletes it after the last job that reads it.
+        """
         stays = directory(path) if self.config.keep_weights else temp(directory(path))
         return stays if self.keeps else []
 
     # --- sources, tasks, corpora
 
     def _folder(self, source: str) -> str:
+        """Return the folder of a fetched source."""
         return f"results/sources/{source}"
 
     def task_source(self, wildcards: Wildcards) -> list[str]:
-        """The sources of a task's splits."""
+        """Return the folders of the sources of a task's splits."""
         return [self._folder(source) for source in self.book.tasks[wildcards.task].sources]
 
     def corpus_sources(self, wildcards: Wildcards) -> list[str]:
-        """The sources of a corpus, in the order in which its settings name them."""
+        """Return the folders of a corpus's sources, in the order of its settings."""
         return [self._folder(name) for name in resolve.corpus_sources(self.book, wildcards.corpus)]
 
     def model_folder(self, wildcards: Wildcards) -> str:
-        """The files of a pre-trained model."""
+        """Return the folder with the files of a pre-trained model."""
         return self._folder(self.book.models[wildcards.model].source)
 
     def encoded(self, teacher: str, task: str) -> str:
-        """A task, encoded with the vocabulary of a teacher."""
+        """Return the folder of a task encoded with a teacher's vocabulary."""
         return f"results/encoded/{task}/{self.book.teachers[teacher].model}"
 
     def blocks(self, teacher: str, corpus: str) -> str:
-        """A corpus, packed with the vocabulary of a teacher."""
+        """Return the folder of a corpus packed into blocks with a teacher's vocabulary."""
         return f"results/corpora/{corpus}/{self.book.teachers[teacher].model}"
 
     # --- teachers
 
     def teacher_encoded(self, wildcards: Wildcards) -> str:
-        """The encoded task that a teacher is fine-tuned on."""
+        """Return the encoded task on which a teacher is fine-tuned."""
         return self.encoded(wildcards.teacher, wildcards.task)
 
     def teacher_blocks(self, wildcards: Wildcards) -> str:
-        """The corpus that a teacher gets a head on."""
+        """Return the packed corpus on which a teacher's masked-LM head is fitted."""
         return self.blocks(wildcards.teacher, wildcards.corpus)
 
     def teacher_model(self, wildcards: Wildcards) -> str:
-        """The pre-trained model of a teacher."""
+        """Return the folder of a teacher's pre-trained model."""
         return self._folder(self.book.model_of(wildcards.teacher).source)
 
     @property
     def teacher_score(self) -> str:
-        """The address of a teacher's score: its one seed stands in the name."""
+        """The path of a teacher's score file, with wildcards for teacher and task.
+
+        The path contains one seed for all teachers: the smallest of their seeds.
+        """
         seeds = {teacher.seed for teacher in self.book.teachers.values()} or {1}
         return f"results/scores/{{teacher}}/{{task}}/seed-{min(seeds)}.json"
 
@@ -124,49 +138,57 @@ class Plan:
         return self.book.students[wildcards.student].teacher
 
     def student_encoded(self, wildcards: Wildcards) -> str:
-        """The encoded task of a student."""
+        """Return the encoded task of a student, with its teacher's vocabulary."""
         return self.encoded(self._teacher_of(wildcards), wildcards.task)
 
     def _learns(self, wildcards: Wildcards) -> bool:
+        """Return whether a student reads its fine-tuned teacher: its weights or its activations."""
         return resolve.reads_teacher(self.book.students[wildcards.student])
 
     def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
-        """The fine-tuned teacher of a student on a task; none where the student reads nothing of it."""
+        """Return the teacher fine-tuned on the task; empty if the student reads nothing of it."""
         if not self._learns(wildcards):
             return []
         return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
 
     def student_model(self, wildcards: Wildcards) -> str:
-        """The pre-trained model of a student's teacher, which gives its family and vocabulary."""
+        """Return the pre-trained model of a student's teacher, which gives its family and vocabulary."""
         return self._folder(self.book.model_of(self._teacher_of(wildcards)).source)
 
     def student_taps(self, wildcards: Wildcards) -> str | list[str]:
-        """The recorded taps of a student's teacher; none where the teacher runs beside the student, or is not read."""
+        """Return the stored activations of a student's teacher on a task.
+
+        It is empty if the teacher runs beside the student, or if the student reads nothing of it.
+        """
         kept = self.config.scale == "pocket" and resolve.recorded(self.book, wildcards.student, wildcards.task)
         if not (kept and self._learns(wildcards)):
             return []
         return f"results/taps/{self._teacher_of(wildcards)}/{wildcards.task}"
 
     def student_corpora(self, wildcards: Wildcards) -> dict[str, str]:
-        """The corpora of a student's stages, by name."""
+        """Return the packed corpora of a student's stages, by the corpus name."""
         student = self.book.students[wildcards.student]
         return {stage.data: self.blocks(student.teacher, stage.data) for stage in student.stages}
 
     def student_teacher_head(self, wildcards: Wildcards) -> str:
-        """The teacher of a task-agnostic student: with a masked-LM head where its output is read and it has none."""
+        """Return the teacher's model for a task-agnostic student.
+
+        If the student reads the teacher's output and the pre-trained model has no masked-LM head, this is the teacher
+        with a fitted head; otherwise it is the pre-trained model.
+        """
         corpus = heads.fitted_on(self.book, wildcards.student)
         teacher = self._teacher_of(wildcards)
         return f"results/teachers/{teacher}/{corpus}/model" if corpus else self.student_model(wildcards)
 
     def student_parent(self, wildcards: Wildcards) -> list[str]:
-        """The student or the published model that a student starts from, where it does."""
+        """Return the student or published model from which a student starts; empty if there is none."""
         start = self.book.students[wildcards.student].initialisation
         if start.checkpoint:
             return [self._folder(self.book.models[start.checkpoint].source)]
         return [f"results/students/{start.student}/model"] if start.student else []
 
     def grid_parts(self, wildcards: Wildcards) -> list[str]:
-        """The parts of a student's grid on a task; none where there is no grid to choose from."""
+        """Return the result files of the parts of a student's grid on a task; empty if there is no grid."""
         grid = self.book.protocols[self.book.students[wildcards.student].protocol].grid_of(wildcards.task)
         if grid is None:
             return []
@@ -175,7 +197,7 @@ class Plan:
         return [f"{folder}/{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]
 
     def profile_model(self, wildcards: Wildcards) -> str:
-        """The pre-trained model whose family a profiled architecture belongs to."""
+        """Return the pre-trained model that has the same model family as a profiled architecture."""
         name = wildcards.student
         teacher = name if name in self.book.teachers else self.book.students[name].teacher
         return self._folder(self.book.model_of(teacher).source)
@@ -183,35 +205,40 @@ class Plan:
     # --- tables and figures
 
     def exhibit_file(self, paper: str, name: str) -> str:
-        """The YAML file of a table or figure."""
+        """Return the YAML file of a table or figure."""
         return self.shown(self.book.files["exhibits", f"{paper}/{name}"])
 
     def shown(self, path: Path) -> str:
-        """A path as Snakemake prints it: from the current folder, where it lies below."""
+        """Return a path as Snakemake prints it: relative to the current folder if it lies below, else unchanged."""
         here = Path.cwd()
         return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
     def _cells(self, paper: str, name: str) -> list[Cell]:
+        """Return the cells of a table or figure; for a table of tests, the cells of the tables that it compares."""
         exhibit = self.book.exhibits[paper, name]
         names = exhibit.of if isinstance(exhibit, TestsTable) else [name]
         return [cell for cell in self.list if cell.paper == paper and cell.table in names]
 
     def scores(self, paper: str, name: str) -> list[str]:
-        """The score files that a table or figure reads."""
+        """Return the score files that a table or figure reads."""
         return sorted({score_address(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)})
 
     def profiles(self, paper: str, name: str) -> list[str]:
-        """The profile files that a table or figure reads."""
+        """Return the profile files that a table or figure reads."""
         return sorted(
             {f"results/profiles/{student}.json" for student in profiled(self.book, self.book.exhibits[paper, name])}
         )
 
     def table_file(self, wildcards: Wildcards) -> str:
-        """The YAML file of a table."""
+        """Return the YAML file of a table."""
         return self.exhibit_file(wildcards.paper, wildcards.table)
 
     def table_compares(self, wildcards: Wildcards) -> list[Any]:
-        """What a table of tests takes from the tables that it compares: their rows, and each task's first metric."""
+        """Return what a table of paired tests uses of each table that it compares; empty for other tables.
+
+        For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
+        pairs that the first of these rows shows.
+        """
         exhibit = self.book.exhibits[wildcards.paper, wildcards.table]
         tables = [self.book.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
         compared = [
@@ -224,35 +251,35 @@ class Plan:
         ]
 
     def table_scores(self, wildcards: Wildcards) -> list[str]:
-        """The score files of a table."""
+        """Return the score files of a table."""
         return self.scores(wildcards.paper, wildcards.table)
 
     def table_profiles(self, wildcards: Wildcards) -> list[str]:
-        """The profile files of a table."""
+        """Return the profile files of a table."""
         return self.profiles(wildcards.paper, wildcards.table)
 
     def figure_file(self, wildcards: Wildcards) -> str:
-        """The YAML file of a figure."""
+        """Return the YAML file of a figure."""
         return self.exhibit_file(wildcards.paper, wildcards.figure)
 
     def figure_scores(self, wildcards: Wildcards) -> list[str]:
-        """The score files of a figure."""
+        """Return the score files of a figure."""
         return self.scores(wildcards.paper, wildcards.figure)
 
     def figure_profiles(self, wildcards: Wildcards) -> list[str]:
-        """The profile files of a figure."""
+        """Return the profile files of a figure."""
         return self.profiles(wildcards.paper, wildcards.figure)
 
     def figure_tables(self, wildcards: Wildcards) -> list[str]:
-        """The tidy files of the tables that a figure draws."""
+        """Return the tidy CSV files of the tables that a figure draws; empty if it draws none."""
         of = getattr(self.book.exhibits[wildcards.paper, wildcards.figure], "of", None)
         return [f"results/tables/{wildcards.paper}/{of}.csv"] if of else []
 
     def claims_file(self, wildcards: Wildcards) -> str:
-        """The claims of a paper."""
+        """Return the YAML file of a paper's claims."""
         return self.shown(self.book.folder / "papers" / wildcards.paper / "claims.yaml")
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:
-        """The tidy files that a paper's claims are judged on."""
+        """Return the tidy CSV files from which a paper's claims are judged."""
         names = sorted({name for claim in self.book.claims.get(wildcards.paper, {}).values() for name in claim.tables})
         return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]

@@ -1,4 +1,4 @@
-"""Where a number comes from: commit, versions, device; stamped into every result."""
+"""Where a number comes from: commit, package versions and device, written into every result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "sci
 
 @functools.cache
 def commit() -> str:
-    """The commit of the code, with '+changes' where tracked files differ from it; 'unknown' outside git."""
+    """Return the commit of the code.
+
+    It ends with '+changes' if tracked files differ from the commit, and is 'unknown' outside git.
+    """
     here = Path(__file__).resolve().parent
     try:
         head = subprocess.run(
@@ -34,7 +37,7 @@ def commit() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
+    """Return the versions of Python and of the installed packages on which numbers depend."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -46,7 +49,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def processor() -> str:
-    """The name of this machine's CPU."""
+    """Return the name of this machine's CPU."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -55,7 +58,7 @@ def processor() -> str:
 
 
 def stamp(device: str, threads: int) -> dict[str, Any]:
-    """What was run, on what: commit, versions, device, threads, time."""
+    """Return what a result was made with: commit, versions, device, number of threads, and the time now (UTC)."""
     name = processor()
     if device == "cuda":
         import torch

@@ -1,4 +1,4 @@
-"""Names to things, with an answer that helps when a name is wrong."""
+"""A registry: look an entry up by name; an unknown name raises an error that suggests the nearest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Thing = TypeVar("Thing")
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> RetortError:
-    """The error for a name that is not known, with the nearest known name or the whole list."""
+    """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(names) or 'none'}"
@@ -20,10 +20,10 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> RetortError:
 
 
 class Registry(Generic[Thing]):
-    """A dictionary that things join by a decorator.
+    """A dictionary to which a decorator adds entries.
 
     Args:
-        kind: what the things are, for the error text ('objective').
+        kind: what an entry is, for error messages, such as 'objective'.
     """
 
     def __init__(self, kind: str) -> None:
@@ -31,7 +31,11 @@ class Registry(Generic[Thing]):
         self._things: dict[str, Thing] = {}
 
     def register(self, name: str) -> Callable[[Thing], Thing]:
-        """A decorator that adds its thing under `name`; a second thing of one name is an error."""
+        """Return a decorator that adds an entry under `name`.
+
+        Raises:
+            RetortError: raised by the decorator if another entry has this name.
+        """
 
         def add(thing: Thing) -> Thing:
             if name in self._things:

@@ -13,7 +13,9 @@ Wildcards = Any
 
 
 class Submit:
-    """What tables ask for at scale 'paper', and what is carried out at other scales when asked for by name.
+    """The part of the plan for answers on test sets whose labels only a server has.
+
+    Tables ask for these files at scale 'paper'. At other scales they are made only when the user asks for them by name.
 
     Args:
         plan: the plan of the study.
@@ -23,20 +25,23 @@ class Submit:
         self.plan = plan
 
     def of_table(self, wildcards: Wildcards) -> list[str]:
-        """The zips of the students whose scores in a table only a server tells, at the papers' own scale."""
+        """Return the zip files of the students in a table whose scores only a server can tell.
+
+        It is empty unless the scale is 'paper'.
+        """
         book = self.plan.book
         pairs = served(book, book.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
         return list(dict.fromkeys(submission_address(book, student) for student, _ in pairs))
 
     def sources(self, wildcards: Wildcards) -> list[str]:
-        """The sources of a task's test sets."""
+        """Return the folders of the sources of a task's test sets."""
         return [f"results/sources/{source}" for source in tested_sources(self.plan.book.tasks[wildcards.task])]
 
     def weights(self, wildcards: Wildcards) -> str:
-        """The weights of a student or teacher, fine-tuned on a task.
+        """Return the weights of a student or teacher that is fine-tuned on a task.
 
         Raises:
-            RetortError: a student's weights are not kept.
+            RetortError: the weights of the student are not kept.
         """
         name, task = wildcards.student, wildcards.task
         if name in self.plan.book.teachers:
@@ -46,10 +51,10 @@ class Submit:
         return f"results/students/{name}/{task}/seed-{wildcards.seed}"
 
     def answers(self, wildcards: Wildcards) -> list[str]:
-        """A student's or teacher's answers on the test sets of every task that it is scored on.
+        """Return the answers of a student or teacher on the test sets of every task that it is scored on.
 
         Raises:
-            RetortError: there is none.
+            RetortError: it is scored on no task that has a submission.
         """
         name, scored = wildcards.student, self.plan.pairs
         tasks = [task for task in sorted(self.plan.settings["tests"]) if (name, task) in scored]

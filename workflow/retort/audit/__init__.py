@@ -1,4 +1,4 @@
-"""What the printed numbers of papers say of themselves: a check a kind of finding."""
+"""The audit: checks that find errors in the numbers that papers print, one check per type of error."""
 
 from retort.audit import numbers, rows, statements, texts
 from retort.audit.base import Finding, Looked, as_text, audit, checks, first_line

@@ -1,7 +1,8 @@
-"""What every check looks through, and what it returns.
+"""The input and output of the audit's checks.
 
-A check looks through printed numbers and returns what cannot be right, or cannot both be. A finding says what is
-printed, what it would have to be, where, and why; it does not say which of two numbers is the wrong one.
+A check goes through printed numbers and returns those that cannot be right, or cannot both be right. A finding says
+what is printed, what it would have to be, where, and why; it does not say which of two numbers is the wrong one. The
+first line of a check's docstring is printed as the heading of its findings.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from retort.specs.table import ProfilesTable, ScoresTable
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
 
-TINY = 1e-9  # what binary fractions add to a distance of exactly half a digit
+TINY = 1e-9  # tolerance: in binary, a distance of exactly half a digit may come out slightly larger
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One printed number: where it stands, what it measures, and over how many runs it is a mean (0: unknown)."""
+    """One printed number: its cell, what it measures, and the number of runs of which it is the mean (0: unknown)."""
 
     paper: str
     table: str
@@ -33,22 +34,22 @@ class Entry:
 
     @property
     def where(self) -> str:
-        """The place in words."""
+        """The cell in words: table, row, column."""
         return f"{label_of(self.table)}, {self.place.row}, {self.place.column}"
 
     @property
     def measure(self) -> tuple[str, ...]:
-        """What is measured; equal for two entries that should print the same of one model."""
+        """A key of what is measured: entries of one model with the same key should have the same number."""
         place = self.place
         if place.metric == AVERAGE:
-            metrics = {task: metric.partition("/")[0] for task, metric in place.tasks.items()}  # columns name no part
+            metrics = {task: metric.partition("/")[0] for task, metric in place.tasks.items()}  # columns name no subset
             return (place.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
-        inputs = place.spec.part if place.spec.part != place.part else ""  # of a latency: the row says the batch
+        inputs = place.spec.part if place.spec.part != place.part else ""  # of a latency: the row gives the batch
         return (place.split if place.task else "", place.metric, place.task, place.part, inputs)
 
 
 def entries_of(paper: str, name: str, table: ScoresTable | ProfilesTable) -> list[Entry]:
-    """Every printed number of a table of models."""
+    """List every printed number of a table of models."""
     columns = {column.name: column for column in table.columns}
     numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
     found = []
@@ -56,7 +57,7 @@ def entries_of(paper: str, name: str, table: ScoresTable | ProfilesTable) -> lis
         number = numbers.get((place.row, place.column))
         if number is None:
             continue
-        if place.spec.mean_of and not place.tasks:  # a mean over columns is one over their tasks
+        if place.spec.mean_of and not place.tasks:  # the mean over these columns is the mean over their tasks
             tasks = {columns[label].task: columns[label].metric for label in place.spec.mean_of}
             place = replace(place, tasks=tasks)
         found.append(Entry(paper, name, place, number, table.runs))
@@ -65,7 +66,7 @@ def entries_of(paper: str, name: str, table: ScoresTable | ProfilesTable) -> lis
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that cannot be right: the place, what is printed there, what it would have to be, and why."""
+    """One thing that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
 
     paper: str
     place: str
@@ -76,7 +77,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Looked:
-    """How many things a check looked at, and what it found."""
+    """The result of a check: how many things it looked at, and its findings."""
 
     count: int
     findings: list[Finding]
@@ -84,13 +85,13 @@ class Looked:
 
 @dataclass(frozen=True)
 class Printed:
-    """What a check looks through.
+    """The input of a check: all that papers print, and facts to compare it with.
 
     Args:
-        tables: every printed table by paper and name.
+        tables: every printed table, by (paper, name).
         entries: every printed number of a table of models.
-        statements: what each paper's text says and claims of its numbers.
-        facts: what the data sets are.
+        statements: what each paper's text says and claims about its numbers, by paper.
+        facts: the sizes of each data set and the scores of the most frequent answer, by task.
     """
 
     tables: dict[tuple[str, str], TextTable]
@@ -99,7 +100,7 @@ class Printed:
     facts: dict[str, Facts]
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
-        """The entries of each row by their column."""
+        """Group the entries by (paper, table, row), and in each row by column."""
         found: dict[tuple[str, str, str], dict[str, Entry]] = {}
         for entry in self.entries:
             found.setdefault((entry.paper, entry.table, entry.place.row), {})[entry.place.column] = entry
@@ -111,7 +112,7 @@ checks: Registry[Check] = Registry("check")
 
 
 def by_column(listed: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
-    """Entries by paper, table and column."""
+    """Group entries by (paper, table, column)."""
     found: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in listed:
         found.setdefault((entry.paper, entry.table, entry.place.column), []).append(entry)
@@ -119,13 +120,13 @@ def by_column(listed: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]
 
 
 def span(listed: list[Entry]) -> str:
-    """The smallest and the largest of some numbers as printed."""
+    """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
     texts = [entry.number.text for entry in sorted(listed, key=lambda entry: entry.number.value)]
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
 def printed(book: Book) -> Printed:
-    """What the checks look through: all that papers printed, nothing of a study of ours."""
+    """Collect the input of the checks: all that papers print, without the studies of our own."""
     tables = printed_tables(book)
     return Printed(
         tables,
@@ -145,13 +146,13 @@ def printed(book: Book) -> Printed:
 
 
 def audit(book: Book) -> dict[str, Looked]:
-    """What every check found, by its name."""
+    """Run every check and return the results by the name of the check."""
     given = printed(book)
     return {name: checks[name](given) for name in checks}
 
 
 def as_text(looked: dict[str, Looked]) -> str:
-    """Every finding as a line, under what its check holds the numbers against."""
+    """Return the audit as text: for each check what it checks, then one line for each finding."""
     lines = []
     for name, result in looked.items():
         lines += [f"{name}: {first_line(name)} {len(result.findings)} of {result.count} do not hold."]
@@ -163,5 +164,5 @@ def as_text(looked: dict[str, Looked]) -> str:
 
 
 def first_line(name: str) -> str:
-    """What a check holds the numbers against."""
+    """Return the first line of a check's docstring, which says what it checks."""
     return (checks[name].__doc__ or "").splitlines()[0]

@@ -1,4 +1,4 @@
-"""Checks of single numbers: means, changes, what a metric can be, and what it must exceed."""
+"""Checks of single numbers: averages, relative changes, and the values that a metric can have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retort.tables.layout import label_of
 
 @checks.register("averages")
 def averages(given: Printed) -> Looked:
-    """A printed average is the mean of its columns, as far as their rounding lets it."""
+    """Check that a printed average is the mean of its columns, as far as rounding allows."""
     count, found = 0, []
     for row in given.rows().values():
         for entry in row.values():
@@ -29,7 +29,7 @@ def averages(given: Printed) -> Looked:
 
 @checks.register("changes")
 def changes(given: Printed) -> Looked:
-    """A printed relative change follows from the two numbers, as far as their rounding lets it."""
+    """Check that a printed relative change follows from its two numbers, as far as rounding allows."""
     count, found = 0, []
     for row in given.rows().values():
         for entry in row.values():
@@ -47,7 +47,7 @@ def changes(given: Printed) -> Looked:
 
 @checks.register("floors")
 def floors(given: Printed) -> Looked:
-    """A score on dev is not below that of a model that always gives the commonest answer."""
+    """Check that a score on dev is not below that of a model that always gives the most frequent answer."""
     floor = {(task, metric): value for task, facts in given.facts.items() for metric, value in facts.floors.items()}
     held = [
         entry
@@ -67,7 +67,7 @@ def floors(given: Printed) -> Looked:
 
 @checks.register("exact-match")
 def exact_match(given: Printed) -> Looked:
-    """An exact match is never above the F1 of the same answers."""
+    """Check that an exact match is never above the F1 of the same answers."""
     count, found = 0, []
     for row in given.rows().values():
         for em in (entry for entry in row.values() if entry.place.metric == "exact"):
@@ -84,13 +84,13 @@ def exact_match(given: Printed) -> Looked:
 
 @checks.register("reachable")
 def reachable(given: Printed) -> Looked:
-    """An accuracy over a whole dev set is a count of right answers divided by the number of questions."""
+    """Check that an accuracy on a whole dev set is a count of right answers divided by the number of questions."""
     held = [
         entry
         for entry in given.entries
         if entry.place.metric == "accuracy" and entry.place.split == "dev" and entry.runs
         and entry.place.task in given.facts and not entry.place.part
-        and not entry.place.quoted  # over how many runs others took their mean is not known
+        and not entry.place.quoted  # of how many runs a quoted number is the mean is unknown
     ]  # fmt: skip
     found = []
     for entry in held:

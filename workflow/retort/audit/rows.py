@@ -1,4 +1,4 @@
-"""Checks of rows against each other: repeated numbers, numbers under two metrics, copied rows."""
+"""Checks of rows against each other: repeated numbers, a number under two metrics, copied rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _differ(one: Entry, other: Entry) -> bool:
 
 @checks.register("repeats")
 def repeats(given: Printed) -> Looked:
-    """One model, measured in one way, has one number in whatever table."""
+    """Check that one model, measured in one way, has the same number in every table."""
     same: dict[tuple[str, ...], list[Entry]] = {}
     for entry in given.entries:
         if entry.place.identity and entry.place.metric != CHANGE:
@@ -38,7 +38,7 @@ def repeats(given: Printed) -> Looked:
 
 @checks.register("names")
 def names(given: Printed) -> Looked:
-    """One number of one model on one task is of one metric."""
+    """Check that a number of one model on one task is not given for two different metrics."""
     same: dict[tuple[str, ...], list[Entry]] = {}
     for entry in given.entries:
         place = entry.place
@@ -56,7 +56,7 @@ def names(given: Printed) -> Looked:
 
 @checks.register("copies")
 def copies(given: Printed) -> Looked:
-    """Two models do not have the same number on every one of many tasks."""
+    """Check that two models in a table of five or more scores do not have the same number for every score."""
     tables: dict[tuple[str, str], list[tuple[str, tuple[str, ...], str]]] = {}
     for (paper, table, row), cells in given.rows().items():
         scores = [cell for cell in cells.values() if cell.place.task and cell.place.metric not in OF_A_MODEL]

@@ -1,4 +1,4 @@
-"""What a paper's text says of its numbers, held against what its tables print."""
+"""The check of what a paper's text says about its numbers against what its tables print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _finding(paper: str, statement: Statement, found: str) -> Finding:
 
 @checks.register("texts")
 def texts(given: Printed) -> Looked:
-    """What a paper's text says and claims of its numbers is what its tables print."""
+    """Check that what a paper's text says and claims about its numbers agrees with what its tables print."""
     found, count = [], 0
     for paper in given.statements:
         side = published({name: table for (slug, name), table in given.tables.items() if slug == paper})

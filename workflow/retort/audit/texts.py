@@ -1,4 +1,4 @@
-"""Checks of words against numbers: the metric of a heading, the size of a data set, what a paper's text says."""
+"""Checks of words against numbers: the metric that a heading names, and the printed size of a data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retort.tables.layout import label_of
 
 @checks.register("metrics")
 def metrics(given: Printed) -> Looked:
-    """A column's numbers are of the metric that its heading names."""
+    """Check that the numbers of a column are of the metric that its heading names."""
     found = []
     columns = by_column(given.entries)
     for (paper, table, column), listed in columns.items():
@@ -23,7 +23,7 @@ def metrics(given: Printed) -> Looked:
 
 @checks.register("sizes")
 def sizes(given: Printed) -> Looked:
-    """A printed size of a data set is its size, rounded or cut."""
+    """Check that the printed size of a data set is its true size, rounded or truncated."""
     splits = {"#Train": "train", "#Dev": "dev", "#Test": "test"}
     count, found = 0, []
     for (paper, name), table in given.tables.items():

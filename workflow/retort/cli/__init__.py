@@ -1,4 +1,4 @@
-"""The `retort` command: a file a verb, each of which imports torch only where it needs it."""
+"""The `retort` command: one file per verb or group of verbs; torch is imported only by the verbs that need it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["bench", "compare", "cost", "main", "parser", "pin", "published", "re
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line's parser."""
+    """Build the parser of the command line, with a subcommand for each verb."""
     top = argparse.ArgumentParser(prog="retort", description="Rebuild the tables of papers on distilling encoders.")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--config", help="configuration file (default: config.yaml of the repository)")
@@ -29,13 +29,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """The exit status: 0, 1 for problems found, 2 for a call that cannot be carried out."""
+    """Run a verb and return the exit status: 0, or 1 if it found problems, or 2 if the call cannot be carried out."""
     given = parser().parse_args(arguments)
     try:
         status = verbs[given.verb].run(given)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader has seen enough, as `head` has
+    except BrokenPipeError:  # the program that reads our output has stopped, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except RetortError as error:

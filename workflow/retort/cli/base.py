@@ -1,4 +1,4 @@
-"""What a verb of the command line is: a function, its arguments, and the configuration it reads."""
+"""The verbs (subcommands) of the command line: how one is defined, and how it reads the configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Verb:
-    """A function that answers with the exit status; its docstring's first line is the verb's help."""
+    """A subcommand: a function that returns the exit status, whose docstring's first line is the help text."""
 
     run: Run
     arguments: tuple[Argument, ...]
@@ -29,12 +29,12 @@ verbs: Registry[Verb] = Registry("verb")
 
 
 def argument(*names: str, **options: Any) -> Argument:
-    """One argument of a verb, in argparse's words."""
+    """Return one argument of a verb; the parameters are those of argparse's `add_argument`."""
     return names, options
 
 
 def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
-    """A decorator that makes a function a verb."""
+    """Return a decorator that registers a function as a verb."""
 
     def add(run: Run) -> Run:
         verbs.register(name)(Verb(run, arguments))
@@ -44,7 +44,7 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
 
 
 def config_of(given: argparse.Namespace) -> Config:
-    """The checked configuration that a call names; that of the repository where it names none.
+    """Read and check the configuration that a call names, or that of the repository if it names none.
 
     Raises:
         RetortError: there is no such file.

@@ -1,4 +1,4 @@
-"""The verb that times objectives."""
+"""The verb `bench`, which measures the time and memory of objectives."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _shape(text: str) -> tuple[Any, ...]:
     ),
 )
 def bench(given: argparse.Namespace) -> int:
-    """Print the time and peak memory of a step with each objective, as ratios to a step with a zero loss."""
+    """Print the time and peak memory of a training step with each objective, as ratios to a step with a zero loss."""
     known = catalogue.objectives()
     for name in given.names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""The verb that compares two rows of a table."""
+"""The verb `compare`, which compares two rows of a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retort.specs.book import open_book, with_every_paper
     argument("other", help="the label of the row that it is compared with"),
 )
 def compare_two(given: argparse.Namespace) -> int:
-    """Print the mean difference of two rows of a table of scores, and a paired t-test over task and seed."""
+    """Print the mean difference of two rows of a table of scores, and a paired t-test over tasks and seeds."""
     from retort.tables.two_rows import compare_rows
 
     book = open_book(with_every_paper(config_of(given)))

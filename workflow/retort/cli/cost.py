@@ -1,4 +1,4 @@
-"""The verb that says what a study takes before anything runs."""
+"""The verb `cost`, which estimates the jobs and hours of a study before anything runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retort.specs.config import Config, read_config
 
 
 def _config(given: argparse.Namespace) -> Config:
-    """The configuration with the papers and the scale that the call names."""
+    """Return the configuration, with the papers and the scale that the call names in place of its own."""
     config = config_of(given)
     papers = list(dict.fromkeys(name.partition("/")[0] for name in given.what))
     changed: Settings = {"papers": papers} if papers else {}
@@ -26,8 +26,8 @@ def _config(given: argparse.Namespace) -> Config:
     argument("--calibrate", action="store_true", help="measure this machine for half a minute first, and keep it"),
 )
 def cost(given: argparse.Namespace) -> int:
-    """Print the jobs and hours that each table takes, what is done already, and on which assumptions."""
-    from retort.cost import report  # it asks the plan, and so Snakemake
+    """Print the jobs and hours that each table takes, what is done already, and the assumptions behind the estimate."""
+    from retort.cost import report  # imported late: it imports the plan, and so Snakemake
     from retort.cost.speed import STORED
 
     config = _config(given)

@@ -1,4 +1,4 @@
-"""The verb that asks the hub for commits."""
+"""The verb `pin`, which asks the Hugging Face hub for commits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retort.specs.book import read
     argument("--renew", action="store_true", help="replace commits that stand there"),
 )
 def pin_sources(given: argparse.Namespace) -> int:
-    """Ask the hub for the commit of each source that has none, and write it into the source's file."""
+    """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
     from retort.data.pin import pin
 
     book, _ = read(config_of(given))

@@ -1,4 +1,4 @@
-"""Verbs on what the papers print: published and audit."""
+"""The verbs `published` and `audit`, on the numbers that papers print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retort.specs.book import open_whole
     argument("table", nargs="?", default="", help="with show: paper/table"),
 )
 def published_numbers(given: argparse.Namespace) -> int:
-    """Count, list as CSV or show what the papers print, whichever papers the configuration names."""
+    """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names."""
     from retort.tables import published
 
     book = open_whole(config_of(given))
@@ -29,7 +29,7 @@ def published_numbers(given: argparse.Namespace) -> int:
 
 @verb("audit")
 def audit_papers(given: argparse.Namespace) -> int:
-    """Print what cannot be right, or cannot both be, in what the papers print."""
+    """Print which of the papers' printed numbers cannot be right, or cannot both be right."""
     from retort.audit import as_text, audit
 
     print(as_text(audit(open_whole(config_of(given)))))

@@ -1,4 +1,4 @@
-"""The verb that makes a run of ours the published numbers."""
+"""The verb `record`, which stores the numbers of a run of ours as published numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retort.specs.book import open_book
 
 @verb("record", argument("paper", help="the paper whose published numbers are of a run of ours"))
 def record_run(given: argparse.Namespace) -> int:
-    """Make the last run's numbers the published ones of a paper that is our own study."""
+    """Store the numbers of the last run as the published numbers of a paper that is our own study."""
     from retort.tables.record import record
 
     book = open_book(config_of(given))

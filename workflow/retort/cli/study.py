@@ -1,4 +1,4 @@
-"""Verbs on the study's files: list and check."""
+"""The verbs `list` and `check`, on the study's files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _kinds(book: Book) -> dict[str, dict[str, str]]:
 
 @verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
 def list_everything(given: argparse.Namespace) -> int:
-    """Print objectives, mappings, tasks, students and tables, each with one line of what it is."""
+    """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
     book, problems = read(config_of(given))
     kinds = _kinds(book)
     if given.what and given.what not in kinds:

@@ -1,1 +1,1 @@
-"""What a study takes before anything runs: FLOPs of every job, hours on a machine that was measured or named."""
+"""The cost of a study before anything runs: FLOPs of every job, and hours on a machine of known speed."""

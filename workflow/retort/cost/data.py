@@ -1,4 +1,4 @@
-"""How many rows the jobs see, and how long they are: from encoded data where it is there, else as the files say."""
+"""Number and length of the rows that jobs see: from encoded data where it exists, else from the study's YAML files."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ import numpy as np
 from retort.specs.book import Book
 from retort.specs.reading import pieces_of
 
-UNKNOWN = 10_000  # rows of a split that are known only once it was read
-TOKENS = 4e9  # of a corpus that was not read yet: the 3.3 billion words of Devlin et al. (2019), section 3.1
+UNKNOWN = 10_000  # rows assumed for a split whose size is known only after it is read
+TOKENS = 4e9  # assumed for a corpus that is not read yet: the 3.3 billion words of Devlin et al. (2019), section 3.1
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a split, or the blocks of a corpus, and their mean length in tokens."""
+    """The number of rows of a split, or of blocks of a corpus, and their mean length in tokens."""
 
     count: int
     length: float
 
 
 class Volume:
-    """Rows and lengths of a study's data.
+    """The rows of a study's data and their lengths; it also collects what had to be assumed.
 
     Args:
         book: the study.
 
     Attributes:
-        longest: task -> tokens that every row is taken to have, where it is not encoded yet.
-        uncounted: tasks of which nobody knows the rows before they were read.
-        unread: corpora of which nobody knows the blocks, and that are trained on for epochs.
+        longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
+        uncounted: tasks whose number of rows is assumed, because it is known only after they are read.
+        unread: corpora whose number of blocks is assumed although it matters, because a schedule counts epochs.
+        kept: the rows of the splits that were asked for, by (task, split, model).
     """
 
     def __init__(self, book: Book) -> None:
@@ -44,7 +45,10 @@ class Volume:
         self.kept: dict[tuple[str, str, str], Rows] = {}
 
     def split(self, task: str, settings: dict[str, Any], split: str, model: str) -> Rows:
-        """The rows of a task's split in the vocabulary of a model."""
+        """Return the rows of a task's split, tokenised with the vocabulary of a model.
+
+        Where the task is not encoded yet, every row is assumed to have the maximum length.
+        """
         key = (task, split, model)
         if key not in self.kept:
             folder = Path(f"results/encoded/{task}/{model}")
@@ -65,7 +69,7 @@ class Volume:
         return Rows(sum(counts), spec.max_length)
 
     def blocks(self, corpus: str, schedule: dict[str, Any], model: str) -> Rows:
-        """The blocks of a corpus, all of one length; how many matters only where the schedule counts in epochs."""
+        """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
         spec, about = self.book.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
         if about.is_file():
             return Rows(json.loads(about.read_text(encoding="utf-8"))["blocks"], spec.block)

@@ -1,22 +1,23 @@
-"""FLOPs of encoders: two a multiplication and addition in a matrix product; norms, softmax and losses are left out.
+"""FLOPs of encoders: two per multiply-add of a matrix product; norms, softmax and losses are left out.
 
-A backward pass takes twice the forward pass: one product for the gradient of the input, one for that of the weights.
+A backward pass takes twice the FLOPs of the forward pass: one product for the gradient of the input, and one for the
+gradient of the weights.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-TRAINED = 3  # forward, and backward twice that
+TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
 Architecture = dict[str, Any]
 
 
 def matmul_parameters(architecture: Architecture, layers: int | None = None) -> int:
-    """Weights of an encoder that take part in a matrix product at every token; embeddings are looked up.
+    """Count the weights of an encoder that are multiplied at every token; embeddings are looked up, so they are not.
 
     Args:
-        architecture: layers, heads, hidden, intermediate, and embedding where it is narrower.
-        layers: only the first so many.
+        architecture: `layers`, `heads`, `hidden`, `intermediate`, and `embedding` if it is narrower than `hidden`.
+        layers: count only this many of the first layers; None for all.
     """
     hidden, narrow = architecture["hidden"], architecture.get("embedding")
     depth = architecture["layers"] if layers is None else layers
@@ -25,23 +26,23 @@ def matmul_parameters(architecture: Architecture, layers: int | None = None) -> 
 
 
 def forward(architecture: Architecture, length: float, layers: int | None = None) -> float:
-    """FLOPs of one row of `length` tokens through an encoder, or through its first layers."""
+    """Return the FLOPs of one row of `length` tokens through an encoder, or through its first `layers` only."""
     depth = architecture["layers"] if layers is None else layers
-    attention = 4 * length**2 * architecture["hidden"]  # queries with keys, weights with values
+    attention = 4 * length**2 * architecture["hidden"]  # queries times keys, attention weights times values
     return 2 * matmul_parameters(architecture, layers) * length + depth * attention
 
 
 def classifier(architecture: Architecture, outputs: int) -> float:
-    """FLOPs of one row through a pooler and a classifier, which see the first position alone."""
+    """Return the FLOPs of one row through a pooler and a classifier, which see only the first position."""
     return 2 * architecture["hidden"] * (architecture["hidden"] + outputs)
 
 
 def span(architecture: Architecture, length: float) -> float:
-    """FLOPs of one row through a span head: a start and an end at every position."""
+    """Return the FLOPs of one row through a span head, which gives a start and an end logit at every position."""
     return 2 * architecture["hidden"] * 2 * length
 
 
 def masked_lm(architecture: Architecture, vocabulary: int, positions: float) -> float:
-    """FLOPs of one row through a masked-LM head at its masked positions: a dense layer, then the vocabulary."""
+    """Return the FLOPs of one row through a masked-LM head at its masked positions: a dense layer and the decoder."""
     width = architecture.get("embedding") or architecture["hidden"]
     return 2 * width * (architecture["hidden"] + vocabulary) * positions

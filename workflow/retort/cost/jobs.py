@@ -1,4 +1,4 @@
-"""The jobs behind a table: their addresses as the plan has them, their FLOPs, and whether they are done."""
+"""The jobs that a table needs: their result paths as the plan has them, their FLOPs, and whether they are done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retort.plan import Plan
 from retort.specs.expand import score_address, seeds_of
 from retort.tables.collect import difference
 
-# how a result's address tells the rule that makes it; data, tables and figures take no matrix products
+# the rule that makes a result, by the path of the result; jobs for data, tables and figures do no matrix products
 ADDRESSES = {
     "score": re.compile(r"results/scores/(?P<student>[^/]+)/(?P<task>[^/]+)/seed-(?P<seed>\d+)\.json"),
     "teacher": re.compile(r"results/teachers/(?P<teacher>[^/]+)/(?P<place>[^/]+)/model"),
@@ -30,11 +30,15 @@ ADDRESSES = {
 
 @dataclass(frozen=True)
 class Job:
-    """One job: its address, its FLOPs, the addresses that it reads, and the settings that its result must carry.
+    """One job that trains or runs a model.
 
     Args:
-        kind: what it does, in the words of `ADDRESSES`.
-        settings: None where the result is a folder or a list of trials, which are not read here.
+        address: the path of its result.
+        kind: what it makes: a key of `ADDRESSES`, or 'head'.
+        flops: its FLOPs.
+        needs: the result paths of the jobs that it depends on.
+        settings: the settings that its result must hold to count as done; None where the result is a folder or a list
+            of trials, whose settings are not checked here.
     """
 
     address: str
@@ -45,7 +49,7 @@ class Job:
 
     @cached_property
     def done(self) -> bool:
-        """Whether the result is there, made with the settings of the study."""
+        """Whether the result exists and was made with the settings of the study."""
         if not Path(self.address).exists():
             return False
         if self.settings is None:
@@ -62,7 +66,7 @@ def _listed(*given: str | list[str]) -> tuple[str, ...]:
 
 
 class Jobs:
-    """Every job of a study by its address.
+    """The jobs of a study, looked up by the path of their result.
 
     Args:
         plan: the plan of the study.
@@ -74,7 +78,7 @@ class Jobs:
         self.known: dict[str, Job | None] = {}
 
     def at(self, address: str) -> Job | None:
-        """The job that makes a file or folder; None where it trains and runs no model."""
+        """Return the job that makes a file or folder; None if that job neither trains nor runs a model."""
         if address not in self.known:
             matches = ((kind, pattern.fullmatch(address)) for kind, pattern in ADDRESSES.items())
             found = next(((kind, match) for kind, match in matches if match), None)
@@ -82,11 +86,11 @@ class Jobs:
         return self.known[address]
 
     def behind(self, addresses: list[str], stop_at_done: bool = False) -> Iterator[Job]:
-        """The jobs that make these files, and those that they need, each once.
+        """Yield the jobs that make these files, and all jobs that those depend on, each once.
 
         Args:
-            addresses: of the files.
-            stop_at_done: leave out what is done, and what is needed by nothing else.
+            addresses: the paths of the files.
+            stop_at_done: leave out jobs that are done, and jobs that only they depend on.
         """
         seen, waiting = set[str](), list(reversed(addresses))
         while waiting:
@@ -119,7 +123,7 @@ class Jobs:
         return Job(address, "teacher", work.teacher(settings, task, self.volume, model), (), settings)
 
     def _teacher(self, address: str, teacher: str, place: str) -> Job | None:
-        if place in self.book.tasks:  # one job makes a teacher and its score, which carries the settings
+        if place in self.book.tasks:  # one job makes a teacher and its score; the score holds the settings
             return self.at(score_address(teacher, place, seeds_of(self.book, teacher)[0]))
         settings, model = self.plan.settings["teachers"][teacher][place], self.book.teachers[teacher].model
         return Job(address, "head", work.head(settings, place, self.volume, model))

@@ -1,4 +1,4 @@
-"""What each table takes: a line a table, a job counted in the first table that needs it."""
+"""The cost of each table; a job that several tables need is counted in the first of them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from retort.specs.book import Book
 
 @dataclass(frozen=True)
 class Load:
-    """Some jobs and their FLOPs."""
+    """A number of jobs and the sum of their FLOPs."""
 
     jobs: int = 0
     flops: float = 0.0
 
     def __add__(self, other: Load) -> Load:
-        """Both together."""
+        """Return the sum of two loads."""
         return Load(self.jobs + other.jobs, self.flops + other.flops)
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What one table takes, or all of them.
+    """The jobs that one table needs, or all tables together.
 
     Args:
-        own: the jobs that no table before it needs.
-        shared: those that a table before it needs too.
-        left: of its own, those that are still to be run; not those whose result only what is done already reads.
+        name: 'paper/table', or 'total'.
+        own: the jobs that no earlier table needs.
+        shared: the jobs that an earlier table needs too.
+        left: the own jobs that still have to run; a job whose result is read only by finished jobs need not.
     """
 
     name: str
@@ -45,11 +46,11 @@ def _load(jobs: Iterable[Job]) -> Load:
 
 
 def chosen(book: Book, names: list[str]) -> list[tuple[str, str]]:
-    """(paper, table or figure) of all that is named, in the order of the report; all of the book where nothing is.
+    """Return the (paper, table or figure) pairs that are named, in the order of the report; all if nothing is named.
 
     Args:
         book: the study.
-        names: 'paper' or 'paper/table'.
+        names: each 'paper' or 'paper/table'.
 
     Raises:
         RetortError: there is no such paper, table or figure.
@@ -66,7 +67,11 @@ def chosen(book: Book, names: list[str]) -> list[tuple[str, str]]:
 
 
 def bills(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]:
-    """A bill a table or figure that needs any job, and the total last."""
+    """Return a bill for each table or figure that needs any job, and the total as the last one.
+
+    Raises:
+        RetortError: none of them needs a job.
+    """
     seen: dict[str, Job] = {}
     found = []
     for paper, name in exhibits:

@@ -1,4 +1,4 @@
-"""What `retort cost` prints."""
+"""The report that `retort cost` prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ COUNTED = (
 
 
 def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
-    """The lines: a table of bills, then what was assumed."""
+    """Yield the lines of the report: a table of bills, then the assumptions.
+
+    Args:
+        config: the checked configuration.
+        names: each 'paper' or 'paper/table'; all tables and figures if empty.
+        flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
+    """
     plan = Plan(config)
     exhibits, jobs, gpu = chosen(plan.book, names), Jobs(plan), config.gpus > 0
     found, at = bills(plan, jobs, exhibits), speed(flops, gpu)
@@ -47,7 +53,7 @@ def _table(found: list[Bill], at: Speed, device: str) -> list[str]:
 
 
 def _lengths(volume: Volume) -> Iterator[str]:
-    """What was assumed of rows that are not encoded yet."""
+    """Yield a line for each assumption about the number and length of rows."""
     if volume.longest:
         tasks = ", ".join(f"{task} {tokens}" for task, tokens in sorted(volume.longest.items()))
         yield f"Not encoded yet, so that every row has the most tokens that it may have: {tasks}."

@@ -1,4 +1,4 @@
-"""FLOPs a second that this machine achieves in training, measured on a few steps or given by hand."""
+"""FLOPs per second that this machine achieves in training: given by the user, measured on a few steps, or guessed."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from pathlib import Path
 from retort.errors import RetortError
 
 STORED = Path("results/calibration.json")
-# for a first guess, by whether jobs run on a GPU
+# first guesses (FLOPs per second, device) if jobs run on a GPU (True) or not
 GUESSED = {
     True: (60e12, "a GPU of the A100 class at a fifth of its peak in bfloat16"),
     False: (1e11, "one core of a server CPU with bfloat16 instructions"),
 }
 
 
-START = 7.0  # seconds: Python, torch, transformers and the model's files, before a job's first step
+START = 7.0  # seconds before a job's first step, to load Python, torch, transformers and the model's files
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Achieved FLOPs a second, and where the number comes from."""
+    """Achieved FLOPs per second, and a phrase that says where the number comes from."""
 
     flops: float
     said: str
 
     def hours(self, jobs: int, flops: float) -> float:
-        """The hours of some jobs on one device, one after another."""
+        """Return the hours that jobs with these FLOPs in total take on one device, one after another."""
         return (flops / self.flops + START * jobs) / 3600
 
 
 def stored(path: Path = STORED) -> Speed | None:
-    """The calibration of this folder's runs; None where there is none.
+    """Read the speed that was measured on this machine; None if it was not measured.
 
     Raises:
         RetortError: the file holds no calibration.
@@ -48,7 +48,15 @@ def stored(path: Path = STORED) -> Speed | None:
 
 
 def speed(given: float | None, gpu: bool) -> Speed:
-    """The speed that is given, else the measured one, else a guess."""
+    """Return the given speed, else the measured one, else a guess.
+
+    Args:
+        given: FLOPs per second from the command line, or None.
+        gpu: whether jobs run on a GPU, for the guess.
+
+    Raises:
+        RetortError: the given speed is not positive.
+    """
     if given is not None:
         if not given > 0:
             raise RetortError(f"--flops {given:g} is no speed", "give FLOPs a second, such as --flops 60e12")

@@ -1,4 +1,4 @@
-"""FLOPs of each kind of job, from the settings that the job has."""
+"""FLOPs of each type of job, computed from the settings of the job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Settings = dict[str, Any]
 
 
 def examples(schedule: Settings, rows: int) -> int:
-    """Rows that a training sees: steps times batch; an epoch is as many whole batches as the rows make."""
+    """Count the rows that a training run sees: steps times batch; an epoch is the whole batches that the rows fill."""
     batch = schedule["batch_size"]
     if "epochs" not in schedule:
         return int(schedule["steps"] * batch)
@@ -24,14 +24,14 @@ def examples(schedule: Settings, rows: int) -> int:
 
 
 def task_head(architecture: Architecture, task: Settings, length: float) -> float:
-    """FLOPs of one row through the head that a task's kind has."""
+    """Return the FLOPs of one row through the head of the task type."""
     if catalogue.kinds()[task["kind"]].facts["windowed"]:
         return flops.span(architecture, length)
     return flops.classifier(architecture, len(task.get("labels") or [1]))
 
 
 def _reach(terms: list[Settings], side: int, layers: int) -> tuple[int, bool]:
-    """How many layers the terms read on one side (0: student, 1: teacher), and whether they read the logits."""
+    """Return how many layers the terms read on one side (0: student, 1: teacher), and whether they read the logits."""
     objectives, reached = catalogue.objectives(), 0
     for term in terms:
         entry = objectives[term["objective"]]
@@ -45,15 +45,17 @@ def _reach(terms: list[Settings], side: int, layers: int) -> tuple[int, bool]:
 def stage(
     stage: Settings, rows: Rows, student: Architecture, teacher: Architecture, heads: tuple[float, float], live: bool
 ) -> float:
-    """FLOPs of one stage: the student forward and backward, and the teacher forward beside it.
+    """Return the FLOPs of one stage: the student's forward and backward passes, and the teacher's forward passes.
+
+    Both models run only up to the last layer that a term reads, and to the head only if a term reads the logits.
 
     Args:
-        stage: its terms and schedule.
-        rows: what it is trained on.
-        student: its sizes.
-        teacher: those of the teacher.
+        stage: the stage's terms and schedule.
+        rows: the rows or blocks that it is trained on.
+        student: the student's architecture.
+        teacher: the teacher's architecture.
         heads: FLOPs of one row through the student's and the teacher's head.
-        live: whether the teacher runs beside the student; else its taps are read from disk.
+        live: whether the teacher runs on every batch; if not, its stored activations are read.
     """
     passes = (TRAINED, int(live))
     once = 0.0
@@ -67,7 +69,7 @@ def stage(
 def tuned(
     architecture: Architecture, task: Settings, schedules: Iterable[Settings], train: Rows, scored: Rows
 ) -> float:
-    """FLOPs of fine-tuning once by each of the schedules, each followed by a pass over the rows that are scored."""
+    """Return the FLOPs of fine-tuning once with each schedule, each followed by one pass over the scored rows."""
     once = _pass(architecture, task, train.length)
     after = scored.count * _pass(architecture, task, scored.length)
     return sum(examples(schedule, train.count) * TRAINED * once + after for schedule in schedules)
@@ -78,14 +80,14 @@ def _pass(architecture: Architecture, task: Settings, length: float) -> float:
 
 
 def teacher(settings: Settings, task: str, volume: Volume, model: str) -> float:
-    """FLOPs of a teacher that is fine-tuned on a task."""
+    """Return the FLOPs of fine-tuning and scoring a teacher on a task."""
     data = settings["data"]
     train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "evaluate_on"))
     return tuned(settings["model"]["architecture"], data, [settings["schedule"]], train, scored)
 
 
 def head(settings: Settings, corpus: str, volume: Volume, vocabulary: str) -> float:
-    """FLOPs of a masked-LM head that is fitted over a frozen teacher."""
+    """Return the FLOPs of fitting a masked-LM head on top of a frozen teacher."""
     model, blocks = settings["model"], volume.blocks(corpus, settings["schedule"], vocabulary)
     positions = settings["data"]["masking"]["probability"] * blocks.length
     fitted = flops.masked_lm(model["architecture"], model["vocabulary"], positions)
@@ -94,14 +96,14 @@ def head(settings: Settings, corpus: str, volume: Volume, vocabulary: str) -> fl
 
 
 def taps(settings: Settings, task: str, volume: Volume, model: str) -> float:
-    """FLOPs of one pass of a teacher over a task's training rows."""
+    """Return the FLOPs of storing a teacher's activations: one forward pass over the task's training rows."""
     data = settings["teacher"]["data"]
     rows = volume.split(task, data, data["train_on"], model)
     return rows.count * _pass(settings["teacher"]["model"]["architecture"], data, rows.length)
 
 
 def on_task(settings: Settings, task: str, volume: Volume, model: str, live: bool) -> float:
-    """FLOPs of a student that is distilled on a task and scored."""
+    """Return the FLOPs of distilling a student on a task and scoring it; `live` is as in `stage`."""
     data, student = settings["teacher"]["data"], settings["architecture"]
     whole = settings["teacher"]["model"]["architecture"]
     train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "evaluate_on"))
@@ -111,7 +113,7 @@ def on_task(settings: Settings, task: str, volume: Volume, model: str, live: boo
 
 
 def on_corpus(settings: Settings, volume: Volume, model: str) -> float:
-    """FLOPs of a task-agnostic student."""
+    """Return the FLOPs of distilling a task-agnostic student, whose teacher runs on every batch."""
     student, whole = settings["architecture"], settings["teacher"]["model"]
     total = 0.0
     for one in settings["stages"]:
@@ -123,7 +125,7 @@ def on_corpus(settings: Settings, volume: Volume, model: str) -> float:
 
 
 def grid(settings: Settings, part: int, parts: int, task: str, volume: Volume, model: str) -> float:
-    """FLOPs of one part of a grid: each of its points, scored on dev."""
+    """Return the FLOPs of one part (from 1) of a grid: each of its points, scored on the validation split."""
     data = settings["task"]
     train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "choose_on"))
     schedules = [_at(settings, point) for point in settings["points"][part - 1 :: parts]]
@@ -131,7 +133,7 @@ def grid(settings: Settings, part: int, parts: int, task: str, volume: Volume, m
 
 
 def finetuned(settings: Settings, task: str, volume: Volume, model: str) -> float:
-    """FLOPs of one seed of a fine-tuned student: the mean over the grid, for the chosen point is not known before."""
+    """Return the FLOPs of one seed of a fine-tuned student: the mean over the grid, as its best point is unknown."""
     data = settings["task"]
     train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "evaluate_on"))
     architecture = settings["student"]["architecture"]
@@ -145,6 +147,6 @@ def _at(settings: Settings, point: Settings) -> Settings:
 
 
 def profile(settings: Settings) -> float:
-    """FLOPs of the passes that are timed, and of those that warm up."""
+    """Return the FLOPs of a profile: the passes that are timed and those that warm up."""
     passes = (settings["runs"] + 1) * settings["passes"] * settings["batch"]
     return passes * flops.forward(settings["architecture"], settings["length"])

@@ -1,1 +1,1 @@
-"""From files to batches: sources, readers, encoded tasks, packed corpora."""
+"""Data, from files to batches: sources, readers, encoded tasks and packed corpora."""

@@ -1,4 +1,4 @@
-"""Cleaning: unicode, control characters and spaces put right; short and repeated documents dropped and counted."""
+"""Cleaning of documents: Unicode, control characters and spaces; short and repeated documents are dropped, counted."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
-# taken out without a space, as BERT does: controls that are no white space, the byte order mark, and U+FFFD
+# removed and not replaced by a space, as in BERT: controls other than white space, the byte order mark, U+FFFD
 UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+")
 SPACES = re.compile(r"[^\S\n]+")
 
 
 def clean(text: str) -> str:
-    """The text in Unicode's composed form (NFC), without control characters, a space between words, no empty line."""
+    """Return the text in Unicode form NFC, without control characters or empty lines, one space between words."""
     text = SPACES.sub(" ", UNWANTED.sub("", unicodedata.normalize("NFC", text)))
     return "\n".join(line for line in map(str.strip, text.split("\n")) if line)
 
 
 class Seen:
-    """A set of documents at eight bytes each: sorted runs of 64-bit digests, as long as what came before them.
+    """A set of documents that takes eight bytes for each: 64-bit digests in a few sorted arrays ("runs").
 
-    Two different documents are taken for one with probability n² / 2⁶⁵.
+    A new run is merged with the runs before it that are not longer, so that there are only about log2(n) runs. Among n
+    different documents, two have the same digest with probability about n² / 2⁶⁵.
     """
 
     def __init__(self, recent: int = 1 << 18) -> None:
@@ -34,7 +35,7 @@ class Seen:
         self._runs: list[np.ndarray] = []
 
     def add(self, text: str) -> bool:
-        """True when the text is new."""
+        """Add a text; return True if it is new."""
         digest = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
         if digest in self._recent or any(self._holds(run, digest) for run in self._runs):
             return False
@@ -57,7 +58,7 @@ class Seen:
 
 
 def kept(documents: Iterable[str], rule: dict[str, Any], counts: Counter[str]) -> Iterator[str]:
-    """The cleaned documents that the rule keeps; `counts` tells how many were read and why others were dropped."""
+    """Yield the cleaned documents that the rule keeps; count those read, kept and dropped (by reason) in `counts`."""
     seen = Seen()
     for document in documents:
         counts["documents"] += 1

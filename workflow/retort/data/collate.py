@@ -1,4 +1,4 @@
-"""Batches: rows of like length together, padded to the longest of each batch, drawn by a seed."""
+"""Batches of rows of similar length, padded to the longest row of the batch, in an order set by a seed."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ from torch import Tensor
 from retort.data.tasks import Encoded
 from retort.objectives.base import Batch
 
-POOL = 8  # batches that are sorted by length together: less padding, and still a random order
+POOL = 8  # batches whose rows are sorted by length together: less padding, and the order stays random
 
 
 def row_order(lengths: np.ndarray, batch_size: int, seed: int) -> Iterator[np.ndarray]:
-    """Row numbers of one batch after another, without end; epoch after epoch, each in an order of its own."""
+    """Yield the row numbers (batch,) of each batch, without end; every epoch has its own random order.
+
+    Rows left over in an epoch, too few for a batch, are skipped.
+    """
     size = min(batch_size, len(lengths))
     for epoch in itertools.count():
         random = np.random.default_rng([seed, epoch])
-        rows = random.permutation(len(lengths))
+        rows = random.permutation(len(lengths))  # (rows,)
         for start in range(0, len(rows) - size + 1, size * POOL):
             pool = rows[start : start + size * POOL]
             pool = pool[np.argsort(lengths[pool], kind="stable")]
             cut = [pool[i : i + size] for i in range(0, len(pool) - size + 1, size)]
-            for index in random.permutation(len(cut)):
+            for index in random.permutation(len(cut)):  # else each pool would go from short to long rows
                 yield cut[index]
 
 
 def positions(encoded: Encoded, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each token of the rows stands in the flat arrays, (batch, length), and which are real."""
+    """Return each token's index in the flat arrays (0 at padding) and the attention mask, (batch, length) each."""
     lengths = encoded.lengths[rows]
-    steps = np.arange(int(lengths.max()))
-    mask = steps < lengths[:, None]
-    return np.where(mask, encoded.offsets[rows][:, None] + steps, 0), mask
+    steps = np.arange(int(lengths.max()))  # (length,)
+    mask = steps < lengths[:, None]  # (batch, length), True at real tokens
+    return np.where(mask, encoded.offsets[rows][:, None] + steps, 0), mask  # index = offset of the row + step
 
 
 def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
-    """The rows as one padded batch."""
+    """Return the rows as one batch, padded with zeros to the longest row."""
     place, mask = positions(encoded, rows)
     return Batch(
         input_ids=torch.from_numpy(np.where(mask, encoded.ids[place], 0).astype(np.int64)),
@@ -50,13 +53,13 @@ def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
 
 
 def batches(encoded: Encoded, batch_size: int, seed: int, start: int = 0) -> Iterator[Batch]:
-    """Training batches without end, from the batch number `start` on: the order is a function of the seed alone."""
+    """Yield training batches without end, from batch number `start` on; the order depends on the seed alone."""
     for rows in itertools.islice(row_order(encoded.lengths, batch_size, seed), start, None):
         yield collate(encoded, rows)
 
 
 def in_order(encoded: Encoded, batch_size: int) -> Iterator[tuple[Tensor, Batch]]:
-    """(row numbers, batch) over all rows once, longest last, for scoring."""
+    """Yield (row numbers, batch) over all rows once, the longest rows last, for scoring."""
     order = np.argsort(encoded.lengths, kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]

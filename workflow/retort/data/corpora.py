@@ -1,7 +1,7 @@
-"""Corpora: documents streamed from files, cleaned, tokenised, packed to blocks, kept in shards.
+"""Corpora: documents are streamed from files, cleaned, tokenised, packed into blocks and written as shards.
 
-What is in memory is a chunk of documents and the shard at hand, whatever the size of the texts. A shard that is
-written stays written: a job that was killed reads its texts again, but tokenises only what no shard holds yet.
+Memory holds one chunk of documents and one shard, whatever the size of the texts. A written shard is kept: a job that
+starts again after a kill reads the texts again, but tokenises only what is in no shard yet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from retort.data.texts import texts
 from retort.data.vocabulary import Special, special_tokens
 from retort.errors import RetortError
 
-CHUNK = 1 << 20  # characters that are tokenised at a time
+CHUNK = 1 << 20  # characters tokenised at a time
 SHARD = 1 << 23  # tokens after which a shard is written
 
 
@@ -41,23 +41,23 @@ class Tokens:
 
     @classmethod
     def of(cls, model: Path, block: int) -> Tokens:
-        """The tokenizer of a model's folder."""
+        """Load the tokenizer of a model's folder."""
         from tokenizers import Tokenizer
 
         encoder = Tokenizer.from_file(str(model / "tokenizer.json"))
         encoder.no_padding()
         encoder.no_truncation()
-        encoder.encode_special_tokens = True  # '[MASK]' in a text is text
+        encoder.encode_special_tokens = True  # the characters '[MASK]' in a text are encoded as ordinary text
         return cls(encoder, special_tokens(model, encoder), block)
 
     @property
     def vocabulary(self) -> int:
-        """Tokens in the vocabulary."""
+        """The number of tokens in the vocabulary."""
         return int(self.encoder.get_vocab_size())
 
 
 def files_of(part: dict[str, Any], folder: Path) -> list[Path]:
-    """The files of a part, in the order of the patterns and of names.
+    """Return the files of a component of a corpus, in the order of the patterns, then of their names.
 
     Raises:
         RetortError: a pattern matches no file.
@@ -77,7 +77,7 @@ def files_of(part: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def documents(number: int, part: dict[str, Any], files: list[Path], counts: Counter[str]) -> Iterator[str]:
-    """The documents of a part that are kept, cleaned."""
+    """Return the cleaned documents of a component of a corpus, after its sampling and its cleaning rule."""
     read = texts[part["format"]]
     everything: Iterator[str] = (text for path in files for text in read(path, **part["options"]))
     if part["sample"] < 1:
@@ -87,6 +87,7 @@ def documents(number: int, part: dict[str, Any], files: list[Path], counts: Coun
 
 
 def _chunks(found: Iterable[str]) -> Iterator[list[str]]:
+    """Yield lists of documents with at least `CHUNK` characters; the last list may have fewer."""
     held: list[str] = []
     size = 0
     for document in found:
@@ -100,7 +101,7 @@ def _chunks(found: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _blocks(chunk: list[str], packer: Any, tokens: Tokens) -> list[list[int]]:
-    """The blocks that a chunk of documents completes."""
+    """Return the full blocks that a chunk of documents completes, each a list of `tokens.block` input ids."""
     pieces = [packer.pieces(document) for document in chunk]
     rows = iter(tokens.encoder.encode_batch_fast(list(itertools.chain(*pieces)), add_special_tokens=False))
     return [block for own in pieces for block in packer.add([next(rows).ids for _ in own])]
@@ -109,15 +110,15 @@ def _blocks(chunk: list[str], packer: Any, tokens: Tokens) -> list[list[int]]:
 def build_part(
     shards: PartShards, found: Iterator[str], packer: Any, tokens: Tokens, quota: int | None, counts: Counter[str]
 ) -> list[dict[str, Any]]:
-    """The notes of a part's shards; what an earlier job has written is kept.
+    """Write the shards of a component of a corpus and return their notes; shards of an earlier job are kept.
 
     Args:
-        shards: where they are written.
-        found: the part's documents, from the first.
-        packer: makes blocks of them.
+        shards: writes the shards and finds those that exist.
+        found: the documents of the component, from the first one.
+        packer: turns the documents into blocks.
         tokens: the tokenizer.
-        quota: blocks after which no more text is read; None: read all.
-        counts: what `found` counts, noted with the last shard.
+        quota: number of blocks after which reading stops; None reads all the text.
+        counts: the numbers that `found` counts while it is read; the note of the last shard holds them.
     """
     notes = shards.found()
     if notes and notes[-1]["last"]:
@@ -129,8 +130,8 @@ def build_part(
 
     def write(last: bool) -> None:
         nonlocal pending, made
-        rows = pending if quota is None else pending[: quota - made]
-        ids = np.stack(rows) if rows else np.empty((0, tokens.block), token_type(tokens.vocabulary))
+        rows = pending if quota is None else pending[: quota - made]  # the last chunk may fill more than the quota
+        ids = np.stack(rows) if rows else np.empty((0, tokens.block), token_type(tokens.vocabulary))  # (rows, block)
         state = {"rest": packer.rest, "consumed": consumed, "last": last, "counts": dict(counts) if last else {}}
         notes.append(shards.write(len(notes), ids, **state))
         made, pending = made + len(rows), []
@@ -149,6 +150,7 @@ def build_part(
 
 
 def _shares(corpus: dict[str, Any], files: list[list[Path]]) -> list[float] | None:
+    """Return the share of each component: the given ones, else smoothed from file sizes; None to take all the text."""
     shares = [part["share"] for part in corpus["parts"]]
     if None not in shares:
         return shares
@@ -158,7 +160,10 @@ def _shares(corpus: dict[str, Any], files: list[list[Path]]) -> list[float] | No
 
 
 def _state(state: Path, corpus: dict[str, Any], files: list[list[Path]], model: Path) -> Path:
-    """The folder of what this very corpus has so far; that of any other, which these settings replaced, is deleted."""
+    """Return the state folder of exactly these settings, files and tokenizer; delete the state of any others.
+
+    The folder's name is a hash of the settings, the names and sizes of the files and the size of the tokenizer's file.
+    """
     sizes = [[(path.name, path.stat().st_size) for path in own] for own in files]
     given = json.dumps([corpus, sizes, (model / "tokenizer.json").stat().st_size], sort_keys=True)
     own = state / hashlib.sha256(given.encode()).hexdigest()[:16]
@@ -176,18 +181,18 @@ def build_corpus(
     state: Path,
     say: Callable[[str], None] = lambda line: None,
 ) -> int:
-    """How many blocks the corpus has; they stand in `to` as shards with a manifest, beside corpus.json.
+    """Build a corpus in `to` (shards, their manifest and corpus.json) and return its number of blocks.
 
     Args:
         corpus: the corpus's settings.
         sources: the folder of each source.
         model: the folder of the model whose tokenizer is used.
         to: the folder to fill.
-        state: the folder of what an interrupted job leaves for the next one.
-        say: told a line a shard.
+        state: the folder where an interrupted job leaves its shards for the next job; deleted at the end.
+        say: called with one line for each shard.
 
     Raises:
-        RetortError: a file is missing or is not of its format, or a part has too little text for its share.
+        RetortError: a file is missing or not of its format, or a component has too little text for its share.
     """
     parts = corpus["parts"]
     tokens = Tokens.of(model, corpus["block"])
@@ -213,6 +218,7 @@ def build_corpus(
 def _write_about(
     to: Path, corpus: dict[str, Any], tokens: Tokens, counted: list[dict[str, int]], made: list[int], used: list[int]
 ) -> None:
+    """Write corpus.json: the special tokens, the vocabulary's size, and the counts of each component."""
     about = {
         "blocks": sum(used),
         "mask": tokens.special.mask,

@@ -1,4 +1,4 @@
-"""Files: their checksums, and folders that are linked instead of copied."""
+"""Checksums of files, and folders of the user that are linked instead of copied."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from retort.specs.source import FolderSource
 
 
 def sha256(path: Path) -> str:
-    """The hexadecimal sha256 of a file."""
+    """Return the hexadecimal SHA-256 digest of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def git_blob(path: Path) -> str:
-    """The hexadecimal name that git gives to the content of a file."""
+    """Return the hexadecimal SHA-1 name that git gives to the content of a file (its blob id)."""
     digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode())
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 20):
@@ -26,9 +26,9 @@ def git_blob(path: Path) -> str:
 
 
 def link(here: Path, to: Path) -> int:
-    """How many entries were linked: `to` mirrors the folder `here` with real folders and a symbolic link a file.
+    """Mirror the folder `here` in `to`, with real folders and one symbolic link per file; return the number of links.
 
-    Folders are real so that Snakemake's timestamp lands in `to`, and so that deleting `to` deletes links alone. Names
+    Folders are real so that Snakemake writes its timestamp in `to`, and so that deleting `to` deletes only links. Names
     that begin with a dot are left out.
     """
     count = 0
@@ -45,12 +45,12 @@ def link(here: Path, to: Path) -> int:
 
 
 def fetch(source: FolderSource, to: Path, state: Path) -> int:
-    """How many files of the user's folder are linked in the folder `to`.
+    """Link the files of the user's folder in the folder `to` and return how many there are.
 
     Args:
-        source: the folder, relative to the working directory.
-        to: the folder to fill; it is empty.
-        state: not used; there is nothing to resume.
+        source: names the user's folder, relative to the working directory.
+        to: the folder to fill; it must exist and be empty.
+        state: not used; linking has nothing to resume.
 
     Raises:
         RetortError: the folder is missing or empty.

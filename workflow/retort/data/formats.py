@@ -1,6 +1,6 @@
-"""Formats: from one file to the fields of its rows, each with the place that an error names.
+"""File formats of tasks: they yield each row's fields with its location in the file, for error messages.
 
-A file may be gzip: `train.tsv` is also found as `train.tsv.gz`.
+A file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from retort.errors import RetortError
 from retort.registry import Registry
 
 Fields = dict[str | int, Any]
-Row = tuple[str, Fields]  # (place, such as 'line 17'; column name, or number from 1 -> value)
-Broken = Callable[[str, str], None]  # told the place and what is wrong with it
+Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
+Broken = Callable[[str, str], None]  # called with a location and what is wrong there
 
 formats: Registry = Registry("format")
 
 
 def found(path: Path) -> Path:
-    """The file, or the gzip of it.
+    """Return the path of the file, or of its gzip version `<name>.gz` where only that exists.
 
     Raises:
-        RetortError: neither is there; names what is.
+        RetortError: neither exists; the message lists the files that do.
     """
     for there in (path, path.with_name(f"{path.name}.gz")):
         if there.is_file():
@@ -37,9 +37,10 @@ def found(path: Path) -> Path:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, text) of each line of a UTF-8 file, without a byte-order mark and without its end.
+    """Yield (number from 1, text) for each line of a UTF-8 file, without byte order mark and line end.
 
-    Lines end at line feeds only: other characters that Python takes for the end of a line are text.
+    Only a line feed ends a line (a carriage return before it is removed): other characters at which Python's
+    `splitlines` would split are text.
 
     Raises:
         RetortError: a line is not UTF-8, or the gzip is damaged.
@@ -58,7 +59,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @formats.register("tsv")
 def tsv(path: Path, broken: Broken, *, header: bool = True) -> Iterator[Row]:
-    """Tab-separated lines; quotes are text; columns by the header's names, or by their numbers from 1."""
+    """Yield the rows of a tab-separated file; columns by number from 1 and by header name; quotes are text."""
     names: list[str] | None = None
     width = 0
     for number, line in lines(path):
@@ -76,7 +77,7 @@ def tsv(path: Path, broken: Broken, *, header: bool = True) -> Iterator[Row]:
 
 @formats.register("jsonl")
 def jsonl(path: Path, broken: Broken) -> Iterator[Row]:
-    """A JSON object a line; columns by its keys."""
+    """Yield the rows of a file with one JSON object per line; columns by the object's keys."""
     for number, line in lines(path):
         try:
             value = json.loads(line)
@@ -90,7 +91,7 @@ def jsonl(path: Path, broken: Broken) -> Iterator[Row]:
 
 @formats.register("parquet")
 def parquet(path: Path, broken: Broken) -> Iterator[Row]:
-    """Rows of a Parquet file, as the Hugging Face hub keeps data sets; columns by their names."""
+    """Yield the rows of a Parquet file, the Hugging Face hub's format for data sets; columns by name."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 

@@ -1,8 +1,8 @@
-"""The Hugging Face hub: the files of one commit, each checked against what the hub says of that commit.
+"""Download of the files of one commit from the Hugging Face hub, each checked against the hub's listing of that commit.
 
-`HF_ENDPOINT` and the token that `hf auth login` keeps are respected. A file is downloaded beside its final place, under
-the name of its content: a download that was cut goes on with the bytes that are missing, and nothing that is not
-verified ever stands in the source's folder.
+`HF_ENDPOINT` and the token stored by `hf auth login` are used. A file is first downloaded to the state folder, under a
+name made of its digest: an interrupted download continues with the missing bytes, and only verified files are moved to
+the source's folder.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 @dataclass(frozen=True)
 class Remote:
-    """A file of a commit: its path, its bytes, and the name of its content: a sha256, or git's for a small file."""
+    """A file of a commit: its path, its size in bytes and its digest (SHA-256 for LFS files, else git's blob id)."""
 
     path: str
     size: int
     digest: str
 
     def is_whole(self, path: Path) -> bool:
-        """True when the file at `path` has this content."""
+        """Return True if the file at `path` has this size and digest."""
         return path.stat().st_size == self.size and self.digest == self.named(path)
 
     def named(self, path: Path) -> str:
-        """The name of the content of the file at `path`, of the kind that this file's name is."""
+        """Return the digest of the file at `path`, computed as this file's digest is: SHA-256 or git's blob id."""
         return sha256(path) if len(self.digest) == 64 else git_blob(path)
 
 
 def _library() -> Any:
-    """huggingface_hub, allowed to reach the hub: jobs.py forbids it to every stage, and this one is the exception."""
+    """Return huggingface_hub with network access on: jobs.py turns it off in every stage; only downloads need it."""
     import huggingface_hub
     import huggingface_hub.constants
     import huggingface_hub.errors
@@ -61,7 +61,7 @@ def _api() -> Any:
 
 @contextlib.contextmanager
 def _one_line(hub: Hub, wanted: str) -> Iterator[None]:
-    """What the hub refuses, as one line: the repository, the commit or branch, what would be right."""
+    """Turn an error of the hub into a RetortError of one line: repository, commit or branch, and what would help."""
     errors = _library().errors
     try:
         yield
@@ -82,7 +82,7 @@ def _one_line(hub: Hub, wanted: str) -> Iterator[None]:
 
 
 def commit_of(hub: Hub) -> str:
-    """The commit that the hub's branch is at now.
+    """Ask the hub for the current commit of the branch and return it.
 
     Raises:
         RetortError: the hub has no such repository or branch, or gives no answer.
@@ -93,15 +93,15 @@ def commit_of(hub: Hub) -> str:
 
 
 def listing(hub: Hub) -> list[Remote]:
-    """The files of the commit that match the patterns, by path.
+    """Return the files of the commit that match the patterns, sorted by path.
 
     Raises:
-        RetortError: no commit is given, a pattern matches nothing, a file is pickled, a model has no safetensors.
+        RetortError: no commit is given, a pattern matches no file, a file is pickled, or a model has no safetensors.
     """
     if hub.commit is None:
         raise RetortError(f"no commit of {hub.repository} is known", "run `retort pin` once")
     with _one_line(hub, hub.commit):
-        # asked once and never again, so that a hub out of reach is told at once; the library repeats the next question
+        # this request is sent once, so that an unreachable hub is reported at once; the library retries the next one
         _api().repo_info(hub.repository, repo_type=hub.kind, revision=hub.commit)
         tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.kind)
         files = [Remote(f.path, f.size, f.lfs.sha256 if f.lfs else f.blob_id) for f in tree if hasattr(f, "blob_id")]
@@ -123,7 +123,7 @@ def listing(hub: Hub) -> list[Remote]:
 
 
 def _download(hub: Hub, file: Remote, state: Path) -> Path:
-    """The verified file, under the name of its content; the bytes of an earlier try are kept and added to."""
+    """Download and verify a file in `state` and return its path; bytes of an interrupted download are kept."""
     whole = state / f"{file.digest}-{file.path.replace('/', '-')}"
     if whole.is_file():
         return whole
@@ -154,15 +154,15 @@ def _download(hub: Hub, file: Remote, state: Path) -> Path:
 
 
 def fetch(source: HubSource, to: Path, state: Path) -> int:
-    """How many files of the commit came to stand in the folder `to`, beside a manifest of their checksums.
+    """Download the files of the commit to `to`, with a manifest of their checksums; return the number of files.
 
     Args:
-        source: the repository, its commit, and which files.
+        source: the repository, its commit and the patterns of its files.
         to: the folder to fill.
-        state: where files are kept until all have come.
+        state: the folder that holds files until all are downloaded; deleted at the end.
 
     Raises:
-        RetortError: the hub gives no answer, has no such commit, or a file is not what it should be.
+        RetortError: the hub gives no answer, it has no such commit, or a file differs from the hub's listing.
     """
     wanted = listing(source.hub)
     state.mkdir(parents=True, exist_ok=True)

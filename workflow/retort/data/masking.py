@@ -1,4 +1,4 @@
-"""Dynamic masking: other tokens of a block are masked each time it is seen."""
+"""Dynamic masking: each time a block is used, different tokens of it are masked."""
 
 from __future__ import annotations
 
@@ -17,24 +17,28 @@ from retort.objectives.base import Batch
 def mask_tokens(
     ids: np.ndarray, probability: float, about: dict[str, Any], random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(masked ids, chosen), both (batch, block): of the chosen tokens 80 % become [MASK], 10 % another token.
+    """Choose tokens for masked language modelling; return the masked input ids and a mask of the chosen tokens.
 
-    The other token is never a special one: padding would move the positions of all tokens behind it in RoBERTa. At
-    least one token is chosen, so that a loss over the chosen ones exists (Devlin et al., 2019, section 3.1).
+    Both are (batch, block). Of the chosen tokens 80 % become [MASK], 10 % become a random token and 10 % stay as they
+    are (Devlin et al., 2019, section 3.1). The random token is never one of `about["special"]`: a padding token would
+    shift the position ids of all later tokens in RoBERTa. At least one token is chosen, so that the loss is defined.
     """
-    usable = ~np.isin(ids, about["special"])
+    usable = ~np.isin(ids, about["special"])  # (batch, block)
     chosen = (random.random(ids.shape) < probability) & usable
     if not chosen.any():
         chosen.flat[np.flatnonzero(usable)[:1]] = True
-    fate = random.random(ids.shape)
+    fate = random.random(ids.shape)  # uniform: [0, 0.8) -> [MASK], [0.8, 0.9) -> unchanged, [0.9, 1) -> random token
     masked = np.where(chosen & (fate < 0.8), about["mask"], ids)
     anything = random.integers(0, about["vocabulary"], ids.shape)
-    anything = np.where(np.isin(anything, about["special"]), ids, anything)
+    anything = np.where(np.isin(anything, about["special"]), ids, anything)  # a special token: the true id stays
     return np.where(chosen & (fate >= 0.9), anything, masked).astype(np.int64), chosen
 
 
 def block_order(blocks: int, batch_size: int, seed: int) -> Iterator[np.ndarray]:
-    """Block numbers of one batch after another, without end."""
+    """Yield the block numbers (batch,) of each batch, without end; every epoch has its own random order.
+
+    Blocks left over in an epoch, too few for a batch, are skipped.
+    """
     size = min(batch_size, blocks)
     for epoch in itertools.count():
         order = np.random.default_rng([seed, epoch]).permutation(blocks)
@@ -45,20 +49,20 @@ def block_order(blocks: int, batch_size: int, seed: int) -> Iterator[np.ndarray]
 def masked_batches(
     folder: Path | str, probability: float, batch_size: int, seed: int, start: int = 0
 ) -> Iterator[Batch]:
-    """Batches of masked blocks without end; labels are the true ids at the chosen `positions` of the flat batch.
+    """Yield batches of masked blocks without end; the labels are the true input ids at `positions` of the flat batch.
 
-    A batch is a function of (seed, its number), so that a resumed training sees what it would have seen.
+    A batch depends only on the seed and its number, so that a resumed training run gets the batches it would have got.
     """
     blocks = Blocks(folder)
     order = itertools.islice(enumerate(block_order(len(blocks), batch_size, seed)), start, None)
     for number, rows in order:
-        block = blocks[rows]
+        block = blocks[rows]  # (batch, block)
         masked, chosen = mask_tokens(block, probability, blocks.about, np.random.default_rng([seed, number, 1]))
         yield Batch(
             input_ids=torch.from_numpy(masked),
             token_types=torch.zeros(block.shape, dtype=torch.long),
             mask=torch.from_numpy(block != blocks.about["pad"]),
-            labels=torch.from_numpy(block[chosen]),
+            labels=torch.from_numpy(block[chosen]),  # (positions,)
             rows=torch.from_numpy(rows.astype(np.int64)),
-            positions=torch.from_numpy(np.flatnonzero(chosen)),
+            positions=torch.from_numpy(np.flatnonzero(chosen)),  # (positions,), row * block + column
         )

@@ -1,4 +1,4 @@
-"""Mixing: how many blocks each part of a corpus gives, and in which order they are counted."""
+"""Mixing of a corpus: how many blocks each component gives, and the order of the blocks."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from retort.errors import RetortError
 
 
 def apportioned(total: int, shares: Sequence[float]) -> list[int]:
-    """How many of `total` blocks fall to each share: rounded down, the rest to the largest remainders."""
-    exact = [total * share / sum(shares) for share in shares]
+    """Divide `total` blocks by shares: round down, then give the rest to the largest remainders, one block each."""
+    exact = [total * share / sum(shares) for share in shares]  # n * p_i / sum_j p_j
     counts = [int(value) for value in exact]
-    by_remainder = sorted(range(len(exact)), key=lambda place: counts[place] - exact[place])
+    by_remainder = sorted(range(len(exact)), key=lambda place: counts[place] - exact[place])  # largest first
     for place in by_remainder[: total - sum(counts)]:
         counts[place] += 1
     return counts
 
 
 def smoothed(sizes: Sequence[int], exponent: float) -> list[float]:
-    """Shares from sizes: p_i = s_i^a / sum_j s_j^a (Conneau and Lample, 2019, section 3.1)."""
+    """Return shares smoothed from sizes: p_i = s_i^a / sum_j s_j^a (Conneau and Lample, 2019, section 3.1)."""
     raised = [float(size) ** exponent for size in sizes]
     return [value / sum(raised) for value in raised]
 
 
 def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | None, names: Sequence[str]) -> list[int]:
-    """How many blocks of each part the corpus has.
+    """Return how many blocks of each component the corpus takes.
 
     Args:
-        made: the blocks that each part's texts fill.
-        shares: of the corpus, or None: all there are.
-        blocks: in the whole corpus, or None: as many as the shares allow.
-        names: of the parts, for the error.
+        made: the number of blocks that the texts of each component fill.
+        shares: the share of each component in the corpus; None takes all blocks.
+        blocks: the number of blocks of the whole corpus; None takes as many as the shares allow.
+        names: the names of the components, for the error.
 
     Raises:
-        RetortError: a part has fewer blocks than its share of `blocks`, or the corpus would be empty.
+        RetortError: a component has fewer blocks than its share of `blocks`, or the corpus would be empty.
     """
     allowed = min((count / share for count, share in zip(made, shares, strict=True)), default=0) if shares else 0
+    # 1e-9: a quotient that rounding put just below a whole number still counts as that number
     counts = list(made) if shares is None else apportioned(blocks or int(allowed + 1e-9), shares)
     for name, count, there in zip(names, counts, made, strict=True):
         if count > there:
@@ -53,11 +54,11 @@ def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | Non
 
 
 def order(made: Sequence[int], counts: Sequence[int]) -> np.ndarray:
-    """(blocks,) the corpus's blocks in an order drawn by a named seed.
+    """Return the numbers of the corpus's blocks, (blocks,), in a random order with a fixed seed.
 
     Args:
-        made: the blocks of each part, which are numbered one part after another.
-        counts: how many of them are taken; which, is drawn by a named seed as well.
+        made: the number of blocks of each component; blocks are numbered one component after another.
+        counts: how many blocks of each component are taken; which ones is random, also with a fixed seed.
     """
     chosen = array("q")
     start = 0

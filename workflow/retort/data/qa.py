@@ -1,6 +1,6 @@
-"""Extractive question answering: SQuAD's JSON format, and the windows that a context is cut into.
+"""Extractive question answering: SQuAD's JSON format, and the cutting of long contexts into windows.
 
-A question is one example; where its context is longer than a window, it becomes several rows of the encoded split.
+A question is one example; where its context does not fit into one window, it becomes several rows of the encoded split.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Tokenise = Callable[[list[Any]], Iterator[Any]]
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the context that is searched, and its answers.
+    """A question, its context and its answers.
 
     Args:
-        id: as the data set names it.
+        id: the id of the question in the data set.
         text: the question.
-        context: the text in which the answer stands.
-        answers: (text, where it starts in the context, in characters) each; none where there is no answer.
-        normalisation: how its answers are compared, by its name in scoring/qa.py.
+        context: the text that holds the answer.
+        answers: (text, first character in the context) of each answer; empty where there is no answer.
+        normalisation: the rule by which answers are compared, by its name in scoring/qa.py.
     """
 
     id: str
@@ -42,18 +42,19 @@ class Question:
 
 @formats.register("squad")
 def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> Iterator[Row]:
-    """Questions of a file in the JSON of SQuAD 1.1, SQuAD 2.0 and MLQA, plain or gzip.
+    """Yield the questions of a file in the JSON format of SQuAD 1.1, SQuAD 2.0 and MLQA, plain or gzip.
 
-    Columns are those of the hub's copies: id, title, context, question, answers {text, answer_start}, and is_impossible
-    where the file has it.
+    The columns are those of the hub's copies: id, title, context, question, answers {text, answer_start}, and
+    is_impossible where the file has it.
 
     Args:
         path: the file.
-        broken: not called: a file of this form is right as a whole or not at all.
-        leave_out: ids of questions that are not read, for a file with questions that cannot be used.
+        broken: not called: the first error in such a file is raised, as it has no separate lines to skip.
+        leave_out: ids of questions to skip, for a file with questions that cannot be used.
 
     Raises:
-        RetortError: what the format asks for is missing or of another kind; the message holds its place.
+        RetortError: a required key is missing or its value has the wrong type (the message says where), or
+            `leave_out` names a question that the file does not hold.
     """
     out, seen = set(leave_out or ()), set()
     for i, article in enumerate(_get(path, "", _content(path), "data", list)):
@@ -70,7 +71,7 @@ def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> 
 
 
 def _question(path: Path, place: str, asked: Any) -> dict[str, Any]:
-    """What a question says of itself, without its context."""
+    """Return the columns of a question, without those it shares with its paragraph (title, context)."""
     name = _get(path, place, asked, "id", str)
     at = f"question {name} ({place})"
     row = {"id": name, "question": _get(path, at, asked, "question", str)}
@@ -89,7 +90,7 @@ _KINDS = {list: "a list", str: "a text", int: "a whole number", bool: "true or f
 
 
 def _get(path: Path, place: str, node: Any, key: str, kind: type) -> Any:
-    """The value of a key of a JSON object; an error where it is missing or of another kind."""
+    """Return the value of a key of a JSON object; raise an error if it is missing or of another type than `kind`."""
     where = f"{path.name}, {place}: " if place else f"{path.name}: "
     if not isinstance(node, dict) or key not in node:
         raise RetortError(f"{where}no '{key}'", "the file does not have SQuAD's form")
@@ -99,7 +100,7 @@ def _get(path: Path, place: str, node: Any, key: str, kind: type) -> Any:
 
 
 def _content(path: Path) -> Any:
-    """The JSON of a file, plain or gzip.
+    """Return the parsed JSON of a file, plain or gzip.
 
     Raises:
         RetortError: the file is cut short, not UTF-8 or not JSON.
@@ -111,7 +112,7 @@ def _content(path: Path) -> Any:
 
 
 class Window(NamedTuple):
-    """The tokens of one row."""
+    """The input ids and token type ids of one row, special tokens included."""
 
     ids: list[int]
     type_ids: list[int]
@@ -121,35 +122,35 @@ class _Template:
     """The special tokens that a tokenizer puts around and between the two texts of a pair."""
 
     def __init__(self, tokenise: Tokenise) -> None:
-        row = next(iter(tokenise([("a", "a")])))
+        row = next(iter(tokenise([("a", "a")])))  # e.g. [CLS] a [SEP] a [SEP]
         ids, types, texts = np.array(row.ids), np.array(row.type_ids), row.sequence_ids
-        first, last = texts.index(0), len(texts) - texts[::-1].index(1)
+        first, last = texts.index(0), len(texts) - texts[::-1].index(1)  # where text 0 begins, text 1 ends (exclusive)
         middle = slice(len(texts) - texts[::-1].index(0), texts.index(1))
         self.places = [slice(0, first), middle, slice(last, len(texts))]
         self.ids = [ids[place] for place in self.places]
         self.types = [types[place] for place in self.places]
         self.question_type, self.context_type = types[first], types[last - 1]
-        self.tokens = sum(map(len, self.ids))  # that are neither question nor context
+        self.tokens = sum(map(len, self.ids))  # number of special tokens in a row
 
     def row(self, question: np.ndarray, context: np.ndarray) -> Window:
-        """One window, as a tokenizer would encode it."""
+        """Return one window, encoded as the tokenizer would encode the pair."""
         ids = [self.ids[0], question, self.ids[1], context, self.ids[2]]
         own = np.full(len(question), self.question_type), np.full(len(context), self.context_type)
         types = [self.types[0], own[0], self.types[1], own[1], self.types[2]]
         return Window(np.concatenate(ids).tolist(), np.concatenate(types).tolist())
 
     def start(self, question: np.ndarray) -> int:
-        """Where the context begins in the window of a question."""
+        """Return the position of the first token of the context in a window of the question."""
         return len(self.ids[0]) + len(question) + len(self.ids[1])
 
     def spread(self, values: np.ndarray, start: int) -> list[int]:
-        """What stands at the context's tokens, which begin at `start`, and -1 at all other tokens of the window."""
+        """Return one value per token of the window: `values` for the context, which begins at `start`, else -1."""
         return [-1] * start + values.tolist() + [-1] * len(self.ids[2])
 
 
 @dataclass(frozen=True)
 class _Tokens:
-    """The tokens of one text, without special ones: their ids, and the characters that each covers."""
+    """The tokens of one text, without special tokens, (tokens,) each: input ids and characters [start, end)."""
 
     ids: np.ndarray
     starts: np.ndarray
@@ -157,27 +158,30 @@ class _Tokens:
 
 
 def _tokens(row: Any) -> _Tokens:
-    own = np.array([sequence is not None for sequence in row.sequence_ids], bool)
-    spans = np.array(row.offsets, np.int32).reshape(-1, 2)[own]
+    own = np.array([sequence is not None for sequence in row.sequence_ids], bool)  # False at special tokens
+    spans = np.array(row.offsets, np.int32).reshape(-1, 2)[own]  # (tokens, 2): [start, end) in characters
     return _Tokens(np.array(row.ids, np.int32)[own], spans[:, 0], spans[:, 1])
 
 
 def windows(
     questions: list[Question], tokenise: Tokenise, length: int, overlap: int, longest: int
 ) -> dict[str, np.ndarray]:
-    """Every window of every question, row after row, with the arrays that lead from tokens back to the text.
+    """Return the windows of all questions as arrays, row after row, with the arrays that map tokens back to the text.
 
-    `ids`, `types` and `offsets` as for any task; `labels` (windows, 2): the first and the last token of the first
-    answer, or 0 and 0, the [CLS] token, where the window does not hold it whole; `question` (windows,): whose window it
-    is; `starts` and `ends`, as long as `ids`: the characters of the context that a token covers, -1 where it is none of
-    the context's; `text`: what `texts` reads.
+    - `ids`, `types`, `offsets`: as for every task (see `Flat`).
+    - `labels` (windows, 2): positions of the first and last token of the first answer; both 0, the [CLS] token, where
+      the window does not hold the whole answer.
+    - `question` (windows,): the number of the question that the window belongs to.
+    - `starts`, `ends` (tokens,): the characters [start, end) of the context that each token covers; -1 for tokens
+      outside the context.
+    - `text`: the contexts and questions, as `texts` reads them.
 
     Args:
-        questions: in order.
-        tokenise: from texts or pairs to their encodings, which are not truncated.
-        length: tokens that a window has at most.
-        overlap: tokens of the context that a window has in common with the next one.
-        longest: tokens of a question that are kept.
+        questions: the questions, in order.
+        tokenise: turns texts or pairs of texts into encodings, without truncation.
+        length: the maximum number of tokens of a window.
+        overlap: the number of context tokens that a window shares with the next one.
+        longest: the maximum number of tokens of a question; the rest is cut off.
 
     Raises:
         RetortError: a question leaves too little room for its context.
@@ -192,8 +196,8 @@ def windows(
             owner.append(number)
             starts.extend(template.spread(context.starts[part], first))
             ends.extend(template.spread(context.ends[part], first))
-            held = part.start <= answer[0] <= answer[1] < part.stop
-            labels.extend(first + place - part.start if held else 0 for place in answer)
+            held = part.start <= answer[0] <= answer[1] < part.stop  # False for (0, -1), no answer
+            labels.extend(first + place - part.start if held else 0 for place in answer)  # context -> window position
     more = {"question": owner, "starts": starts, "ends": ends}
     return {
         **flat.arrays(),
@@ -206,7 +210,7 @@ def windows(
 def _tokenised(
     questions: list[Question], tokenise: Tokenise, longest: int
 ) -> Iterator[tuple[Question, np.ndarray, _Tokens]]:
-    """Each question, the tokens of it that are kept, and those of its context, which is tokenised once."""
+    """Yield (question, its first `longest` input ids, tokens of its context); each context is tokenised only once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     known = dict(zip(contexts, map(_tokens, tokenise(contexts)), strict=True))
     asked = map(_tokens, tokenise([question.text for question in questions]))
@@ -215,26 +219,27 @@ def _tokenised(
 
 
 def _parts(tokens: int, room: int, overlap: int, name: str) -> Iterator[slice]:
-    """The parts of a context of so many tokens that its windows show, the last one up to its end."""
+    """Yield the slices of a context of `tokens` tokens for its windows; each holds at most `room` tokens."""
     if room <= overlap:
         raise RetortError(
             f"question {name}: {room} tokens of its context fit into a window, and windows overlap by {overlap}",
             "raise max_length, or lower windows.overlap or windows.question",
         )
-    for start in range(0, max(tokens - overlap, 1), room - overlap):
+    for start in range(0, max(tokens - overlap, 1), room - overlap):  # a later start would show no new token
         yield slice(start, min(start + room, tokens))
 
 
 def _answer_tokens(context: _Tokens, answers: tuple[tuple[str, int], ...]) -> tuple[int, int]:
-    """The first and the last token of a context that overlap its first answer; (0, -1) where there is none."""
+    """Return the first and last token of the context that overlap the first answer; (0, -1) if there is none."""
     if not answers:
         return 0, -1
     text, start = answers[0]
-    held = np.flatnonzero((context.ends > start) & (context.starts < start + len(text)))
+    held = np.flatnonzero((context.ends > start) & (context.starts < start + len(text)))  # [a, b) overlaps [c, d)
     return (int(held[0]), int(held[-1])) if len(held) else (0, -1)
 
 
 def _packed(questions: list[Question]) -> np.ndarray:
+    """Return contexts and questions as UTF-8 JSON, (bytes,) uint8; each context is stored once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     numbers = {context: number for number, context in enumerate(contexts)}
     asked = [
@@ -250,6 +255,6 @@ def _packed(questions: list[Question]) -> np.ndarray:
 
 
 def texts(packed: np.ndarray) -> tuple[list[str], list[dict[str, Any]]]:
-    """The contexts of a split, and its questions: id, number of its context, texts of its answers, normalisation."""
+    """Return the contexts and questions of a split; a question has id, context (its number), answers, normalisation."""
     content = json.loads(packed.tobytes())
     return content["contexts"], content["questions"]

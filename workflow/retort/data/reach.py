@@ -1,4 +1,4 @@
-"""Whether every source that a run is about to fetch can be had: asked before its first job, and by no dry run."""
+"""The source check: can every source be fetched? It runs before the first job of a run, and not in a dry run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from retort.specs.source import FolderSource, HubSource, in_force
 
 
 def _folder(source: FolderSource) -> str:
+    """Return what is wrong with the source's folder; '' if it holds files."""
     there = Path(source.path).expanduser()
     if there.is_dir() and any(there.iterdir()):
         return ""
@@ -22,8 +23,9 @@ def _folder(source: FolderSource) -> str:
 
 
 def _commit(source: HubSource) -> str:
+    """Return what is wrong with the source's commit on the hub; '' if the hub has all its files."""
     if not source.hub.commit or importlib.util.find_spec("huggingface_hub") is None:
-        return ""  # without the hub's client here, the job itself finds out
+        return ""  # the hub's client is not installed here: the job itself will find out
     try:
         hub.listing(source.hub)
     except RetortError as error:
@@ -39,14 +41,14 @@ def _asked(book: Book, name: str) -> str:
 
 
 def check_reach(book: Book, names: Iterable[str]) -> None:
-    """Nothing; each of the sources can be had: its folder is there, or the hub has its commit and all its files.
+    """Raise an error if a source cannot be fetched: its folder is missing or empty, or the hub cannot give its files.
 
     Args:
         book: the study.
-        names: the sources that will be fetched; of packages nothing is asked.
+        names: the sources that will be fetched; packages are not checked.
 
     Raises:
-        RetortError: a line for each that cannot be had: which, where it was looked for, what would help.
+        RetortError: has one line for each such source: its file, what is missing and what would help.
     """
     wanted = sorted(names)
     with ThreadPoolExecutor(max_workers=8) as pool:

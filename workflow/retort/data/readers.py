@@ -1,7 +1,7 @@
-"""Readers: from a source's files to records; pure Python, so that planning and tests need no torch.
+"""Readers: they make records from a source's files, in pure Python, so that planning and tests need no torch.
 
-A record is {text, pair (or None), label (int, or float for regression), group}. Rows of one group never stand on
-both sides of a split.
+A record has a text, a pair (the second text, or None), a label (a class number or a score, as a float) and a group.
+All records of one group are in the same split.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from retort.registry import Registry
 
 @dataclass(frozen=True)
 class Record:
-    """One example: its text, the second text of a pair, its label, and the group it is split by."""
+    """One example: its text, the second text of a pair (else None), its label, and its group for drawing splits."""
 
     text: str
     pair: str | None
@@ -30,10 +30,10 @@ readers: Registry = Registry("reader")
 
 
 def rated_lines(path: Path) -> Iterator[tuple[str, float, str]]:
-    """(id, mean human rating, text) of each line of a rated-text file: tab-separated, latin-1.
+    """Yield (id, mean human rating, text) for each line of a rated-text file: tab-separated, Latin-1.
 
     Raises:
-        RetortError: the file is missing, or a line does not have the three fields.
+        RetortError: the file is missing or outside its source, or a line does not have the three fields.
     """
     if ".." in path.parts:
         raise RetortError(f"{path} leaves its source", "give a path inside it")
@@ -56,7 +56,7 @@ def rated_lines(path: Path) -> Iterator[tuple[str, float, str]]:
 
 @readers.register("rated-sentences")
 def rated_sentences(folder: Path, *, file: str = "", neutral_below: float = 0.0) -> list[Record]:
-    """Sentences with the sign of their human rating as label; ratings near zero are left out."""
+    """Read sentences; label 1 for a positive rating, else 0; ratings nearer to 0 than `neutral_below` are left out."""
     return [
         Record(text, None, float(rating > 0), _folded(text))
         for _, rating, text in rated_lines(folder / file)
@@ -66,21 +66,22 @@ def rated_sentences(folder: Path, *, file: str = "", neutral_below: float = 0.0)
 
 @readers.register("rated-texts")
 def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0) -> list[Record]:
-    """Texts with their human rating, divided by `scale`, as the score to predict."""
+    """Read texts; the score to predict is their human rating divided by `scale`."""
     return [Record(text, None, rating / scale, _folded(text)) for _, rating, text in rated_lines(folder / file)]
 
 
 def _folded(text: str) -> str:
-    """The group of a text: equal texts, whatever their case and spaces, stay on one side of a split."""
+    """Return the group of a text: texts that differ only in case and spaces stay in the same split."""
     return " ".join(text.lower().split())
 
 
 @readers.register("same-text-pairs")
 def same_text_pairs(folder: Path, *, file: str = "", span: int = 1, seed: int = 0) -> list[Record]:
-    """Neighbouring passages of one text (label 1) and passages of two texts (label 0), half and half.
+    """Make pairs of passages: neighbours in one text (label 1) and passages of two texts (label 0), half and half.
 
-    A passage is `span` sentences; a sentence's id is `<text>_<position>`. Texts are shuffled into blocks of ten;
-    a negative pair is drawn within one block, and a block is a group, so that no text stands on both sides of a split.
+    A passage is `span` sentences; a sentence's id is `<text>_<position>`. Texts are shuffled into blocks of ten (the
+    last block takes what is left over). A negative pair is drawn within one block, and a block is a group, so that no
+    text is in two splits.
     """
     texts: dict[str, list[str]] = {}
     for identity, _, sentence in rated_lines(folder / file):
@@ -104,6 +105,7 @@ def same_text_pairs(folder: Path, *, file: str = "", span: int = 1, seed: int = 
 
 
 def _blocks(names: list[str], size: int) -> list[list[str]]:
+    """Cut a list into blocks of `size` names; a shorter last block is joined to the one before it."""
     blocks = [names[i : i + size] for i in range(0, len(names), size)]
     if len(blocks) > 1 and len(blocks[-1]) < size:
         blocks[-2:] = [blocks[-2] + blocks[-1]]
@@ -112,11 +114,11 @@ def _blocks(names: list[str], size: int) -> list[list[str]]:
 
 @readers.register("rated-pairs")
 def rated_pairs(folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0) -> list[Record]:
-    """Two sentences of one text; label 1 where the first has the higher human rating, by at least `gap`.
+    """Make pairs of sentences of one text; label 1 where the first has the higher human rating, else 0.
 
-    Every sentence is given one partner, and the pair an order, by the seed; a sentence that has no partner so far from
-    it is left out, and so is a pair that was drawn before, in either order. The group is the text, so that no text
-    stands on both sides of a split.
+    The two ratings differ by at least `gap`. The seed draws one partner for every sentence, and the order of the pair.
+    A sentence without such a partner is left out, and so is a pair already drawn, in either order. The group is the
+    text, so that no text is in two splits.
     """
     rows: dict[str, list[tuple[str, float]]] = {}
     for identity, rating, sentence in rated_lines(folder / file):

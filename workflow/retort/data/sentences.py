@@ -1,15 +1,17 @@
-"""Where sentences end: a plain rule for packing, in any script.
+"""Sentence splitting for packing: one simple rule for all scripts.
 
-A sentence ends at a line's end; at '.', '!', '?', '…' (and closing quotes or brackets) where a space follows and the
-next word does not begin with a small letter, unless the '.' closes a single capital letter or one of `SHORT`; and at
-the full stops of scripts that put no space after them.
+A sentence ends
+- at the end of a line;
+- at '.', '!', '?', '…' (and closing quotes or brackets) where a space follows and the next word does not begin with a
+  lower-case letter, unless a single '.' follows a single letter or one of `SHORT`;
+- at the full stops of scripts that put no space after them.
 """
 
 from __future__ import annotations
 
 import re
 
-# abbreviations before a capital letter or a number; others are followed by small letters and need no list
+# abbreviations that a capital letter or a number may follow; others precede lower-case letters and need no list
 SHORT = frozenset(
     """mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt gov sen rep pres no nos vol vols fig figs eq eqs sec ch pp
     vs cf ca approx dept est inc ltd co corp univ bros jan feb mar apr jun jul aug sep sept oct nov dec""".split()  # noqa: SIM905
@@ -20,6 +22,7 @@ END = re.compile(
 
 
 def _is_end(text: str, found: re.Match[str]) -> bool:
+    """Return True if a match of `END` ends a sentence: it is no abbreviation, and no lower-case letter follows."""
     word = found.group("word")
     if word is None:
         return True
@@ -31,7 +34,7 @@ def _is_end(text: str, found: re.Match[str]) -> bool:
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text, in order, without the space around them."""
+    """Split a text into its sentences, in order, without the space around them."""
     sentences = []
     for line in text.splitlines():
         start = 0

@@ -1,4 +1,4 @@
-"""Shards: a corpus's blocks in files of a few ten megabytes, each with its checksum; read without loading them."""
+"""Shards: the blocks of a corpus in files of some tens of megabytes, with checksums, read through memory maps."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ SHARDS, ORDER = "shards.json", "order.safetensors"
 
 
 def token_type(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
-    """The smallest of the two integer types that holds every token id."""
+    """Return the smaller of uint16 and int32 that holds every token id of the vocabulary."""
     return np.uint16 if vocabulary <= 1 << 16 else np.int32
 
 
 def _save(path: Path, tensors: dict[str, np.ndarray]) -> None:
+    """Write a safetensors file atomically: a kill leaves either the whole file or none."""
     from safetensors.numpy import save_file
 
     scratch = path.with_name(f".{path.name}.part")
@@ -35,12 +36,12 @@ def _save(path: Path, tensors: dict[str, np.ndarray]) -> None:
 
 @dataclass
 class PartShards:
-    """The shards of one part of a corpus while it is made: what has been written outlives the job.
+    """The shards of one component of a corpus while it is built; written shards are kept if the job is killed.
 
     Args:
-        folder: the folder of the state.
-        name: of the part, in file names.
-        say: told a line a shard.
+        folder: the state folder.
+        name: the component's name in file names.
+        say: called with one line for each shard.
     """
 
     folder: Path
@@ -51,7 +52,7 @@ class PartShards:
         return self.folder / f"{self.name}-{number:05}.json"
 
     def found(self) -> list[dict[str, Any]]:
-        """The notes of the shards that stand there whole, in order, up to the first that does not."""
+        """Return the notes of the complete shards in the folder, in order, up to the first missing or damaged one."""
         notes: list[dict[str, Any]] = []
         while self._note(len(notes)).is_file():
             note = json.loads(self._note(len(notes)).read_text())
@@ -62,12 +63,12 @@ class PartShards:
         return notes
 
     def write(self, number: int, blocks: np.ndarray, **more: Any) -> dict[str, Any]:
-        """The note of a shard, written; after a kill it is either there with its blocks or not there.
+        """Write a shard, then its note, and return the note; after a kill a note exists only if its shard is complete.
 
         Args:
-            number: of the shard, counted from 0.
-            blocks: (blocks, block) token ids.
-            more: what the next shard needs to be made from here.
+            number: the number of the shard, from 0.
+            blocks: (blocks, block) input ids.
+            more: further entries of the note: what a later job needs to continue after this shard.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         shard = self.folder / f"{self.name}-{number:05}.safetensors"
@@ -81,11 +82,11 @@ class PartShards:
 
 
 def assemble(notes: list[dict[str, Any]], order: np.ndarray, state: Path, to: Path) -> None:
-    """Nothing; the shards stand in `to` with their manifest, and with the order in which blocks are counted.
+    """Move the shards to `to` and write their manifest and the order of the blocks.
 
     Args:
-        notes: of the shards of all parts, one part after another.
-        order: (blocks,) numbers of blocks, counted over all shards.
+        notes: the notes of the shards of all components, one component after another.
+        order: (blocks,) for each block of the corpus its number, counted over all shards.
         state: the folder that the shards are moved from; it is deleted.
         to: the folder of the corpus.
     """
@@ -99,11 +100,11 @@ def assemble(notes: list[dict[str, Any]], order: np.ndarray, state: Path, to: Pa
 
 
 def _mapped(path: Path, blocks: int) -> np.ndarray:
-    """(blocks, block) token ids of a shard, on disk until they are read."""
+    """Return the (blocks, block) input ids of a shard as a memory map of its safetensors file."""
     types = {"U16": np.uint16, "I32": np.int32}
     try:
         with path.open("rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
+            length = int.from_bytes(stream.read(8), "little")  # safetensors: 8 bytes of length, JSON header, data
             about = json.loads(stream.read(length))["ids"]
         start = 8 + length + about["data_offsets"][0]
         ids = np.memmap(path, types[about["dtype"]], "r", start, tuple(about["shape"]))
@@ -115,13 +116,13 @@ def _mapped(path: Path, blocks: int) -> np.ndarray:
 
 
 class Blocks:
-    """The blocks of a corpus by number; a block is read when it is asked for.
+    """The blocks of a corpus by number; a block is read from disk only when it is indexed.
 
     Args:
-        folder: the corpus.
+        folder: the folder of the corpus.
 
     Raises:
-        RetortError: a shard is missing or is not what the manifest says.
+        RetortError: a shard is missing or damaged, or does not have the number of blocks in the manifest.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -130,16 +131,16 @@ class Blocks:
         self.folder = Path(folder)
         listed = json.loads((self.folder / SHARDS).read_text())
         self._shards = [_mapped(self.folder / shard["file"], shard["blocks"]) for shard in listed]
-        self._ends = np.cumsum([len(shard) for shard in self._shards])
+        self._ends = np.cumsum([len(shard) for shard in self._shards])  # (shards,), number of the block after the last
         self._order = load_file(str(self.folder / ORDER))["order"]
 
     def __len__(self) -> int:
         return len(self._order)
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        """(rows, block) int64 token ids."""
-        places = self._order[rows]
-        shards = np.searchsorted(self._ends, places, side="right")
+        """Return the input ids of the blocks with these numbers, (rows, block) int64."""
+        places = self._order[rows]  # (rows,), numbers counted over all shards
+        shards = np.searchsorted(self._ends, places, side="right")  # (rows,), the shard of each block
         found = np.empty((len(places), self._shards[0].shape[1]), np.int64)
         for shard in np.unique(shards):
             mine = shards == shard
@@ -149,6 +150,6 @@ class Blocks:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """What corpus.json says: special tokens, the vocabulary's size, counts."""
+        """The content of corpus.json: special tokens, the size of the vocabulary, counts."""
         found: dict[str, Any] = json.loads((self.folder / "corpus.json").read_text())
         return found

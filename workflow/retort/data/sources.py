@@ -1,4 +1,4 @@
-"""Sources: whatever their form, their files come to stand in one folder, checked."""
+"""Fetching of sources: a package, a hub repository or a folder becomes one folder of files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ FETCH: dict[type, Callable[[Any, Path, Path], int]] = {
 
 
 def fetch(source: Source, to: Path, state: Path) -> int:
-    """How many files came to stand in the folder `to`.
+    """Fetch the files of a source into the folder `to` and return how many there are.
 
     Args:
-        source: where the files are.
-        to: the folder to fill; empty or not there.
-        state: the folder of what an interrupted download leaves for the next one.
+        source: says where the files are.
+        to: the folder to fill; it is empty or does not exist.
+        state: the folder where an interrupted download leaves its files for the next one.
 
     Raises:
-        RetortError: the files cannot be had, or are not those that the source names.
+        RetortError: the files cannot be fetched, or are not those that the source names.
     """
     to.mkdir(parents=True, exist_ok=True)
     return FETCH[type(source)](source, to, state)

@@ -1,4 +1,4 @@
-"""The records of each split of a task, every row checked: counts, labels, empty texts, ids that stand twice."""
+"""The records of each split of a task; every row is checked: row counts, labels, empty texts, repeated ids."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HINT = "give the whole file, or set `sample: true` in config.yaml, which is then
 
 @dataclass
 class Piece:
-    """The rows of a split, or of one part of it.
+    """The rows of a split, or of one subset of it.
 
     Args:
-        records: what the task's kind makes of them.
-        labelled: False where they have no labels.
-        sample: (rows, rows of the whole set) where they are only a part of it.
-        notes: what was left out or let pass, for the log.
-        sha256: of the file that the rows were read from, where they have one of their own.
+        records: the records that the task type makes from the rows.
+        labelled: False where the rows have no labels.
+        sample: (rows, rows of the whole set) where the file is only a sample; else None.
+        notes: lines for the log about rows that were left out or accepted with a fault.
+        sha256: the digest of the file; None where the splits were drawn from one file.
     """
 
     records: list[Any]
@@ -37,10 +37,10 @@ class Piece:
 
 
 def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[str, list[Record]]:
-    """The records of each split: whole groups drawn by the seed, at least `test` and `dev` rows held out.
+    """Draw the splits: whole groups in a random order fill 'test' and 'dev' to at least these many rows, then 'train'.
 
     Raises:
-        RetortError: nothing would be left to train on.
+        RetortError: no row is left for 'train'.
     """
     groups: dict[str, list[Record]] = {}
     for record in records:
@@ -57,15 +57,15 @@ def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[
 
 
 def read_task(task: dict[str, Any], kind: Any, folders: dict[str, Path]) -> Iterator[tuple[str, Piece]]:
-    """(name, rows) of each piece of a task: a split, or a part of one.
+    """Yield (name, rows) for each piece of a task: a split, or a subset of one.
 
     Args:
         task: the task's settings.
-        kind: the task's kind, which makes records of rows.
-        folders: the fetched sources by name; a task that draws its splits has one.
+        kind: the task type, which makes records from rows.
+        folders: the folders of the fetched sources by name; a task that draws its splits has one.
 
     Raises:
-        RetortError: a file is missing, or a row is not what the task says; names file and line.
+        RetortError: a file is missing, or a row does not agree with the task; the message names file and line.
     """
     if "reader" in task:
         (folder,) = folders.values()
@@ -81,14 +81,14 @@ def read_task(task: dict[str, Any], kind: Any, folders: dict[str, Path]) -> Iter
 
 
 class Rows:
-    """One file, read row by row.
+    """One file of a split, read and checked row by row.
 
     Args:
         task: the task's settings.
-        kind: the task's kind.
+        kind: the task type.
         reading: the settings of the split.
         path: the file.
-        part: the part of the split that it holds, where it has parts.
+        part: the subset of the split that the file holds; None where the split has no subsets.
     """
 
     def __init__(
@@ -104,7 +104,14 @@ class Rows:
         self.labelled: bool | None = None if reading["labelled"] else False
 
     def read(self, expected: list[int]) -> Piece:
-        """The rows of the file, as many as there must be."""
+        """Read the file.
+
+        Args:
+            expected: the numbers of rows that the whole set may have; a task with `sample: true` may have fewer.
+
+        Raises:
+            RetortError: the number of rows is wrong, or a row does not agree with the task.
+        """
         records = [
             record
             for place, fields in formats[self.reading["format"]](self.path, self._broken, **self.reading["options"])
@@ -133,11 +140,13 @@ class Rows:
         return RetortError(f"{self.shown}, {place}: {what}", hint)
 
     def _broken(self, place: str, what: str) -> None:
+        """Note a line without all its fields; raise an error if there are more than the split allows."""
         self.broken.append(place)
         if len(self.broken) > self.reading["broken"]:
             raise self._error(place, what)
 
     def _record(self, place: str, fields: Fields) -> Any:
+        """Return the record of a row; None if the row is left out."""
         columns = self.reading["columns"]
         row = {name: fields[column] for name, column in columns.items() if column in fields}
         self._complete(place, fields, row)
@@ -159,7 +168,7 @@ class Rows:
             raise self._error(place, error) from None
 
     def _complete(self, place: str, fields: Fields, row: dict[str, Any]) -> None:
-        """Nothing; the first row decides whether a sample has labels, and no row lacks a column."""
+        """Raise an error if a column is missing in the row; the first row decides whether a sample has labels."""
         absent = [name for name in self.reading["columns"] if name not in row]
         if self.labelled is None:
             self.labelled = "label" not in absent

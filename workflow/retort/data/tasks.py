@@ -1,4 +1,4 @@
-"""Encoded tasks: read once, tokenised once per vocabulary, mapped from disk by every job."""
+"""Encoded tasks: a task is read and tokenised once per vocabulary; every job maps the arrays from disk."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from retort.errors import RetortError
 
 Say = Callable[[str], None]
 
-CHUNK = 2000  # texts that are tokenised at a time: an Encoding takes kilobytes, the arrays a few bytes a token
+CHUNK = 2000  # texts tokenised at a time: an Encoding takes kilobytes, the arrays only a few bytes per token
 
 
 def encode_task(
     task: dict[str, Any], kind: Any, folders: dict[str, Path], tokenizer: Path, to: Path, say: Say = print
 ) -> dict[str, int]:
-    """Rows a piece (a split, or a part of one), written to `to` as a folder of arrays a piece, beside `rows.json`.
+    """Encode a task and return the number of rows of each piece (a split, or a subset of one).
+
+    Each piece becomes a folder of arrays in `to`, beside `rows.json`.
 
     Args:
         task: the task's settings.
-        kind: the task's kind, which makes arrays of records.
-        folders: the fetched sources by name.
+        kind: the task type, which makes arrays from records.
+        folders: the folders of the fetched sources by name.
         tokenizer: the tokenizer.json of the vocabulary.
         to: the folder of the encoded task.
-        say: is told how far it is, and what was left out.
+        say: called with lines about the progress and about rows that were left out.
     """
     from tokenizers import Tokenizer
 
@@ -52,7 +54,7 @@ def encode_task(
 
 
 def tokeniser(encoder: Any, name: str, say: Say) -> Callable[[list[Any]], Iterator[Any]]:
-    """A function from texts, or pairs of texts, to their Encodings; every ten seconds it says how far it is."""
+    """Return a function that encodes texts or pairs of texts and reports its progress every ten seconds."""
 
     def tokenise(texts: list[Any]) -> Iterator[Any]:
         said = time.monotonic()
@@ -66,27 +68,27 @@ def tokeniser(encoder: Any, name: str, say: Say) -> Callable[[list[Any]], Iterat
 
 
 def write_arrays(to: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Nothing; the folder holds an .npy file an array."""
+    """Write each array to the folder as an .npy file of its name."""
     to.mkdir(parents=True, exist_ok=True)
     for name, values in arrays.items():
         np.save(to / f"{name}.npy", values, allow_pickle=False)
 
 
 class Flat:
-    """Token ids of rows one after another, row after row."""
+    """The input ids and token type ids of all rows in flat arrays, one row after another."""
 
     def __init__(self) -> None:
         self.ids, self.types = array("i"), array("B")
         self.offsets = [0]
 
     def add(self, row: Any) -> None:
-        """Nothing; one more row, a `tokenizers.Encoding`."""
+        """Append a row: a `tokenizers.Encoding`, or any object with `ids` and `type_ids`."""
         self.ids.extend(row.ids)
         self.types.extend(row.type_ids)
         self.offsets.append(len(self.ids))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """`ids` and `types` of all rows, and `offsets` (rows + 1) into them."""
+        """Return `ids`, `types`, (tokens,) each, and `offsets`, (rows + 1,): row i is [offsets[i], offsets[i + 1])."""
         return {
             "ids": np.frombuffer(self.ids, np.int32),
             "types": np.frombuffer(self.types, np.uint8),
@@ -96,12 +98,15 @@ class Flat:
 
 @dataclass
 class Encoded:
-    """One split, mapped from disk: token ids of all rows one after another, offsets into them, labels.
+    """One encoded split, mapped from disk.
 
     Args:
-        labels: (rows, ...) in the dtype of a batch; zeros where the rows have none.
-        more: further arrays of the task's kind, by name.
-        folder: where the split stands.
+        ids: (tokens,) input ids of all rows, one row after another.
+        types: (tokens,) their token type ids.
+        offsets: (rows + 1,) row i is [offsets[i], offsets[i + 1]) of `ids` and `types`.
+        labels: (rows, ...) in the dtype of a batch; zeros where the rows have no labels.
+        more: further arrays of the task type, by name.
+        folder: the folder of the split.
     """
 
     ids: np.ndarray
@@ -116,26 +121,26 @@ class Encoded:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens a row."""
+        """The number of tokens of each row, (rows,)."""
         lengths: np.ndarray = self.offsets[1:] - self.offsets[:-1]
         return lengths
 
     def cut(self, length: int | None) -> Encoded:
-        """The rows of single texts with at most `length` tokens: the first ones, and the separator that ends each."""
+        """Cut rows of single texts to `length` tokens: the first ones, and the separator that ends the row."""
         if length is None or self.lengths.max(initial=0) <= length:
             return self
         lengths = np.minimum(self.lengths, length)
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
-        places[offsets[1:] - 1] = self.offsets[1:] - 1
+        offsets = np.concatenate([[0], np.cumsum(lengths)])  # (rows + 1,)
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)  # new -> old index
+        places[offsets[1:] - 1] = self.offsets[1:] - 1  # the last token of a row, its separator, is kept
         return replace(self, ids=self.ids[places], types=self.types[places], offsets=offsets)
 
     @classmethod
     def load(cls, folder: Path | str, split: str) -> Encoded:
-        """One split of an encoded task; a batch reads only its own rows from disk.
+        """Map a split of an encoded task to memory; a batch reads only its own rows from disk.
 
         Raises:
-            RetortError: the split is not there.
+            RetortError: the split does not exist.
         """
         place = Path(folder) / split
         if not (place / "offsets.npy").is_file():

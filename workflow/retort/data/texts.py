@@ -1,7 +1,7 @@
-"""Text formats of corpora: from a file, plain or compressed, to its documents, one at a time.
+"""Text formats of corpora: they yield the documents of a file, plain or compressed, one at a time.
 
-A document is a string whose lines are its paragraphs. Nothing is ever read whole: a file of any size takes the memory
-of its longest document, and a plain text without blank lines is cut at a line's end.
+A document is a string whose lines are its paragraphs. No file is read as a whole: a file of any size takes the memory
+of its longest document, and a plain text without blank lines is cut at the end of a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from retort.data.readers import rated_lines
 from retort.errors import RetortError
 from retort.registry import Registry
 
-LONGEST = 200_000  # characters after which a document of plain text is cut, and after which a line is
+LONGEST = 200_000  # characters after which a document of plain text is cut, and also a single line
 OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")
@@ -29,10 +29,10 @@ texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")
 
 @contextlib.contextmanager
 def opened(path: Path, mode: str = "rt") -> Iterator[IO[Any]]:
-    """The file, decompressed as its name says, as UTF-8 text or ('rb') bytes.
+    """Open a file, decompressed by its suffix, as UTF-8 text or (mode 'rb') as bytes.
 
     Raises:
-        RetortError: the file is no UTF-8, or its compression is damaged.
+        RetortError: the file is not UTF-8, or its compressed data is damaged.
     """
     more = {} if "b" in mode else {"encoding": "utf-8"}
     try:
@@ -50,7 +50,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _documents(lines: Iterable[str]) -> Iterator[str]:
-    """Lines up to a blank one, joined; at most LONGEST characters and a line."""
+    """Yield documents: the lines up to a blank line, joined; a document of LONGEST characters or more ends at once."""
     held: list[str] = []
     size = 0
     for line in lines:
@@ -66,19 +66,19 @@ def _documents(lines: Iterable[str]) -> Iterator[str]:
 
 @texts.register("rated-lines")
 def rated_line_texts(path: Path) -> Iterator[str]:
-    """The texts of a rated-text file, in its order; ratings are not used."""
+    """Yield the texts of a rated-text file, in file order; ratings are not used."""
     return (text for _, _, text in rated_lines(path))
 
 
 @texts.register("text")
 def plain_texts(path: Path) -> Iterator[str]:
-    """Plain text; a blank line ends a document (BERT's input, CC100, a book)."""
+    """Yield the documents of plain text; a blank line ends a document (BERT's input format, CC100, a book)."""
     return _documents(_lines(path))
 
 
 @texts.register("jsonl")
 def json_texts(path: Path, *, field: str = "text") -> Iterator[str]:
-    """A JSON object a line, whose `field` is a document."""
+    """Yield the documents of a file with one JSON object per line; `field` of each object is a document."""
     with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
@@ -94,7 +94,7 @@ def json_texts(path: Path, *, field: str = "text") -> Iterator[str]:
 
 @texts.register("wikitext")
 def wikitext_tokens(path: Path) -> Iterator[str]:
-    """The WikiText files of language modelling: a document an article, without headings, '@-@' put back to '-'."""
+    """Yield the articles of a WikiText file for language modelling, without headings; '@-@' becomes '-' again."""
 
     def lines() -> Iterator[str]:
         for line in _lines(path):
@@ -110,14 +110,14 @@ def wikitext_tokens(path: Path) -> Iterator[str]:
 
 @texts.register("mediawiki")
 def mediawiki_pages(path: Path) -> Iterator[str]:
-    """A MediaWiki XML dump: the plain text of each article; no redirects, no talk, no templates."""
+    """Yield the plain text of each article of a MediaWiki XML dump; no redirects, talk pages or templates."""
     with opened(path, "rb") as stream:
         yield from wikitext.articles(stream, path.name)
 
 
 @texts.register("parquet")
 def parquet_texts(path: Path, *, column: str = "text", rows: int = 1) -> Iterator[str]:
-    """A Parquet file, as the hub keeps data sets: `rows` rows of `column` make a document, a line each."""
+    """Yield the documents of a Parquet file, the hub's format: `rows` rows of `column`, a line each, make one."""
     import pyarrow.parquet
 
     try:

@@ -1,4 +1,4 @@
-"""The special tokens of a tokenizer, as its own files name them."""
+"""The special tokens of a tokenizer, read from its own files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILES = ("special_tokens_map.json", "tokenizer_config.json")
 
 @dataclass(frozen=True)
 class Special:
-    """Token ids: what a text starts and ends with, what masks, what pads, and what stands for the unknown."""
+    """The ids of the special tokens: start and end of text, mask, padding, unknown token (None if there is none)."""
 
     start: int
     end: int
@@ -24,11 +24,12 @@ class Special:
 
     @property
     def never_masked(self) -> list[int]:
-        """The ids that masked language modelling leaves alone."""
+        """The ids that masked language modelling never masks: all special tokens but the mask token itself."""
         return [self.start, self.end, self.pad, *([] if self.unknown is None else [self.unknown])]
 
 
 def _named(folder: Path, key: str) -> str | None:
+    """Return the token that a configuration file gives for a key such as 'mask_token'; None if no file has it."""
     for name in FILES:
         path = folder / name
         token = json.loads(path.read_text(encoding="utf-8")).get(key) if path.is_file() else None
@@ -38,7 +39,7 @@ def _named(folder: Path, key: str) -> str | None:
 
 
 def _id(folder: Path, encoder: Any, role: str, added: list[str]) -> int:
-    """The id of the mask or pad token: as the configuration says, else the special token whose word is the role."""
+    """Return the id of the mask or pad token: as configured, else the only special token spelled like it ([PAD])."""
     named = _named(folder, f"{role}_token")
     alike = [token for token in added if token.strip("[]<>|").lower() == role]
     token = named or (alike[0] if len(alike) == 1 else None)
@@ -51,16 +52,16 @@ def _id(folder: Path, encoder: Any, role: str, added: list[str]) -> int:
 
 
 def special_tokens(folder: Path, encoder: Any) -> Special:
-    """The special tokens of the tokenizer in a model's folder.
+    """Return the special tokens of the tokenizer in a model's folder.
 
-    Start and end are what the tokenizer itself puts around an empty text.
+    The start and end tokens are those that the tokenizer itself puts around an empty text.
 
     Args:
-        folder: the model's folder, with tokenizer.json and, where there are, its configuration files.
+        folder: the model's folder, with tokenizer.json and, if there are any, its configuration files.
         encoder: the tokenizer.
 
     Raises:
-        RetortError: the tokenizer puts no start and end, or its files name no mask or padding.
+        RetortError: the tokenizer adds no start and end token, or its files name no mask or padding token.
     """
     around = encoder.encode("").ids
     if len(around) != 2:

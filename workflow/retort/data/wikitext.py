@@ -1,7 +1,7 @@
-"""MediaWiki dumps: articles of a streamed XML file, and their wikitext as plain text.
+"""MediaWiki dumps: the articles of a streamed XML file, with their wikitext turned into plain text.
 
-A rule-based reduction, in the manner of the WikiExtractor that BERT's authors used: templates, tables, references,
-files and categories go; links keep what a reader sees; headings and list items become lines.
+The rules follow WikiExtractor, which BERT's authors used: templates, tables, references, files and categories are
+removed; links keep the text that is shown; headings and list items become lines.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ QUOTES = re.compile(r"'{2,5}")
 HEADING = re.compile(r"^(={1,6})\s*(.*?)\s*\1\s*$", re.MULTILINE)
 BULLET = re.compile(r"^[*#:;]+\s*", re.MULTILINE)
 MAGIC = re.compile(r"__[A-Z]+__")
-PREFIX = re.compile(r"^\s*:?\s*[\w -]+:\S")  # 'File:', 'Category:', 'de:': links that show no text
+PREFIX = re.compile(r"^\s*:?\s*[\w -]+:\S")  # 'File:', 'Category:', 'de:': links without visible text
 
 
 def _without(text: str, marks: re.Pattern[str]) -> str:
-    """The text outside bracketed stretches, however deep they nest; an opening that never closes opens nothing."""
+    """Remove bracketed parts of a text, nested ones too; an opening bracket that is never closed is ignored."""
     stack: list[int] = []
     spans: list[tuple[int, int]] = []
     for mark in marks.finditer(text):
@@ -51,6 +51,7 @@ def _without(text: str, marks: re.Pattern[str]) -> str:
 
 
 def _shown(link: re.Match[str]) -> str:
+    """Return the visible text of a link: its label, else its target; '' for files, categories and languages."""
     target, label = link.group(1), link.group(2)
     if PREFIX.match(target) and not target.lstrip().startswith(":"):
         return ""
@@ -58,12 +59,12 @@ def _shown(link: re.Match[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """The plain text of an article's wikitext; a line a paragraph, heading or list item."""
+    """Return the plain text of an article's wikitext, one line per paragraph, heading or list item."""
     text = COMMENT.sub("", text)
     text = GONE.sub("", text)
     for marks in NESTED.values():
         text = _without(text, marks)
-    while LINK.search(text):  # a picture's caption holds links: the inner ones go first
+    while LINK.search(text):  # a picture's caption may hold links: inner links come first
         text = LINK.sub(_shown, text)
     text = EXTERNAL.sub(r"\1", text)
     text = QUOTES.sub("", TAG.sub("", text))
@@ -77,11 +78,11 @@ def _local(tag: str) -> str:
 
 
 def articles(stream: IO[bytes], name: str) -> Iterator[str]:
-    """The plain text of each article of a dump: pages of namespace 0 that are no redirect.
+    """Yield the plain text of each article of a dump: pages of namespace 0 that are not redirects.
 
     Args:
-        stream: the XML, decompressed, in the encoding that it declares.
-        name: of the file, for the error.
+        stream: the decompressed XML, in the encoding that it declares.
+        name: the name of the file, for the error.
 
     Raises:
         RetortError: the file is not well-formed XML.
@@ -100,6 +101,6 @@ def articles(stream: IO[bytes], name: str) -> Iterator[str]:
                 if page.get("ns", "0") == "0" and "redirect" not in page and (text := plain(page.get("text") or "")):
                     yield text
                 page = {}
-                root.clear()
+                root.clear()  # else the tree would grow to the whole dump
     except (ElementTree.ParseError, StopIteration) as error:
         raise RetortError(f"{name}: not a MediaWiki dump ({error})", "is it a pages-articles.xml.bz2?") from error

@@ -1,1 +1,1 @@
-"""Figures: drawn from tidy CSVs, one file a kind."""
+"""Figures: draw tidy CSVs; one module per kind of figure."""

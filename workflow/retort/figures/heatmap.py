@@ -1,4 +1,4 @@
-"""A heat map of the p-values of a paired-tests table, a panel a table."""
+"""Draw a heat map of the p-values of a table of paired t-tests, with one panel per compared table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retort.tables.layout import label_of, matrix
 from retort.tables.numbers import p_value
 from retort.tables.tidy import Line
 
-# Below which p, in which colour, with which ink on it; the last is for all else.
+# (upper bound of p, colour of the cell, colour of its text); the last bound is above every p-value.
 LEVELS = [
     (0.001, "#084a8c", "#fdfdfd"),
     (0.01, "#3380b8", "#fdfdfd"),
@@ -26,17 +26,17 @@ CELL = 0.46  # inches
 
 
 def collect(inputs: Inputs) -> list[Line]:
-    """The lines of the table that is drawn, under the figure's name."""
+    """Return the lines of the drawn table, with the figure's name in place of the table's."""
     return [replace(line, table=inputs.name) for line in inputs.tables[inputs.spec.of]]
 
 
 def level(p: float) -> tuple[str, str]:
-    """The colour of a p-value and the ink on it."""
+    """Return the colour of a p-value's cell and the colour of the text on it."""
     return next((color, ink) for bound, color, ink in LEVELS if p < bound)
 
 
 def short(value: float) -> str:
-    """'.042', '.30' or '<.001': a p-value that fits its cell."""
+    """Return a p-value short enough for its cell: '.042', '.30' or '<.001'."""
     text = p_value(value, 3).replace("0.", ".", 1)
     return text if value < 0.0995 else f"{value:.2f}".replace("0.", ".", 1)
 
@@ -64,7 +64,7 @@ def _legend(drawn: Figure) -> None:
 
 
 def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-    """Nothing; above each diagonal uncorrected p-values, below it Holm's."""
+    """Draw and save the heat map: uncorrected p-values above each diagonal, those after Holm's correction below it."""
     panels = {of: [line for line in lines if line.task == of] for of in dict.fromkeys(line.task for line in lines)}
     sizes = [len(matrix(of_one)[0]) for of_one in panels.values()]
     with figure(2.6 + CELL * max(sizes), 0.7 + sum(CELL * size + 0.6 for size in sizes)) as drawn:

@@ -1,4 +1,4 @@
-"""The kinds of figures by name: how each gets its tidy lines, and how it is drawn from them."""
+"""The registry of kinds of figures: how each kind collects its tidy lines, and how it draws them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retort.tables.tidy import Line
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a figure is made of: the book, where the figure stands in it, the files that it reads."""
+    """The inputs of a figure: the study, the figure's paper and name, and the contents of the files that it reads."""
 
     book: Book
     paper: str
@@ -31,7 +31,12 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure."""
+    """A kind of figure.
+
+    Args:
+        collect: returns the tidy lines of a figure.
+        draw: draws the lines and saves the figure at each path, by file format ('svg', 'png').
+    """
 
     collect: Callable[[Inputs], list[Line]]
     draw: Callable[[Inputs, list[Line], dict[str, str]], None]

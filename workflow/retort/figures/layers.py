@@ -1,4 +1,4 @@
-"""Score against the teacher layer that was distilled."""
+"""Draw scores against the teacher layer that was distilled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from retort.tables.tidy import Line
 
 
 def collect(inputs: Inputs) -> list[Line]:
-    """A line a layer, then a line a reference."""
+    """Return one tidy line per layer, then one per reference."""
     return score_lines(inputs.book, inputs.paper, inputs.name, inputs.scores)
 
 
 def teacher_layers(inputs: Inputs) -> int:
-    """The depth of the teacher of the drawn students."""
+    """Return the number of layers of the deepest teacher of the drawn students.
+
+    Without drawn students, it is the highest layer of the planned ones, or 1.
+    """
     depths = []
     for student in inputs.spec.points.values():
         teacher = inputs.book.students[student].teacher if student in inputs.book.students else student
@@ -27,11 +30,12 @@ def teacher_layers(inputs: Inputs) -> int:
 
 
 def spaced(values: list[float], least: float) -> list[float]:
-    """The values, moved apart so that neighbours are at least `least` from one another, in their own order."""
+    """Move values apart so that neighbours differ by at least `least`; the order given is kept."""
     order = sorted(range(len(values)), key=values.__getitem__)
     moved = list(values)
     for before, after in itertools.pairwise(order):
         moved[after] = max(moved[after], moved[before] + least)
+    # All values were moved up; the mean move is taken off again, so that they stay near where they were.
     shift = sum(a - b for a, b in zip(moved, values, strict=True)) / max(1, len(values))
     return [value - shift for value in moved]
 
@@ -50,7 +54,10 @@ def _references(axes: Axes, lines: list[Line]) -> None:
 
 
 def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-    """Nothing; layers from left to right, references as level lines with bands of one standard deviation."""
+    """Draw and save the figure: layers from left to right, references as horizontal lines.
+
+    Error bars and the bands of the references are one standard deviation.
+    """
     place = {student: layer for layer, student in inputs.spec.points.items()}
     shown = [line for line in lines if line.student in place]
     good = [line for line in shown if line.mean is not None]

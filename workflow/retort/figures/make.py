@@ -1,4 +1,4 @@
-"""One figure: collected, written down as a tidy CSV, read back, drawn."""
+"""Make one figure: collect its points, write them as a tidy CSV, read that back, and draw it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plot_figure(
     csv: str,
     renders: Mapping[str, str],
 ) -> None:
-    """Nothing; the tidy CSV and each asked-for form of the figure are written.
+    """Write the tidy CSV of a figure, and the figure in each requested file format.
 
     Raises:
         RetortError: a score or profile was made with other settings than the study's.

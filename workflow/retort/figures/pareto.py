@@ -1,4 +1,4 @@
-"""Score against latency, a point an architecture, and the front of those that nothing beats at both."""
+"""Draw scores against latency, one point per architecture, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from retort.figures.style import MUTED, PAPER, figure, not_drawn, points, save
 from retort.tables.lines import profile_lines, score_lines
 from retort.tables.tidy import Line
 
-# Where a label may stand beside its point: points to the right and up, horizontal and vertical alignment.
+# Where a label may stand beside its point: offset to the right and up (in points, 1/72 inch), horizontal and vertical
+# alignment.
 PLACES = [
     (9, 7, "left", "bottom"), (9, -7, "left", "top"), (-9, 7, "right", "bottom"), (-9, -7, "right", "top"),
     (0, 16, "center", "bottom"), (0, -16, "center", "top"),
@@ -22,14 +23,14 @@ PLACES = [
 
 
 def collect(inputs: Inputs) -> list[Line]:
-    """Two lines a point: its score and its latency."""
+    """Return two tidy lines per point: its score and its latency."""
     profiles = profile_lines(inputs.book, inputs.paper, inputs.name, dict(inputs.profiles))
     scores = score_lines(inputs.book, inputs.paper, inputs.name, inputs.scores)
     return scores + [line for line in profiles if line.metric == "latency"]
 
 
 def front(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The (latency, score) pairs that no other pair beats at both, from fast to slow."""
+    """Return the Pareto front: the (latency, score) pairs that no other pair beats at both, from fast to slow."""
     best: list[tuple[float, float]] = []
     for latency, score in sorted(places, key=lambda place: (place[0], -place[1])):
         if not best or score > best[-1][1]:
@@ -38,7 +39,10 @@ def front(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def label_points(axes: Axes, labels: list[tuple[str, float, float]], bars: list[Bbox]) -> None:
-    """Nothing; each label stands at the first place beside its point that hides no point, bar or label."""
+    """Put each label at the first position beside its point that hides no point, error bar or other label.
+
+    If every position hides something, the one that hides the least is used; leaving the axes counts twice.
+    """
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame, taken = axes.get_window_extent(renderer), list(bars)
     for text, x, y in labels:
@@ -57,7 +61,7 @@ def label_points(axes: Axes, labels: list[tuple[str, float, float]], bars: list[
 
 
 def _bars(axes: Axes, drawn: list[tuple[Line, Line]]) -> list[Bbox]:
-    """Around each point and its two error bars, boxes in pixels."""
+    """Return boxes around the two error bars of each point, in pixels."""
     boxes = []
     for score, latency in drawn:
         (x, y), wide, high = (latency.mean or 0, score.mean or 0), latency.std or 0, score.std or 0
@@ -68,7 +72,7 @@ def _bars(axes: Axes, drawn: list[tuple[Line, Line]]) -> list[Bbox]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two latencies: 1, 2, 5 and their tens."""
+    """Return the ticks between two latencies: 1, 2 and 5 times powers of ten; without any, the two latencies."""
     steps = [m * 10.0**power for power in range(-4, 6) for m in (1, 2, 5)]
     inside = [step for step in steps if low <= step <= high]
     return inside or [low, high]
@@ -95,7 +99,7 @@ def _front(axes: Axes, places: list[tuple[float, float]]) -> None:
 
 
 def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-    """Nothing; each student by its latency and score, with bars of one standard deviation both ways."""
+    """Draw and save the figure: one point per student, with error bars of one standard deviation in both directions."""
     latency = {line.student: line for line in lines if line.metric == "latency"}
     both = [(line, latency[line.student]) for line in lines if line.metric != "latency"]
     whole = [(s, t) for s, t in both if s.mean is not None and t.mean is not None]

@@ -1,4 +1,4 @@
-"""The look of all figures, and files that are the same bytes for the same numbers."""
+"""The style of all figures, and the writing of files that have the same bytes for the same numbers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from matplotlib.figure import Figure
 from retort.tables.tidy import OK, Line
 
 INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
-BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # after Okabe and Ito
+BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
 SERIES = (ORANGE, GREEN, PURPLE, BLUE)
-# Where a viewer asks for dark, the SVG changes these colours itself; the series are legible on both.
+# Light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; the other colours are legible on both.
 DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
 FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib; wider than what the SVG is shown in, so nothing collides
+    "font.family": "DejaVu Sans",  # comes with matplotlib; wider than the fonts of the SVG, so no texts collide
     "font.size": 10,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -47,13 +47,18 @@ STYLE: dict[str, Any] = {
     "figure.dpi": 100,
     "svg.fonttype": "none",
     "svg.hashsalt": "retort",
-    "text.parse_math": False,  # a dollar sign in a label is a dollar sign
+    "text.parse_math": False,  # else matplotlib reads text between dollar signs as a formula
 }
 
 
 @contextlib.contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure in the style of all, in inches; drawn without a display."""
+    """Yield an empty figure in the common style; needs no display.
+
+    Args:
+        width: in inches.
+        height: in inches.
+    """
     with mpl.rc_context(STYLE):  # type: ignore[arg-type]
         drawn = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(drawn)
@@ -70,7 +75,7 @@ def _dark() -> str:
 
 
 def svg(drawn: Figure) -> str:
-    """The figure as SVG: text as text, no date, colours that follow the viewer's scheme."""
+    """Return the figure as SVG: text stays text, no date, and colours that follow the viewer's light or dark scheme."""
     stream = io.StringIO()
     drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
@@ -79,7 +84,7 @@ def svg(drawn: Figure) -> str:
 
 
 def save(drawn: Figure, renders: dict[str, str]) -> None:
-    """Nothing; the figure stands at each path, as svg or png."""
+    """Write the figure to each path, by file format ('svg' or 'png')."""
     for kind, path in renders.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         if kind == "svg":
@@ -89,20 +94,20 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
 
 
 def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
-    """Nothing; a figure says below itself which of its points have no value, and why."""
+    """Write below the figure which of its points have no value, and why."""
     left_out = [f"{line.row}: {line.status}" for line in lines if line.status != OK]
     if left_out:
         drawn.supxlabel(f"not drawn: {'; '.join(left_out)}", fontsize=8, color=MUTED)
 
 
 def points(axes: Axes, x: list[float], y: list[float], **more: Any) -> None:
-    """Nothing; markers with error bars, in the first colour unless told otherwise."""
+    """Draw markers with error bars, blue by default; `more` overrides arguments of matplotlib's `errorbar`."""
     look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **more}
     axes.errorbar(x, y, **look)
 
 
 def without_points(lines: list[Line], renders: dict[str, str]) -> None:
-    """Nothing; a figure of which nothing was run says why, in place of empty axes."""
+    """Save a figure of which no point was run: it says why, in place of empty axes."""
     reasons = list(dict.fromkeys(line.status for line in lines))
     said = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
     with figure(5.0, 0.7) as drawn:

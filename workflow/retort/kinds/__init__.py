@@ -1,4 +1,4 @@
-"""Kinds of tasks: importing this package registers them."""
+"""Task types; importing this package registers them."""
 
 from __future__ import annotations
 

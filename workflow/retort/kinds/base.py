@@ -1,4 +1,4 @@
-"""What a kind of task fixes: its head, how rows become arrays, how answers are scored."""
+"""The interface of a task type: its head, how rows become arrays, how answers are scored."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Tokenise = Callable[[list[Any]], Iterator[Any]]
 
 
 class Kind(Protocol):
-    """A kind of task; one registered class is all that the package knows of it.
+    """A task type; one registered class holds all that the package knows about it.
 
-    `version`, `metrics`, `named`, `windowed`, `fields` and `optional` are literals of the class itself: `retort check`
-    reads them from the source.
+    `version`, `metrics`, `named`, `windowed`, `fields` and `optional` must be literals in the class body: `retort
+    check` reads them from the source code.
 
     Args:
-        version: raised when what is encoded or scored changes.
-        metrics: every metric that is measured, by its registered name.
-        named: whether the task's YAML names its labels.
-        windowed: whether a text that is longer than a row becomes several, as the task's `windows` says.
-        fields: what `columns` must name; `label` may be absent in rows without labels.
-        optional: what `columns` may name besides; an `id` must not stand twice in a file.
+        version: increased when what is encoded or scored changes.
+        metrics: the registered names of all metrics that are measured.
+        named: True if the task's YAML names its labels.
+        windowed: True if a text longer than a row becomes several rows, as the task's `windows` says.
+        fields: the fields that `columns` must name; `label` may be absent in rows without labels.
+        optional: the fields that `columns` may also name; an `id` may occur only once in a file.
         texts: the fields that must not be empty.
-        head: the head, by its name in models/build.py.
-        loss: the objective of plain fine-tuning.
+        head: the name of the head in models/build.py.
+        loss: the objective of fine-tuning without a teacher.
     """
 
     version: int
@@ -43,51 +43,53 @@ class Kind(Protocol):
     loss: str
 
     def outputs(self, task: Task) -> int:
-        """How many numbers the head gives for a row, or for a token of it."""
+        """Return how many numbers the head gives for each row, or for each token of a row."""
         ...
 
     def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Any:
-        """The record of a row, None to leave it out.
+        """Return the record of a row; None to leave the row out.
 
         Args:
-            row: the fields that `columns` names, and `part` where the file is that of a part.
+            row: the fields that `columns` names, and `part` where the file holds one subset of a split.
             task: the task's settings.
-            words: how the labels are written in this file; none where they are numbers.
+            words: the spelling of the label names in this file; empty where labels are numbers.
             labelled: False where the rows have no labels.
 
         Raises:
-            RetortError: a field is not what the task says; without the place, which the caller knows.
+            RetortError: a field does not agree with the task; the caller adds the location in the file.
         """
         ...
 
     def truncation(self, task: Task) -> dict[str, Any]:
-        """What tokenizers' `enable_truncation` is called with."""
+        """Return the arguments for the `enable_truncation` of a `tokenizers.Tokenizer`."""
         ...
 
     def encode(self, task: Task, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
-        """The arrays of a split: `ids`, `types`, `offsets`, `labels` in the dtype of a batch, and any of its own.
+        """Return the arrays of a split: `ids`, `types`, `offsets`, `labels`, and others that the task type needs.
+
+        `labels` have the dtype of a batch.
 
         Args:
             task: the task's settings.
-            records: what the task's reader made.
-            tokenise: from texts, or pairs of texts, to their `tokenizers.Encoding`s, in order.
+            records: the records of the split.
+            tokenise: turns texts, or pairs of texts, into their `tokenizers.Encoding`s, in order.
         """
         ...
 
     def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
-        """The shape of the logits of one row; rows with fewer stand at its beginning."""
+        """Return the shape of the logits of one row; a row with fewer logits fills the beginning of this shape."""
         ...
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
-        """The answer to each example, plain enough for JSON; None where a logit is not finite."""
+        """Return the answer to each example as a JSON value; None where a logit is not finite."""
         ...
 
     def truth(self, encoded: Encoded) -> list[Any]:
-        """What each answer is compared with, in the same order, plain enough for JSON."""
+        """Return the true answer of each example as a JSON value, in the order of `answers`."""
         ...
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
-        """Every metric of the kind; NaN for all where an answer is None."""
+        """Return every metric of the task type; all are NaN if an answer is None."""
         ...
 
 
@@ -95,5 +97,5 @@ kinds: Registry[type[Kind]] = Registry("kind of task")
 
 
 def kind_of(task: Task) -> Kind:
-    """The kind of a task, from its settings."""
+    """Return the task type of a task, from its settings."""
     return kinds[task["kind"]]()

@@ -1,4 +1,4 @@
-"""One label a row: a class, or a score."""
+"""Task types with one label per row: classification and regression."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _record(row: dict[str, Any], label: float) -> Record:
 
 
 def class_of(value: Any, words: list[str]) -> int:
-    """The class of a label as it stands in a file; JSON's true is the word 'true'.
+    """Return the class number of a label in a file; a value that is no string, such as true, is spelled as in JSON.
 
     Raises:
-        RetortError: it is none of the words.
+        RetortError: the label is none of the label names `words`.
     """
     word = value if isinstance(value, str) else json.dumps(value)
     if word not in words:
@@ -32,10 +32,10 @@ def class_of(value: Any, words: list[str]) -> int:
 
 
 def score_of(value: Any, least: float, greatest: float) -> float:
-    """The score that stands in a file.
+    """Return the score in a file as a float.
 
     Raises:
-        RetortError: it is no number between the bounds.
+        RetortError: the value is not a finite number between the bounds, which are allowed too.
     """
     try:
         score = float(value)
@@ -47,7 +47,7 @@ def score_of(value: Any, least: float, greatest: float) -> float:
 
 
 class _Labelled:
-    """What classes and scores share: a row is a text or a pair, its answer one number."""
+    """The common part of classification and regression: a row is a text or a pair, its answer is one number."""
 
     version = 1
     metrics: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class _Labelled:
     dtype: type = np.float32
 
     def outputs(self, task: Task) -> int:
-        return len(task["labels"]) or 1
+        return len(task["labels"]) or 1  # regression has no label names
 
     def truncation(self, task: Task) -> dict[str, Any]:
         return {"max_length": task["max_length"]}
@@ -66,7 +66,7 @@ class _Labelled:
         flat = Flat()
         for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records]):
             flat.add(row)
-        return {**flat.arrays(), "labels": np.array([r.label for r in records], self.dtype)}
+        return {**flat.arrays(), "labels": np.array([r.label for r in records], self.dtype)}  # labels: (rows,)
 
     def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
         return (self.outputs(task),)
@@ -83,7 +83,7 @@ class _Labelled:
 
 @kinds.register("classification")
 class Classification(_Labelled):
-    """One of several classes a row; F1 and Matthews' correlation are of class 1, where there are two."""
+    """Classification, one class per row; F1 and Matthews' correlation (of class 1) for two classes only."""
 
     version = 1
     metrics = ("accuracy", "f1", "matthews")
@@ -95,21 +95,24 @@ class Classification(_Labelled):
     dtype = np.int64
 
     def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+        """Return the record of a row; its label is the class number, 0 where the rows have no labels."""
         known = words or [str(number) for number in range(len(task["labels"]))]
         return _record(row, class_of(row["label"], known) if labelled else 0)
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
+        """Return the metrics; without those of two classes where a class above 1 is predicted or true."""
         found = super().scores(answers, truth)
         several = max(answer or 0 for answer in (*answers, *truth)) > 1
         return {name: value for name, value in found.items() if not (several and name in self.binary)}
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
+        """Return the class with the largest logit for each row of (rows, num_labels); None if one is not finite."""
         return [int(row.argmax()) if np.isfinite(row).all() else None for row in logits]
 
 
 @kinds.register("regression")
 class Regression(_Labelled):
-    """One score a row."""
+    """Regression: one score per row."""
 
     version = 1
     metrics = ("pearson", "spearman")
@@ -119,8 +122,10 @@ class Regression(_Labelled):
     optional = ("pair", "id")
 
     def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+        """Return the record of a row; its label is the score, 0 where the rows have no labels."""
         bounds = task.get("bounds") or (-math.inf, math.inf)
         return _record(row, score_of(row["label"], *bounds) if labelled else 0)
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
+        """Return the logit of each row of (rows, 1) as its score; None if it is not finite."""
         return [float(row[0]) if np.isfinite(row[0]) else None for row in logits]

@@ -1,1 +1,1 @@
-"""Encoders: built from a shape, started from other weights, read at their taps."""
+"""Encoders: how to build them, initialise their weights and record their activations."""

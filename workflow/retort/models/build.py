@@ -1,4 +1,4 @@
-"""Hugging Face encoders, loaded from safetensors only and saved so that AutoModel finds them."""
+"""Load Hugging Face encoders, from safetensors only, and save them so that AutoModel loads them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIZES = {
     "intermediate": "intermediate_size",
     "embedding": "embedding_size",  # in ELECTRA's config alone
 }
-# What a config says of the vocabulary and of how a layer computes: alike in all families.
+# The settings of a config that describe the vocabulary and how a layer computes; all families share their names.
 KEPT = (
     "vocab_size",
     "type_vocab_size",
@@ -65,10 +65,14 @@ KEPT = (
 
 
 def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | None = None) -> torch.nn.Module:
-    """The model of a folder in float32, with a head of the named kind; a head that it lacks starts at random.
+    """Load the model of a folder in float32, with a head; a head that the folder lacks is initialised at random.
 
     Args:
-        heads: into how many attention heads the width is cut, where not as the folder says; no weight depends on it.
+        folder: a folder with model.safetensors and config.json.
+        head: a key of HEADS.
+        classes: num_labels of a classification or span head.
+        heads: number of attention heads that the width is split into, in place of the folder's; no weight depends on
+            it. None keeps the folder's.
 
     Raises:
         RetortError: the folder has no safetensors weights.
@@ -79,6 +83,7 @@ def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | 
     more |= {SIZES["heads"]: heads} if heads else {}
     if _published(folder).model_type == OTHER_NAMES:
         return _translated(folder, head, more)
+    # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
     model: torch.nn.Module = HEADS[head].from_pretrained(
         str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
     )
@@ -86,19 +91,21 @@ def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | 
 
 
 def _translated(folder: Path | str, head: str, more: dict[str, Any]) -> torch.nn.Module:
+    """Load a DistilBERT as a BERT with the same weights; its pooler and its head are initialised at random."""
     config = _config(folder)
     for key, value in more.items():
         setattr(config, key, value)
     model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     encoder: Any = model.base_model
     lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
+    # DistilBERT has no pooler: a missing one is right
     if unknown or any(not name.startswith("pooler.") for name in lacks):
         raise RetortError(f"{folder}/model.safetensors does not hold a {OTHER_NAMES}", f"it lacks {', '.join(lacks)}")
     return model
 
 
 def has_masked_lm(folder: Path | str) -> bool:
-    """Whether the weights of a folder have a masked-LM head."""
+    """Return True if the weights of a folder have a masked-LM head."""
     names = family_of(_config(folder)).masked_lm
     with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
         return any(key.split(".")[0] in names for key in weights.keys())  # noqa: SIM118 - not a dictionary
@@ -113,10 +120,16 @@ def _published(folder: Path | str) -> Any:
 
 
 def blank(like: Path | str, architecture: dict[str, int], head: str = "none", classes: int = 1) -> torch.nn.Module:
-    """A model with random weights, of the architecture, for the vocabulary and the tokenizer of the folder `like`.
+    """Build a model with random weights, for the vocabulary and the tokenizer of the folder `like`.
 
     It is of that folder's family, unless its token embeddings are narrower than its layers: then it is an ELECTRA
-    model, which is a BERT with a projection between the two.
+    model, which is a BERT with a projection from the embeddings to the layers.
+
+    Args:
+        like: the folder of the model whose config and tokenizer it shares.
+        architecture: sizes by the keys of SIZES; 'embedding' may be missing where it equals 'hidden'.
+        head: a key of HEADS.
+        classes: num_labels of a classification head.
     """
     config = _config(like)
     sizes = {"embedding": architecture["hidden"], **architecture}
@@ -126,45 +139,47 @@ def blank(like: Path | str, architecture: dict[str, int], head: str = "none", cl
         if hasattr(config, key):
             setattr(config, key, sizes[name])
     if head == "classification":
-        config.num_labels = classes
+        config.num_labels = classes  # the config decides the size of the head
     model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     return model
 
 
 def _with_narrow_embeddings(config: Any) -> ElectraConfig:
-    """The config as one of ELECTRA, with its vocabulary, tokenizer and number of positions."""
+    """Return an ELECTRA config with the same vocabulary, tokenizer and number of positions."""
     family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
-    positions = config.max_position_embeddings - family.first_position
+    positions = config.max_position_embeddings - family.first_position  # without those before the first token
     return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)
 
 
 def check_shape(folder: Path | str, architecture: dict[str, int], vocabulary: int) -> None:
-    """Nothing, when the folder's config.json has the architecture and vocabulary that the book gives it.
+    """Raise an error unless the folder's config.json has the architecture and vocabulary that the study gives it.
 
     Args:
-        architecture: without 'heads', any number of them will do.
+        folder: the folder of the model.
+        architecture: sizes by the keys of SIZES; without 'heads', any number of heads is accepted.
+        vocabulary: number of tokens.
 
     Raises:
-        RetortError: they differ, or its family is not known here; names the field.
+        RetortError: a field differs, which the message names, or the family of the model is not supported.
     """
     config = _config(folder)
     family_of(config)
     book = {"embedding": architecture["hidden"], **architecture, "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
     for name, key in ((name, key) for name, key in keys.items() if name in book):
-        found = getattr(config, key, config.hidden_size)  # none but ELECTRA's says how wide the embeddings are
+        found = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
         if found != book[name]:
             raise RetortError(f"{folder}/config.json: {key} is {found}", f"the book says {name}: {book[name]}")
 
 
 def shape_of(model: torch.nn.Module, classes: int) -> Shape:
-    """The sizes of a model that objectives depend on."""
+    """Return the sizes of a model that objectives depend on; `classes` is num_labels."""
     config: Any = model.config
     return Shape(config.hidden_size, config.num_attention_heads, config.intermediate_size, classes)
 
 
 def save(model: Any, tokenizer: Path | str, to: Path | str, card: str) -> None:
-    """Nothing; the folder `to` holds weights (safetensors), config, tokenizer and model card."""
+    """Write weights (safetensors), config, tokenizer and model card to the folder `to`."""
     model.save_pretrained(str(to), safe_serialization=True)
     for name in TOKENIZER_FILES:
         if (Path(tokenizer) / name).is_file():
@@ -173,22 +188,22 @@ def save(model: Any, tokenizer: Path | str, to: Path | str, card: str) -> None:
 
 
 def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
-    """Nothing; every dropout of the model has the probability, or its own where that is None."""
+    """Set the probability of every dropout of the model; None restores each dropout's own."""
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
-            own = module.__dict__.setdefault("own_p", module.p)
+            own = module.__dict__.setdefault("own_p", module.p)  # for a later stage to restore
             module.p = own if probability is None else probability
 
 
 def ready(model: Any, schedule: dict[str, Any]) -> None:
-    """Nothing; the model is as a schedule trains it: parts frozen, dropout set."""
+    """Freeze the parts of the model that the schedule freezes, and set its dropout."""
     freeze(model, schedule["freeze"])
     set_dropout(model, schedule["dropout"])
 
 
 def freeze(model: Any, parts: list[str]) -> None:
-    """Nothing; the named parts take no gradient, so that the optimiser never touches them; all others do."""
-    model.requires_grad_(True)
+    """Freeze the named parts, so that the optimiser never changes them, and unfreeze all others."""
+    model.requires_grad_(True)  # an earlier stage may have frozen other parts
     for part in parts:
         if part == "embeddings":
             for module in embeddings_of(model):

@@ -9,7 +9,7 @@ from retort.provenance import stamp
 
 
 def card(title: str, settings: dict[str, Any], device: str) -> str:
-    """A README.md in the form that model hubs read: what it is, how it was made, where it must not be used."""
+    """Return a README.md in the format of model hubs: what the model is, how it was made and what it is not for."""
     about = stamp(device, 1)
     return f"""---
 library_name: transformers

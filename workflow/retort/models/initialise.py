@@ -1,4 +1,4 @@
-"""First weights of a student: teacher layers, another student's or a published checkpoint, or random ones."""
+"""Initialise a student: from teacher layers, another student, a published checkpoint, or at random."""
 
 from __future__ import annotations
 
@@ -16,35 +16,44 @@ WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
 
 
 def take_layers(student: Any, source: Any, layers: list[int]) -> None:
-    """Nothing; the student has the source's embeddings, listed layers (from 1) and heads.
+    """Copy the source's embeddings, listed layers and heads into the student.
+
+    Args:
+        student: the model to initialise.
+        source: the model whose weights are copied.
+        layers: numbers of the source's layers, from 1: the i-th of them becomes the student's i-th layer.
 
     Raises:
-        RetortError: a layer is deeper than the source, or the widths differ.
+        RetortError: the source has no such layer, or the widths of the two models differ.
     """
     own, other = layers_of(student), layers_of(source)
     if max(layers) > len(other):
         raise RetortError(f"teacher has no layer {max(layers)}", f"it has {len(other)}")
+    # heads are not compared: no weight's shape depends on their number
     mine, theirs = ([getattr(m.config, width, m.config.hidden_size) for width in WIDTHS] for m in (student, source))
     if mine != theirs:
         raise RetortError(f"a student of {_widths(mine)} cannot take layers of {_widths(theirs)}", "use 'random: true'")
+    # the embeddings are always copied, as in Wang et al. (2023), section 4
     for to, given in zip(embeddings_of(student), embeddings_of(source), strict=True):
         to.load_state_dict(given.state_dict())
     for index, layer in enumerate(layers):
-        own[index].load_state_dict(other[layer - 1].state_dict())
+        own[index].load_state_dict(other[layer - 1].state_dict())  # papers count layers from 1
     take_heads(student, source)
 
 
 def _widths(widths: list[int]) -> str:
+    """Return the widths as an error message names them."""
     hidden, intermediate, embedding = widths
     return f"width {hidden} x {intermediate} (embeddings {embedding})"
 
 
 @torch.no_grad()
 def take_heads(student: Any, source: Any) -> None:
-    """Nothing; the student has the source's pooler and heads, where both have one of the same shape.
+    """Copy the source's pooler and heads into the student, where both models have one of the same shape.
 
-    A masked-LM head ends in the word embeddings; those of the student stay its own.
+    The last layer of a masked-LM head is tied to the word embeddings; the student keeps its own.
     """
+    # a tied weight is one object under two names
     tied = {id(weight) for module in embeddings_of(student) for weight in module.parameters()}
     theirs = heads_on(source)
     for name, mine in heads_on(student).items():
@@ -56,21 +65,28 @@ def take_heads(student: Any, source: Any) -> None:
 
 
 def with_pooler(student: Any, architecture: dict[str, int], source: Path | str) -> Any:
-    """The student without its masked-LM head and with a pooler, as fine-tuning wants it.
+    """Return the student without its masked-LM head and with a pooler, as fine-tuning needs it.
 
-    transformers builds masked-LM models without a pooler; its weights are those of the folder `source`, the student's
-    parent or the published model, as every student without such a head has them. ELECTRA models have none at all.
+    transformers builds masked-LM models without a pooler. The weights of the pooler come from the folder `source`, the
+    student's parent or the published model, as in every student without a masked-LM head. ELECTRA models have no pooler
+    and are returned without one.
+
+    Args:
+        student: the distilled model.
+        architecture: its sizes, as in `blank`.
+        source: the folder that the pooler is taken from.
     """
     bare = student.base_model
-    if getattr(bare, "pooler", bare) is not None:
+    if getattr(bare, "pooler", bare) is not None:  # None: built without a pooler; no such attribute: ELECTRA
         return bare
     encoder: Any = blank(source, architecture)
-    encoder.load_state_dict(bare.state_dict(), strict=False)
+    encoder.load_state_dict(bare.state_dict(), strict=False)  # all but the pooler
     take_heads(encoder, load(source))
     return encoder
 
 
 def _alike(one: nn.Module, other: nn.Module) -> bool:
+    """Return True if both modules have weights of the same names and shapes."""
     return {k: v.shape for k, v in one.state_dict().items()} == {k: v.shape for k, v in other.state_dict().items()}
 
 
@@ -82,24 +98,26 @@ def initialise(
     head: str,
     classes: int,
 ) -> nn.Module:
-    """A student before its first step.
+    """Return a student as it is before its first step.
 
     Args:
-        settings: architecture and initialisation, as the book resolves them.
-        teacher: the folder of the fine-tuned teacher.
-        model: the folder of the model as published.
-        parent: the folder of the student or of the published model that this one starts from, where it does.
-        head, classes: the head that the student gets.
+        settings: the student's resolved settings, with its architecture and initialisation.
+        teacher: the folder of the teacher; None if nothing is read of it.
+        model: the folder of the published model that the teacher was made from.
+        parent: the folder of the student or published model that this student starts from; None if it has none.
+        head: the student's head, a key of `build.HEADS`.
+        classes: num_labels of the head.
 
     Raises:
-        RetortError: the parent is of another architecture or vocabulary than the book says.
+        RetortError: the parent has another architecture or vocabulary than the study gives it.
     """
     start, architecture = settings["initialisation"], settings["architecture"]
     if parent is not None:
+        # any number of heads will do: it is no part of the weights, and the student's own is set below
         sizes = {name: size for name, size in architecture.items() if name != "heads"}
         check_shape(parent, sizes, settings["teacher"]["model"]["vocabulary"])
         return _grown(parent, teacher, head, classes, architecture["heads"])
-    student = blank(model, architecture, head, classes)
+    student = blank(model, architecture, head, classes)  # random, where no layers are copied
     if start["layers"] is not None:
         source = load(teacher if start["of"] == "teacher" else model, head, classes)
         take_layers(student, source, start["layers"])
@@ -107,7 +125,7 @@ def initialise(
 
 
 def _grown(parent: Path | str, teacher: Path | str | None, head: str, classes: int, heads: int) -> nn.Module:
-    """The parent, its width cut into `heads`, with a head; a masked-LM head is the teacher's, where it has none."""
+    """Load the parent with `heads` attention heads and a head; a missing masked-LM head is the teacher's."""
     grown = load(parent, head, classes, heads)
     if head == "masked-lm" and teacher is not None and not has_masked_lm(parent):
         take_heads(grown, load(teacher, head, classes))

@@ -1,7 +1,7 @@
-"""Recorded taps: a teacher's tensors on the training rows, computed once, read by every student from disk.
+"""Stored activations: a teacher's tensors on the training rows, computed once, read by every student from disk.
 
-One array a tap and layer: (tokens of all rows, width), or (rows, classes) for logits of whole rows. bfloat16 has no
-name in numpy, so its bits are kept as uint16. Arrays are memory-mapped: a batch reads only its own rows.
+Each activation and layer is one array: (tokens of all rows, width), or (rows, num_labels) for logits of whole rows.
+numpy has no bfloat16, so its bits are stored as uint16. Arrays are memory-mapped: a batch reads only its own rows.
 """
 
 from __future__ import annotations
@@ -22,30 +22,36 @@ from retort.objectives.base import Batch
 
 
 def file_of(folder: Path, key: Key) -> Path:
-    """The file of a tap."""
+    """Return the path of an activation's array."""
     tap, layer = key
     return folder / (f"{tap}.npy" if layer is None else f"{tap}-{layer}.npy")
 
 
 class Store:
-    """One tap's array on disk, open for writing."""
+    """The array of one activation on disk, open for writing."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
         self.nbytes = array.nbytes
 
     def write(self, places: np.ndarray, values: Tensor) -> None:
-        """Nothing; the values stand at the places."""
+        """Write the values (tokens, width) or (rows, num_labels) at the given indices of the array."""
         if self.array.dtype == np.uint16:
-            self.array[places] = values.to(torch.bfloat16).view(torch.uint16).numpy()
+            self.array[places] = values.to(torch.bfloat16).view(torch.uint16).numpy()  # the bits of bfloat16
         else:
             self.array[places] = values.float().numpy()
 
 
 def create(folder: Path, key: Key, length: int, width: int, precision: str) -> Store:
-    """An empty array for a tap; logits keep float32, for they are small and all that the output stage reads."""
+    """Create the array (length, width) of an activation on disk.
+
+    Logits are always stored in float32: they are small, and they are all that a stage on the output reads.
+
+    Raises:
+        RetortError: the disk has too little space.
+    """
     size = length * width * (2 if precision == "bfloat16" else 4)
-    if shutil.disk_usage(folder).free < size:  # a memory-mapped write to a full disk kills the process without a word
+    if shutil.disk_usage(folder).free < size:  # else a write would kill the process without a message
         raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
     half = precision == "bfloat16" and key[0] != "logits"
     kind = np.uint16 if half else np.float32
@@ -53,12 +59,12 @@ def create(folder: Path, key: Key, length: int, width: int, precision: str) -> S
 
 
 class Recorded:
-    """A teacher that is read from disk.
+    """A teacher whose activations are read from disk.
 
     Args:
-        folder: what record_taps wrote.
+        folder: the folder that record_taps wrote.
         encoded: the training split that it was written for.
-        keys: (tap, layer) that are wanted.
+        keys: the wanted (activation, layer) keys.
         heads: the teacher's attention heads, to compute scores from queries and keys.
     """
 
@@ -68,6 +74,7 @@ class Recorded:
         self.arrays = {key: self._open(Path(folder), key) for key in basis(self.keys)}
 
     def _open(self, folder: Path, key: Key) -> np.ndarray:
+        """Open an array for reading, or raise an error if it is missing or has another number of rows."""
         path = file_of(folder, key)
         lengths = {self.tokens, len(self.encoded)} if key[0] == "logits" else {self.tokens}
         array: np.ndarray | None = np.load(path, mmap_mode="r", allow_pickle=False) if path.is_file() else None
@@ -76,18 +83,18 @@ class Recorded:
         return array
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
-        """Every wanted tap of the batch's rows, padded with zeros as the batch is."""
+        """Return every wanted activation of the batch by key, padded with zeros to the length of the batch."""
         assert batch.rows is not None
         rows = batch.rows.cpu().numpy()
-        places, mask = positions(self.encoded, rows)
+        places, mask = positions(self.encoded, rows)  # (batch, length) each
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
-            each = len(array) == self.tokens
-            values = array[places] if each else array[rows]
+            each = len(array) == self.tokens  # one vector a token, else one a row
+            values = array[places] if each else array[rows]  # (batch, length, width) or (batch, num_labels)
             tensor = torch.from_numpy(values)
             if values.dtype == np.uint16:
                 tensor = tensor.view(torch.bfloat16)
             if each:
-                tensor = tensor * torch.from_numpy(mask)[..., None]
+                tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
             caught[key] = tensor.to(batch.input_ids.device)
         return derive(self.keys, caught, self.heads)

@@ -1,7 +1,7 @@
-"""Taps: what an objective reads of a model, caught at its modules while it runs.
+"""Record the activations of a model that objectives read, with hooks on its modules while it runs.
 
-The only file that knows the module names of transformers' encoders. Only what is asked for is kept, never by way of
-`output_attentions` (which forces slow attention): queries, keys and values are caught at their projections, and the
+Only this file knows the module names of transformers' encoders. Only what is asked for is kept, and `output_attentions`
+is never used, because it forces slow attention: queries, keys and values are recorded at their projections, and the
 scores are computed from them for the layers that need them.
 """
 
@@ -19,17 +19,17 @@ from retort.objectives.base import Batch, heads_of, product
 from retort.registry import unknown
 from retort.specs.catalogue import BASIS
 
-Key = tuple[str, int | None]
+Key = tuple[str, int | None]  # (activation, layer); layer 0 is the embeddings, None what a model has once
 
 
 @dataclass(frozen=True)
 class Family:
-    """What sets a family of encoders apart; inside a layer they are alike.
+    """How a family of encoders differs from the others; inside a layer all families have the same modules.
 
     Args:
-        embeddings: modules from token ids to what enters layer 1, one after another; a model may lack later ones.
-        masked_lm: modules from the last hidden states to the vocabulary, one after another.
-        first_position: the number of a text's first position; RoBERTa counts on from its padding token.
+        embeddings: modules from input ids to the input of layer 1, in order; a model may lack the later ones.
+        masked_lm: modules from the last hidden states to the logits over the vocabulary, in order.
+        first_position: the position id of a text's first token; RoBERTa counts from its padding token's id.
         tokenizer: the class that AutoTokenizer loads, where the tokenizer's own files name none.
     """
 
@@ -46,28 +46,28 @@ FAMILIES = {
     "electra": Family(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
 }
 
-# Where a layer's taps are, and whether the tap is what goes into the module rather than what comes out.
+# The module of each activation inside a layer, and whether the activation is its input rather than its output.
 PLACES = {
-    "hidden": ("", False),
-    "queries": ("attention.self.query", False),
+    "hidden": ("", False),  # (batch, length, width)
+    "queries": ("attention.self.query", False),  # (batch, length, width), all heads side by side; keys and values too
     "keys": ("attention.self.key", False),
     "values": ("attention.self.value", False),
-    "context": ("attention.output.dense", True),
-    "ffn": ("intermediate", False),
+    "context": ("attention.output.dense", True),  # softmax(scores) V of all heads, (batch, length, width)
+    "ffn": ("intermediate", False),  # after the activation function, (batch, length, intermediate)
 }
 
 
 class _Enough(Exception):
-    """Everything asked for is recorded: the layers above need not run."""
+    """Raised by a hook when everything asked for is recorded, so that the layers above do not run."""
 
 
 def basis(keys: Iterable[Key]) -> set[Key]:
-    """What must be caught at modules so that all `keys` can be had; the embeddings are layer 0 of the hidden states."""
+    """Return the keys to record so that all `keys` can be computed; embeddings are layer 0 of the hidden states."""
     return {(name, 0 if tap == "embeddings" else layer) for tap, layer in keys for name in BASIS.get(tap, (tap,))}
 
 
 def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[Key, Tensor]:
-    """The asked-for taps from the caught ones.
+    """Compute the wanted activations from the recorded ones.
 
     scores: (batch, heads, query, key), divided by the square root of the head size, before masking.
     cls: (batch, width), the hidden state at position 0.
@@ -75,6 +75,7 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[K
     found = {}
     for tap, layer in keys:
         if tap == "scores":
+            # Q K^T / sqrt(d_k), the argument of the softmax in eq. 4 of Udagawa et al. (2023)
             queries, keys_ = (heads_of(caught[name, layer], heads) for name in ("queries", "keys"))
             found[tap, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
         elif tap == "cls":
@@ -87,10 +88,10 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[K
 
 
 def family_of(config: Any) -> Family:
-    """The family of a model with this config.
+    """Return the family of a model with this config.
 
     Raises:
-        RetortError: the family is not known here.
+        RetortError: the family is not supported.
     """
     if config.model_type not in FAMILIES:
         raise unknown("family of encoders", config.model_type, FAMILIES)
@@ -98,46 +99,46 @@ def family_of(config: Any) -> Family:
 
 
 def embeddings_of(model: Any) -> list[nn.Module]:
-    """The modules from token ids to what enters layer 1: with narrow embeddings the projection is the last of them."""
+    """Return the modules from input ids to the input of layer 1; a projection of narrow embeddings is the last."""
     modules = dict(model.base_model.named_children())
     return [modules[name] for name in family_of(model.config).embeddings if name in modules]
 
 
 def layers_of(model: Any) -> nn.ModuleList:
-    """The encoder layers, the first at index 0."""
+    """Return the encoder layers; layer 1 has index 0."""
     layers: nn.ModuleList = model.base_model.encoder.layer
     return layers
 
 
 def heads_on(model: Any) -> dict[str, nn.Module]:
-    """What stands on the encoder, by name: a pooler, a head of a task, a masked-LM head; those that there are."""
+    """Return the modules above the encoder by name: pooler, task head, masked-LM head, as far as the model has them."""
     places = {**dict(model.base_model.named_children()), **dict(model.named_children())}
     names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
     return {name: places[name] for name in names if name in places}
 
 
 def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
-    """(positions, vocabulary) logits of the masked-LM head for (positions, width) last hidden states."""
+    """Return the logits of the masked-LM head, (positions, vocabulary), for last hidden states (positions, width)."""
     for name in family_of(model.config).masked_lm:
         hidden = getattr(model, name)(hidden)
     return hidden
 
 
 def _module(model: Any, tap: str, layer: int) -> tuple[nn.Module, bool]:
-    """The module of a tap, and whether its input (rather than its output) is what the tap means."""
+    """Return the module of an activation, and whether the activation is its input rather than its output."""
     if layer == 0:
-        return embeddings_of(model)[-1], False
+        return embeddings_of(model)[-1], False  # (batch, length, width): what enters layer 1
     place, at_input = PLACES[tap]
     return layers_of(model)[layer - 1].get_submodule(place), at_input
 
 
 class Reader:
-    """Runs a model and returns its taps.
+    """A recorder, which runs a model and returns its activations.
 
     Args:
         model: an encoder of transformers, with or without a head.
-        keys: (tap, layer) that are wanted; the logits are ('logits', None).
-        stop: leave out the layers above the last tap that is wanted, where no logits are.
+        keys: the wanted (activation, layer) keys; the logits are ('logits', None).
+        stop: do not run the layers above the last wanted activation; no effect where the logits are wanted.
     """
 
     def __init__(self, model: nn.Module, keys: Iterable[Key], stop: bool = True) -> None:
@@ -147,32 +148,34 @@ class Reader:
         self.logits = ("logits", None) in self.keys
         self.stop = stop and not self.logits
         self.caught: dict[Key, Tensor] = {}
-        self.reading = False  # the hooks sleep while others run the model
+        self.reading = False  # hooks do nothing while others run the model
         self.handles = [self._hook(tap, layer or 0) for tap, layer in self.wanted]
 
     def _keep(self, key: Key, value: Any) -> None:
+        """Keep a recorded value, and stop the forward pass if it was the last one needed."""
         if not self.reading:
             return
-        self.caught[key] = value[0] if isinstance(value, tuple) else value
+        self.caught[key] = value[0] if isinstance(value, tuple) else value  # modules and pre-hooks may give tuples
         if self.stop and len(self.caught) == len(self.wanted):
-            raise _Enough
+            raise _Enough  # the only way out of a running forward pass
 
     def _hook(self, tap: str, layer: int) -> torch.utils.hooks.RemovableHandle:
+        """Register the hook that records an activation."""
         module, at_input = _module(self.model, tap, layer)
         if at_input:
             return module.register_forward_pre_hook(lambda _, given: self._keep((tap, layer), given))
         return module.register_forward_hook(lambda _, __, out: self._keep((tap, layer), out))
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
-        """Every asked-for tap of one batch, by (tap, layer)."""
+        """Return every wanted activation of one batch by (activation, layer)."""
         self.caught.clear()
         config = self.model.config
-        # batches are padded with 0, which in RoBERTa is a token; its positions are counted by the padding token
-        ids = batch.input_ids.masked_fill(~batch.mask, config.pad_token_id or 0)
+        # batches are padded with 0, which is a token in RoBERTa, and RoBERTa finds positions by its padding token
+        ids = batch.input_ids.masked_fill(~batch.mask, config.pad_token_id or 0)  # (batch, length)
         given = {"input_ids": ids, "attention_mask": batch.mask.long()}
         if config.type_vocab_size > 1:
             given["token_type_ids"] = batch.token_types
-        # masked-LM: the vocabulary is as wide as 80 encoder layers, so the head sees the masked positions only
+        # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers
         masked = self.logits and batch.positions is not None
         self.reading = True
         try:
@@ -183,20 +186,20 @@ class Reader:
             self.reading = False
         if output is not None and self.logits:
             if masked:
-                hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]
+                hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]  # (positions, width)
                 self.caught["logits", None] = masked_lm_logits(self.model, hidden)
             else:
                 self.caught["logits", None] = logits_of(output)
         return derive(self.keys, self.caught, config.num_attention_heads)
 
     def close(self) -> None:
-        """Nothing; the model is as it was."""
+        """Remove the hooks, which leaves the model as it was."""
         for handle in self.handles:
             handle.remove()
 
 
 def logits_of(output: Any) -> Tensor:
-    """(batch, classes), or (batch, length, 2) of a span head: start and end."""
+    """Return logits (batch, num_labels), or (batch, length, 2) of a span head: start and end."""
     both = [output[name] for name in ("start_logits", "end_logits") if name in output]
     logits: Tensor = torch.stack(both, dim=-1) if both else output.logits
     return logits

@@ -1,4 +1,4 @@
-"""Published weights that are a BERT's under other names, read as a BERT's."""
+"""Read published weights that are those of a BERT under other names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from torch import Tensor, zeros
 from transformers import BertConfig
 
-# DistilBERT (Sanh et al., 2019): BERT without token types and without a pooler.
+# DistilBERT (Sanh et al., 2019): a BERT without token type embeddings and without a pooler.
 NAMES = {
     "transformer.layer": "encoder.layer",
     "q_lin": "self.query",
@@ -30,16 +30,17 @@ OTHER_NAMES = "distilbert"
 
 
 def as_bert(config: Any) -> Any:
-    """The config of the same model as a BERT's; any other config as it is."""
+    """Return a DistilBERT config as the BERT config of the same model; any other config unchanged."""
     if config.model_type != OTHER_NAMES:
         return config
     return BertConfig(**{ours: getattr(config, theirs) for ours, theirs in SIZES.items()})
 
 
 def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
-    """The encoder's weights under BERT's names; embeddings of `types` token types are zeros, so that they add nothing.
+    """Return the weights of a DistilBERT's encoder under BERT's names.
 
-    A masked-LM head is left out: its layers are not BERT's.
+    The embeddings of the `types` token types are zeros, so that they add nothing. A masked-LM head is left out: its
+    layers differ from BERT's.
     """
     found = {}
     for name, weight in load_file(str(Path(folder) / "model.safetensors")).items():
@@ -47,6 +48,6 @@ def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
         if ours.split(".")[0] in ("embeddings", "transformer"):
             for theirs, bert in NAMES.items():
                 ours = ours.replace(f"{theirs}.", f"{bert}.")
-            found[ours] = weight.float()
-    words = found["embeddings.word_embeddings.weight"]
+            found[ours] = weight.float()  # published weights may be in 16 bits
+    words = found["embeddings.word_embeddings.weight"]  # (vocabulary, width)
     return {**found, "embeddings.token_type_embeddings.weight": zeros(types, words.shape[1])}

@@ -1,4 +1,4 @@
-"""All objectives: importing this package imports its files, which register them."""
+"""All objectives: importing this package imports every file in it, and each file registers its objectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objectives on attention scores, head by head."""
+"""Objectives that compare attention scores head by head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retort.objectives.base import NEVER, Batch, Pair, Taps, counted, objectives
 
 
 def same_heads(shapes: Pair) -> None:
-    """Nothing; two models whose heads cannot be compared one by one are an error."""
+    """Raise an error unless both models have the same number of attention heads."""
     student, teacher = shapes.student.heads, shapes.teacher.heads
     if student != teacher:
         raise RetortError(
@@ -23,23 +23,24 @@ def same_heads(shapes: Pair) -> None:
 
 
 def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.0) -> Tensor:
-    """(batch, heads, query): the KL divergence from the teacher's softmax over the keys to the student's.
+    """Return KL(teacher's attention || student's attention) of every query, (batch, heads, query).
 
     Args:
-        student: (batch, heads, query, key), before softmax; teacher likewise.
-        keys: (batch, key), True at the keys that count.
-        floor: student probabilities below it are taken to be it.
+        student: the student's scores before softmax, (batch, heads, query, key).
+        teacher: the teacher's scores, of the same shape.
+        keys: (batch, key), True at the keys that the softmax is taken over.
+        floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
-    padding = ~keys[:, None, None, :]
-    log_p = F.log_softmax(wide(teacher).masked_fill(padding, NEVER), dim=-1)
+    padding = ~keys[:, None, None, :]  # (batch, 1, 1, key)
+    log_p = F.log_softmax(wide(teacher).masked_fill(padding, NEVER), dim=-1)  # (batch, heads, query, key)
     log_q = F.log_softmax(wide(student).masked_fill(padding, NEVER), dim=-1)
     if floor:
-        log_q = log_q.clamp(min=math.log(floor))
-    return F.kl_div(log_q, log_p, reduction="none", log_target=True).sum(-1)
+        log_q = log_q.clamp(min=math.log(floor))  # a row of q may then sum to more than one
+    return F.kl_div(log_q, log_p, reduction="none", log_target=True).sum(-1)  # sum over keys of p (log p - log q)
 
 
 def silenced(scores: Tensor, below: float | None) -> Tensor:
-    """The scores, with 0 in place of those at or below a value, where one is given."""
+    """Return the scores with 0 in place of those at or below `below`; None changes nothing."""
     return scores if below is None else torch.where(scores <= below, 0, scores)
 
 
@@ -47,11 +48,12 @@ def silenced(scores: Tensor, below: float | None) -> Tensor:
 class AttentionMSE:
     """Mean squared error between attention scores before softmax, over heads and real query-key pairs.
 
-    Taps are (batch, heads, query, key). Wang et al. (2023), section 3, 'Att-MSE'.
+    Activations are (batch, heads, query, key). Wang et al. (2023), section 3, 'Att-MSE':
+    L_att = 1/h sum_i MSE(A_i^S, A_i^T) over the h heads.
 
     Args:
-        count_padding: take the mean over all positions: padded queries count, padded keys as no difference.
-        zero_below: scores at or below it count as 0.
+        count_padding: take the mean over all positions: padded queries count, and padded keys count as equal.
+        zero_below: scores at or below it count as 0; None changes none.
     """
 
     version = 1
@@ -63,10 +65,12 @@ class AttentionMSE:
         self.count_padding, self.zero_below = count_padding, zero_below
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        tokens = counted(batch, self.count_padding)
-        real = tokens[:, None, :, None] & batch.mask[:, None, None, :]
+        """Return the scalar loss."""
+        tokens = counted(batch, self.count_padding)  # (batch, length)
+        real = tokens[:, None, :, None] & batch.mask[:, None, None, :]  # (batch, 1, query, key)
         ours, theirs = (silenced(wide(taps["scores"]), self.zero_below) for taps in (student, teacher))
-        difference = torch.where(real, ours - theirs, 0)
+        difference = torch.where(real, ours - theirs, 0)  # (batch, heads, query, key)
+        # the mean over heads is the 1/h of L_att; an example with n tokens that count has n * n query-key pairs
         return difference.square().mean(1).sum() / tokens.sum(1).square().sum().clamp(min=1)
 
 
@@ -74,12 +78,13 @@ class AttentionMSE:
 class AttentionKL:
     """KL divergence from the teacher's attention to the student's, averaged over heads and real queries.
 
-    Taps are (batch, heads, query, key), before softmax. Wang et al. (2023), section 3, 'Att-KL'; the first term of
-    MiniLM (Wang et al., 2020).
+    Activations are (batch, heads, query, key), before softmax. Wang et al. (2023), section 3, 'Att-KL':
+    L_att = 1/(TH) sum_t sum_h KL(a_{t,h}^T || a_{t,h}^S) over T queries and H heads; the first term of MiniLM
+    (Wang et al., 2020).
 
     Args:
-        padded_queries: let padding count as queries; its keys never do.
-        floor: student probabilities below it are taken to be it.
+        padded_queries: let padding count as queries; padded keys never count.
+        floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
 
     version = 1
@@ -91,5 +96,6 @@ class AttentionKL:
         self.padded_queries, self.floor = padded_queries, floor
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        kl = divergence(student["scores"], teacher["scores"], batch.mask, self.floor)
-        return token_mean(kl.mean(1), counted(batch, self.padded_queries))
+        """Return the scalar loss."""
+        kl = divergence(student["scores"], teacher["scores"], batch.mask, self.floor)  # (batch, heads, query)
+        return token_mean(kl.mean(1), counted(batch, self.padded_queries))  # 1/H, then 1/T over the whole batch

@@ -1,4 +1,4 @@
-"""What an objective is given, and the few operations that most of them share."""
+"""What an objective is given, and the few operations that most objectives share."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ Taps = Mapping[str, Tensor]
 
 objectives: Registry[type] = Registry("objective")
 
-NEVER = -1e9  # finite, so that a row without any key still has finite gradients
+NEVER = -1e9  # a score that softmax turns into 0; finite, so that a row without any key still has finite gradients
 
 
 @dataclass
 class Batch:
-    """What both models have read.
+    """One batch of inputs, the same for both models.
 
     Args:
         input_ids: (batch, length).
-        token_types: (batch, length).
-        mask: (batch, length), bool, True at real tokens.
-        labels: (batch,) classes or scores of a task; (batch, 2) positions where an answer starts and ends;
-            (positions,) token numbers of masked-LM; None without labels.
-        rows: (batch,) each example's number in its data set, for memory banks.
-        positions: (positions,) of masked-LM: where the labels' tokens stand in the flattened batch.
+        token_types: token type ids, (batch, length).
+        mask: attention mask, (batch, length), bool, True at real tokens.
+        labels: (batch,) class numbers or scores of a task; (batch, 2) positions where an answer starts and ends;
+            (positions,) input ids of the masked tokens of masked-LM; None without labels.
+        rows: (batch,) the number of each example in its data set, for memory banks; None where it has none.
+        positions: (positions,) of masked-LM: indices of the labels' tokens in the batch flattened to
+            (batch * length,); None for other tasks.
     """
 
     input_ids: Tensor
@@ -40,14 +41,21 @@ class Batch:
     positions: Tensor | None = None
 
     def to(self, device: torch.device | str) -> Batch:
-        """The batch on a device."""
+        """Return the batch with every tensor on the device."""
         moved = {name: None if value is None else value.to(device) for name, value in vars(self).items()}
         return Batch(**moved)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of one model that an objective may depend on."""
+    """The sizes of one model that an objective may depend on.
+
+    Args:
+        width: hidden size.
+        heads: attention heads in a layer.
+        intermediate: size of the feed-forward layer.
+        classes: num_labels, the number of outputs of the head: 1 for regression, the vocabulary size for masked-LM.
+    """
 
     width: int
     heads: int
@@ -60,6 +68,8 @@ class Pair:
     """The sizes of both models.
 
     Args:
+        student: the student's sizes.
+        teacher: the teacher's sizes.
         layers: how many layers of the student and of the teacher an objective of level 'layers' reads at once.
     """
 
@@ -69,46 +79,46 @@ class Pair:
 
 
 def wide(x: Tensor) -> Tensor:
-    """The tensor in float32, or in float64 if it was that."""
+    """Return the tensor in float32, or unchanged if it is in float64."""
     return x if x.dtype == torch.float64 else x.float()
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """The matrix product in float32 or better, also where autocast would round it to 16 bits."""
+    """Return the matrix product in float32 or float64, even where autocast would round it to 16 bits."""
     with torch.autocast(a.device.type, enabled=False):
         return wide(a) @ wide(b)
 
 
 def counted(batch: Batch, count_padding: bool) -> Tensor:
-    """(batch, length), True at the tokens that count: the real ones, unless padding is to count too."""
+    """Return a (batch, length) mask of the tokens that count: real ones, or all if `count_padding` is True."""
     return torch.ones_like(batch.mask) if count_padding else batch.mask
 
 
 def token_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """The mean of (batch, length) values over the tokens of the whole batch where the mask is True."""
-    return torch.where(mask, values, 0).sum() / mask.sum().clamp(min=1)
+    """Return the mean of (batch, length) values over all tokens of the batch where the mask is True."""
+    return torch.where(mask, values, 0).sum() / mask.sum().clamp(min=1)  # no product with the mask: 0 * NaN is NaN
 
 
 def mean_square(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
-    """The mean squared difference of (batch, length, width) over real tokens and width."""
-    difference = torch.where(mask[..., None], wide(student) - wide(teacher), 0)
-    return difference.square().sum() / (mask.sum().clamp(min=1) * teacher.shape[-1])
+    """Return the mean squared difference of (batch, length, width) tensors over unmasked tokens and width."""
+    difference = torch.where(mask[..., None], wide(student) - wide(teacher), 0)  # (batch, length, width)
+    return difference.square().sum() / (mask.sum().clamp(min=1) * teacher.shape[-1])  # tokens x width numbers
 
 
 def heads_of(x: Tensor, heads: int) -> Tensor:
-    """(batch, length, width) cut along its width into (batch, heads, length, width / heads)."""
+    """Split (batch, length, width) along its width into (batch, heads, length, width / heads)."""
     return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(1, 2)
 
 
 def required(values: Tensor | None, name: str, what: str = "labels") -> Tensor:
-    """The labels or rows; an error if the batch has none."""
+    """Return the values, or raise an error that objective `name` needs them if the batch has none."""
     if values is None:
         raise RetortError(f"objective '{name}' needs {what}, and this batch has none", "use a data set that has them")
     return values
 
 
 def one_of(kind: str, value: str, allowed: Iterable[str]) -> str:
-    """The value, when it is one of those allowed."""
+    """Return the value, or raise an error that lists the allowed ones if it is not among them."""
     allowed = list(allowed)
     if value not in allowed:
         raise unknown(kind, value, allowed)
@@ -116,7 +126,7 @@ def one_of(kind: str, value: str, allowed: Iterable[str]) -> str:
 
 
 def divides(heads: int, shapes: Pair) -> int:
-    """The number of heads, when both widths can be cut into as many."""
+    """Return the number of heads, or raise an error if either model's width is no multiple of it."""
     for side, shape in (("student", shapes.student), ("teacher", shapes.teacher)):
         if heads < 1 or shape.width % heads:
             raise RetortError(

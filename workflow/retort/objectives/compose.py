@@ -1,4 +1,4 @@
-"""A stage's loss: a weighted sum of objectives, each over the layer pairs of its mapping."""
+"""The loss of a stage: a weighted sum of objectives, each summed over the layer pairs of its mapping."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from retort.mappings import called, mappings, pairs_of
 from retort.objectives.base import Batch, Pair, Shape, objectives
 from retort.registry import unknown
 
-Key = tuple[str, int | None]  # a tap and its layer; None for embeddings and logits
+Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 Recorded = Mapping[Key, Tensor]
-Place = int | None | tuple[int, ...]  # where an objective reads: a layer, what a model has once, or several layers
+Place = int | None | tuple[int, ...]  # one layer, None for what a model has once, or several layers
 
 TERM_KEYS = ("objective", "mapping", "weight", "options")
-ONCE = ("input", "output")  # the levels that a model has once: embeddings and logits
-TOGETHER = "layers"  # the level of objectives that read all layers of their mapping at once
+ONCE = ("input", "output")  # levels whose activation a model has once: embeddings and logits
+TOGETHER = "layers"  # level of the objectives that read all layers of their mapping at once
 
 
 @dataclass
@@ -28,11 +28,11 @@ class Term:
     """One objective over all its layer pairs.
 
     Args:
-        label: the name under which the logs show it, unique in its sum.
-        weight: multiplies the sum over the pairs.
+        label: its name in the logs, unique in the loss.
+        weight: factor of the sum over the pairs.
         pairs: (student layer, teacher layer); (None, None) for embeddings and logits, which a model has once; one pair
             of tuples for an objective that reads several layers at once.
-        parts: an objective for each of the pairs, with maps and state of its own.
+        parts: one objective for each pair, each with its own linear maps and state.
     """
 
     label: str
@@ -41,13 +41,13 @@ class Term:
     parts: list[Callable[..., Tensor]]
 
     def keys(self, side: str) -> set[Key]:
-        """The (tap, layer) that the named side, 'student' or 'teacher', must record."""
+        """Return the (activation, layer) keys that `side`, 'student' or 'teacher', must record."""
         which = ("student", "teacher").index(side)
         pairs = zip(self.pairs, self.parts, strict=True)
         return {(tap, layer) for pair, part in pairs for tap in taps_of(part, side) for layer in layers_of(pair[which])}
 
     def value(self, student: Recorded, teacher: Recorded, batch: Batch) -> Tensor:
-        """The scalar sum over the pairs, before the weight."""
+        """Return the scalar sum over the layer pairs, without the weight."""
         values = [
             part(
                 {tap: read(student, tap, s) for tap in taps_of(part, "student")},
@@ -56,49 +56,55 @@ class Term:
             )
             for (s, t), part in zip(self.pairs, self.parts, strict=True)
         ]
-        return torch.stack(values).sum()
+        return torch.stack(values).sum()  # sum over layer pairs, as Udagawa et al. (2023), eq. 6
 
 
 class Sum(nn.Module):
-    """The sum of terms, as a module whose parameters are those of the objectives' maps."""
+    """A weighted sum of terms; its parameters are those of the objectives, such as their linear maps."""
 
     def __init__(self, terms: list[Term]) -> None:
         super().__init__()
         self.terms = terms
+        # in a ModuleDict, so that the optimiser and the checkpoint find the parameters and buffers of the objectives
         self.learned = nn.ModuleDict(
             {term.label: nn.ModuleList(part for part in term.parts if isinstance(part, nn.Module)) for term in terms}
         )
 
     def needs(self, side: str) -> set[Key]:
-        """The (tap, layer) that 'student' or 'teacher' must record; embeddings and logits have None."""
+        """Return the (activation, layer) keys that 'student' or 'teacher' must record; no layer is None."""
         return set().union(*(term.keys(side) for term in self.terms))
 
     def forward(self, student: Recorded, teacher: Recorded, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """The scalar loss, and by label each term's share of it (weight included), cut from the graph."""
+        """Return the scalar loss, and by label the weighted value of each term, detached from the graph."""
+        # loss = sum over terms of weight * sum over layer pairs of the objective
         shares = {term.label: term.weight * term.value(student, teacher, batch) for term in self.terms}
         return torch.stack(list(shares.values())).sum(), {label: share.detach() for label, share in shares.items()}
 
 
 def layers_of(place: Place) -> tuple[int | None, ...]:
-    """The layers at a place, lowest first."""
+    """Return the layers of a place as a tuple, lowest first."""
     return place if isinstance(place, tuple) else (place,)
 
 
 def read(recorded: Recorded, tap: str, place: Place) -> Tensor:
-    """A tap at a place: the tensor of one layer, or (layers, ...) those of several, lowest first."""
+    """Return an activation: the tensor of one layer, or (layers, ...) of several layers, lowest first."""
     if isinstance(place, tuple):
-        return torch.stack([recorded[tap, layer] for layer in place])
+        return torch.stack([recorded[tap, layer] for layer in place])  # (layers, batch, ...)
     return recorded[tap, place]
 
 
 def taps_of(objective: Any, side: str) -> tuple[str, ...]:
-    """The taps that an objective reads on one side; both sides the same unless it says otherwise."""
+    """Return the activations that an objective reads on one side: `taps`, unless it has `{side}_taps`."""
     taps: tuple[str, ...] = getattr(objective, f"{side}_taps", objective.taps)
     return taps
 
 
 def term_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: int) -> list[tuple[Any, Any]]:
-    """The pairs of a term: those of its mapping, one pair of all its layers, or the one pair without layers."""
+    """Return the pairs of a term, as `Term` describes them.
+
+    Raises:
+        RetortError: the objective needs a mapping and has none, or has one and needs none.
+    """
     name, mapping = term["objective"], term.get("mapping")
     level = getattr(objectives[name], "level", "layer")
     if level in ONCE:
@@ -110,11 +116,12 @@ def term_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: int
     pairs = pairs_of(mapping, student_layers, teacher_layers)
     if level != TOGETHER:
         return pairs
+    # a layer that the mapping names twice is read once
     return [(tuple(sorted({s for s, _ in pairs})), tuple(sorted({t for _, t in pairs})))]
 
 
 def unique(name: str, taken: list[str]) -> str:
-    """The name, with a number behind it from its second use on."""
+    """Return the name, followed by '-2', '-3', ... if it is taken already."""
     number = 1
     label = name
     while label in taken:
@@ -126,11 +133,18 @@ def unique(name: str, taken: list[str]) -> str:
 def compose(
     terms: list[dict[str, Any]], student: Shape, teacher: Shape, student_layers: int, teacher_layers: int
 ) -> Sum:
-    """The loss that a list of terms describes, for two models of the given sizes.
+    """Build the loss that a list of terms describes, for two models of the given sizes.
 
     Args:
-        terms: each {"objective": name, "mapping": name or {name: options}, "weight": 1.0, "options": {...}}; all but
-            the objective may be missing, the mapping only where the objective has no layers.
+        terms: each {"objective": name, "mapping": name or {name: options}, "weight": 1.0, "options": {...}}; all keys
+            but the objective are optional, and the mapping is optional only where the objective reads no layers.
+        student: the student's sizes.
+        teacher: the teacher's sizes.
+        student_layers: number of the student's layers.
+        teacher_layers: number of the teacher's layers.
+
+    Raises:
+        RetortError: there is no term, or a key, an objective, an option or a mapping is wrong.
     """
     built: list[Term] = []
     if not terms:

@@ -1,7 +1,8 @@
 """The KL divergence between relations, computed a few heads at a time.
 
-Relations are as large as heads x length x length: at 48 heads they are most of what a step writes to memory. Only a few
-heads' worth exist at any time here, small enough for a cache, and the gradient is formed while they do.
+A relation has heads x length x length numbers: at 48 heads, relations are most of what a step writes to memory. Here
+only those of a few heads exist at any time, small enough for a cache, and the gradient is computed before they are
+dropped.
 """
 
 from __future__ import annotations
@@ -15,63 +16,81 @@ from torch import Tensor
 
 from retort.objectives.base import NEVER, heads_of, wide
 
-CACHED = 1 << 18  # numbers of a relation that a CPU's cache holds; a GPU wants more at a time
-LAUNCHED = 1 << 25
+CACHED = 1 << 18  # numbers of a relation that fit into a CPU's cache: 1 MiB of float32
+LAUNCHED = 1 << 25  # a GPU wants more work in one kernel: 128 MiB of float32
 
 
 def pieces(heads: int, size: int, device: torch.device) -> list[slice]:
-    """Runs of heads whose relations, of `size` numbers each, are worth computing at once."""
+    """Return slices of heads to compute at once; the relation of one head has `size` numbers."""
     step = max(1, (CACHED if device.type == "cpu" else LAUNCHED) // size)
     return [slice(first, first + step) for first in range(0, heads, step)]
 
 
 class _Divergence(torch.autograd.Function):
-    """The scalar sum over heads and rows of weight x KL(teacher's softmax || student's), and its gradient."""
+    """The scalar sum over heads and rows of weight x KL(teacher || student), with its gradient in closed form.
+
+    With scores S, q = softmax(S), row weight w and teacher p: d loss / d S = w (q - p). A floor f under q has no
+    gradient where q <= f: with p' = p where q > f and 0 elsewhere, d loss / d S = w (q sum(p') - p').
+    """
 
     @staticmethod
     def forward(
         ctx: Any, a: Tensor, b: Tensor, c: Tensor, d: Tensor, keys: Tensor, weights: Tensor, heads: int, floor: float
     ) -> Tensor:
-        """The scalar, of student vectors a (rows) and b (columns) and the teacher's c and d."""
+        """Return the scalar loss of the student's vectors a (rows) and b (columns) and the teacher's c and d.
+
+        Args:
+            ctx: keeps the two gradients for `backward`.
+            a: (batch, length, width).
+            b: (batch, length, width).
+            c: (batch, length, teacher width).
+            d: (batch, length, teacher width).
+            keys: (batch, length), True at the columns that count.
+            weights: (batch, length), the weight of each row.
+            heads: number of heads that the widths are split into.
+            floor: student probabilities below it are raised to it; 0 leaves them as they are.
+        """
         with torch.autocast(a.device.type, enabled=False):
-            rows, columns, *theirs = (heads_of(wide(x), heads) for x in (a, b, c, d))
+            rows, columns, *theirs = (heads_of(wide(x), heads) for x in (a, b, c, d))  # (batch, heads, length, size)
+            # S = a b^T / sqrt(size)
             rows, theirs[0] = (x / math.sqrt(x.shape[-1]) for x in (rows, theirs[0]))
             bias = torch.zeros(keys.shape, dtype=rows.dtype, device=rows.device).masked_fill_(~keys, NEVER)
-            bias = bias[:, None, None, :]
-            share = weights.to(rows.dtype)[:, None, :, None]
+            bias = bias[:, None, None, :]  # (batch, 1, 1, column)
+            share = weights.to(rows.dtype)[:, None, :, None]  # (batch, 1, row, 1)
             total, by_rows, by_columns = rows.new_zeros(()), [], []
             for piece in pieces(heads, keys.shape[0] * keys.shape[1] ** 2, a.device):
                 log_q = F.log_softmax((rows[:, piece] @ columns[:, piece].mT).add_(bias), dim=-1)
                 log_p = F.log_softmax((theirs[0][:, piece] @ theirs[1][:, piece].mT).add_(bias), dim=-1)
-                p = log_p.exp()
+                p = log_p.exp()  # (batch, piece, row, column)
                 bounded = log_q.clamp(min=math.log(floor)) if floor else log_q
+                # w sum_k p (log p - log q), in place: each new tensor of this size is another pass through memory
                 total += (p * log_p.sub_(bounded) * share).sum()
                 if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
                     if floor:
-                        p *= log_q > math.log(floor)
-                    pull = (log_q.exp_() * p.sum(-1, keepdim=True)).sub_(p).mul_(share)
-                    by_rows.append(pull @ columns[:, piece])
-                    by_columns.append(pull.mT @ rows[:, piece])
+                        p *= log_q > math.log(floor)  # p' of the class docstring
+                    pull = (log_q.exp_() * p.sum(-1, keepdim=True)).sub_(p).mul_(share)  # w (q sum(p') - p')
+                    by_rows.append(pull @ columns[:, piece])  # d loss / d rows = (d loss / d S) columns
+                    by_columns.append(pull.mT @ rows[:, piece])  # d loss / d columns = (d loss / d S)^T rows
         if by_rows:
-            scale = 1 / math.sqrt(rows.shape[-1])
+            scale = 1 / math.sqrt(rows.shape[-1])  # rows were a / sqrt(size)
             ctx.save_for_backward(_merged(by_rows).mul_(scale).to(a.dtype), _merged(by_columns).to(b.dtype))
         return total
 
     @staticmethod
     def backward(ctx: Any, given: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        """The gradients by a and b."""
+        """Return the gradients with respect to a and b; the other inputs have none."""
         by_rows, by_columns = ctx.saved_tensors
         return given.to(by_rows.dtype) * by_rows, given.to(by_columns.dtype) * by_columns, *[None] * 6
 
 
 def _merged(parts: list[Tensor]) -> Tensor:
-    """(batch, length, width) of parts (batch, some heads, length, size)."""
+    """Join parts of (batch, piece, length, size), all heads together, to (batch, length, width)."""
     return torch.cat(parts, dim=1).transpose(1, 2).flatten(2)
 
 
 def token_weights(tokens: Tensor, heads: int) -> Tensor:
-    """(batch, length): weights under which a sum over heads and rows is the mean over heads and the tokens named."""
-    return tokens / (tokens.sum().clamp(min=1).double() * heads)
+    """Return (batch, length) weights that turn a sum over heads and rows into the mean over heads and `tokens`."""
+    return tokens / (tokens.sum().clamp(min=1).double() * heads)  # 1 / (A_r |x|) of MiniLMv2 (Wang et al., 2021), eq. 6
 
 
 def relation_divergence(
@@ -82,16 +101,18 @@ def relation_divergence(
     weights: Tensor,
     floor: float = 0.0,
 ) -> Tensor:
-    """The scalar sum over heads and rows of weight x KL divergence, from the teacher's relation to the student's.
+    """Return the scalar sum over heads and rows of weight x KL(teacher's relation || student's relation).
 
-    A relation is softmax(a b^T / root of head size) over the keys, of a head's part of the vectors a and b.
+    A relation is softmax(a b^T / sqrt(head size)) over the keys, where a and b are one head's part of two vectors:
+    MiniLMv2 (Wang et al., 2021), eq. 7-8.
 
     Args:
-        student: two of (batch, length, width), whose tokens are rows and columns; teacher likewise.
-        heads: into how many parts both widths are cut.
+        student: two tensors (batch, length, width); the tokens of the first are the rows, of the second the columns.
+        teacher: two tensors of the teacher, likewise; their width may differ from the student's.
+        heads: number of heads that both widths are split into.
         keys: (batch, length), True at the columns that count.
-        weights: (batch, length), how much each row counts.
-        floor: student probabilities below it are taken to be it.
+        weights: (batch, length), the weight of each row.
+        floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
     total: Tensor = _Divergence.apply(*student, *teacher, keys, weights, heads, floor)
     return total

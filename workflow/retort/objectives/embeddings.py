@@ -1,4 +1,4 @@
-"""Objectives on the output of the embeddings, which a model has once."""
+"""Objectives that compare the output of the embeddings, which a model has once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from retort.objectives.hidden import MapRule, linear_map
 class EmbeddingMSE(nn.Module):
     """Mean squared error between the mapped student's and the teacher's embedding outputs.
 
-    Taps are (batch, length, width); the mean over real tokens and the teacher's width. TinyBERT (Jiao et al., 2020),
-    L_embd.
+    Activations are (batch, length, width); the mean over real tokens and the teacher's width. TinyBERT (Jiao et al.,
+    2020): L_embd = MSE(E^S W_e, E^T).
 
     Args:
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
     version = 1
@@ -28,17 +28,19 @@ class EmbeddingMSE(nn.Module):
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
-        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+        self.map = linear_map(map, shapes.student.width, shapes.teacher.width)  # W_e, without a bias
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        # (batch, length, student width) -> (batch, length, teacher width)
         return mean_square(self.map(wide(student["embeddings"])), teacher["embeddings"], batch.mask)
 
 
 @objectives.register("embedding-relation")
 class EmbeddingRelation:
-    """KL divergence between softmax(E E^T / root of width) of the embedding outputs, averaged over real tokens.
+    """KL divergence between softmax(E E^T / sqrt(width)) of the embedding outputs, averaged over real tokens.
 
-    Taps are (batch, length, width). MLKD-BERT (2024), eq. 1-3.
+    Activations are (batch, length, width). MLKD-BERT (2024), eq. 1-3: L_EMB = 1/|x| sum_i KL(R_i^T || R_i^S).
     """
 
     version = 1
@@ -50,5 +52,7 @@ class EmbeddingRelation:
         pass
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        ours, theirs = student["embeddings"], teacher["embeddings"]
+        """Return the scalar loss."""
+        ours, theirs = student["embeddings"], teacher["embeddings"]  # E^S, E^T: (batch, length, width)
+        # eq. 2-3: a single head, so that the size under the root is the whole width
         return relation_divergence((ours, ours), (theirs, theirs), 1, batch.mask, token_weights(batch.mask, 1))

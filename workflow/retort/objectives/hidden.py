@@ -1,4 +1,4 @@
-"""Objectives on vectors, one a token or one an example, compared as they are or after a linear map."""
+"""Objectives that compare vectors, one for each token or each example, as they are or after a linear map."""
 
 from __future__ import annotations
 
@@ -28,11 +28,16 @@ MapRule = Literal["always", "widths-differ", "never"]
 
 
 def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
-    """A map without bias from the student's width to the teacher's, or the identity, as the rule says.
+    """Return a linear map without bias from the student's width to the teacher's, or the identity.
 
     Args:
         rule: "always" learns a map, which starts as the identity where the widths agree; "widths-differ" learns one
-            only where they do not; "never" compares the vectors as they are.
+            only where they differ; "never" compares the vectors as they are.
+        source: the student's width.
+        target: the teacher's width.
+
+    Raises:
+        RetortError: the rule is "never" and the widths differ.
     """
     one_of("map", rule, get_args(MapRule))
     if rule == "never" and source != target:
@@ -41,7 +46,7 @@ def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
         )
     if rule == "never" or (rule == "widths-differ" and source == target):
         return nn.Identity()
-    learned = nn.Linear(source, target, bias=False)
+    learned = nn.Linear(source, target, bias=False)  # W_h of MLKD-BERT (2024), eq. 11
     if source == target:
         nn.init.eye_(learned.weight)  # the student often starts from the teacher's layers
     return learned
@@ -51,11 +56,11 @@ def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
 class HiddenCls(nn.Module):
     """Mean squared error between the mapped student's and the teacher's [CLS] vector.
 
-    Taps are (batch, width); the mean over the batch and the teacher's width. Wang et al. (2023), L_hid on [CLS],
-    'Hid-CLS'.
+    Activations are (batch, width); the mean over the batch and the teacher's width. Wang et al. (2023), section 3,
+    'Hid-CLS': L_hid = MSE(h^S W_h, h^T).
 
     Args:
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
     version = 1
@@ -68,18 +73,19 @@ class HiddenCls(nn.Module):
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        return F.mse_loss(wide(self.map(wide(student["cls"]))), wide(teacher["cls"]))
+        """Return the scalar loss."""
+        return F.mse_loss(wide(self.map(wide(student["cls"]))), wide(teacher["cls"]))  # (batch, teacher width)
 
 
 @objectives.register("hidden-sequence")
 class HiddenSequence(nn.Module):
     """Mean squared error between the mapped student's and the teacher's hidden states of all tokens.
 
-    Taps are (batch, length, width); the mean over the batch's real tokens and the teacher's width. Wang et al.
-    (2023), L_hid on the sequence, 'Hid-Seq'; Udagawa et al. (2023), eq. 6; MLKD-BERT (2024), eq. 11.
+    Activations are (batch, length, width); the mean over the batch's real tokens and the teacher's width. Wang et al.
+    (2023), section 3, 'Hid-Seq': L_hid = MSE(H^S W_h, H^T); Udagawa et al. (2023), eq. 6; MLKD-BERT (2024), eq. 11.
 
     Args:
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
         count_padding: let padding tokens count like real ones.
     """
 
@@ -94,6 +100,8 @@ class HiddenSequence(nn.Module):
         self.count_padding = count_padding
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        # (batch, length, student width) -> (batch, length, teacher width)
         return mean_square(self.map(wide(student["hidden"])), teacher["hidden"], counted(batch, self.count_padding))
 
 
@@ -101,11 +109,11 @@ class HiddenSequence(nn.Module):
 class ContextSequence(nn.Module):
     """Mean squared error between the mapped student's and the teacher's attention outputs of all tokens.
 
-    Taps are (batch, length, width), before the output projection; the mean over real tokens and the teacher's width.
-    MLKD-BERT (2024), Table 6: eq. 11 put on the attention sub-layer.
+    Activations are (batch, length, width), before the output projection; the mean over real tokens and the teacher's
+    width. MLKD-BERT (2024), Table 6: eq. 11 applied to the attention sub-layer.
 
     Args:
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
     version = 1
@@ -118,6 +126,7 @@ class ContextSequence(nn.Module):
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
         return mean_square(self.map(wide(student["context"])), teacher["context"], batch.mask)
 
 
@@ -125,10 +134,10 @@ class ContextSequence(nn.Module):
 class HiddenCosine(nn.Module):
     """One minus the cosine between the student's and the teacher's hidden states, averaged over real tokens.
 
-    Taps are (batch, length, width). DistilBERT (Sanh et al., 2019), section 2.
+    Activations are (batch, length, width). DistilBERT (Sanh et al., 2019), section 2.
 
     Args:
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
     version = 1
@@ -141,7 +150,9 @@ class HiddenCosine(nn.Module):
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        mapped = wide(self.map(wide(student["hidden"])))
+        """Return the scalar loss."""
+        mapped = wide(self.map(wide(student["hidden"])))  # (batch, length, teacher width)
+        # 1 - cos(h^S, h^T) of each token: (batch, length)
         return token_mean(1 - F.cosine_similarity(mapped, wide(teacher["hidden"]), dim=-1), batch.mask)
 
 
@@ -149,10 +160,11 @@ class HiddenCosine(nn.Module):
 class PatientCls(nn.Module):
     """Squared distance between the two [CLS] vectors after each is scaled to length one, averaged over the batch.
 
-    Taps are (batch, width). Patient distillation (Sun et al., 2019), the L_PT of section 3.
+    Activations are (batch, width). Patient distillation (Sun et al., 2019), L_PT in section 3:
+    |h^S / |h^S| - h^T / |h^T||^2.
 
     Args:
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
     version = 1
@@ -165,16 +177,20 @@ class PatientCls(nn.Module):
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)
-        return (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square().sum(-1).mean()
+        """Return the scalar loss."""
+        mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)  # (batch, teacher width), length one
+        return (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square().sum(-1).mean()  # a sum over the width
 
 
 class HeadMaps(nn.Module):
-    """A linear map for every relation head: (batch, heads, length, source) to (batch, heads, length, target).
+    """One linear map for each relation head: (batch, heads, length, source) to (batch, heads, length, target).
 
     Args:
-        orthogonal: keep each map's rows (its columns, where the target is smaller) orthonormal throughout, by
-            Cayley's formula from a skew-symmetric matrix.
+        heads: number of relation heads.
+        source: the width of a student's relation head.
+        target: the width of a teacher's relation head.
+        orthogonal: keep each map's rows (its columns, where the target is smaller) orthonormal throughout training, by
+            Cayley's formula from a skew-symmetric matrix: (I - A)^-1 (I + A).
     """
 
     def __init__(self, heads: int, source: int, target: int, orthogonal: bool) -> None:
@@ -182,27 +198,29 @@ class HeadMaps(nn.Module):
         self.source, self.target, self.orthogonal = source, target, orthogonal
         if orthogonal:
             size = max(source, target)
-            self.skew = nn.Parameter(torch.zeros(heads, size, size))  # the identity, cut where the sizes differ
+            self.skew = nn.Parameter(torch.zeros(heads, size, size))  # gives the identity, cut where the sizes differ
             return
-        self.weight = nn.Parameter(torch.empty(heads, source, target))
+        self.weight = nn.Parameter(torch.empty(heads, source, target))  # W_a: one matrix a head
         if source == target:
             nn.init.constant_(self.weight, 0)
             self.weight.data.diagonal(dim1=-2, dim2=-1).fill_(1)
         else:
-            nn.init.uniform_(self.weight, -(source**-0.5), source**-0.5)  # as nn.Linear
+            nn.init.uniform_(self.weight, -(source**-0.5), source**-0.5)  # the bounds of nn.Linear
 
     def matrices(self) -> Tensor:
-        """(heads, source, target): the maps as matrices."""
+        """Return the maps as matrices, (heads, source, target)."""
         if not self.orthogonal:
             return self.weight
-        upper = self.skew.triu(1)
-        half = wide(upper - upper.mT) / 2  # a solver has no 16 bits
+        upper = self.skew.triu(1)  # (heads, size, size), only the part above the diagonal is used
+        half = wide(upper - upper.mT) / 2  # A = -A^T, skew-symmetric; in float32, for no solver has 16 bits
         identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
-        # solve_ex does not look at its result on the host; identity - half is never singular
+        # (I - A)^-1 (I + A), orthogonal; I - A is never singular, so solve_ex, which checks nothing and does not wait
+        # for the device, is safe
         rotation: Tensor = torch.linalg.solve_ex(identity - half, identity + half).result
         return rotation[:, : self.source, : self.target]
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return (batch, heads, length, target) for x (batch, heads, length, source)."""
         return product(x, self.matrices())
 
 
@@ -210,12 +228,12 @@ class HeadMaps(nn.Module):
 class Direct(nn.Module):
     """Mean squared error between mapped queries, keys, values and the teacher's, summed over relation heads.
 
-    Taps are (batch, length, width); the mean over real tokens and a head's width. DirectMiniLM (Udagawa et al.,
-    2023), eq. 10, with a map for each kind and head.
+    Activations are (batch, length, width); the mean over real tokens and a head's width. DirectMiniLM (Udagawa et al.,
+    2023), eq. 10: sum over queries, keys, values and over heads a of MSE(A_a^S W_a, A_a^T), each with its own map W_a.
 
     Args:
-        heads: relation heads, which must divide both widths; the teacher's attention heads where none are given.
-        orthogonal: keep the maps orthogonal, under which the match carries over to relations (eq. 11).
+        heads: number of relation heads, which must divide both widths; None takes the teacher's attention heads.
+        orthogonal: keep the maps orthogonal, so that equal mapped vectors mean equal products A A^T (eq. 11).
         count_padding: let padding tokens count like real ones.
     """
 
@@ -230,13 +248,16 @@ class Direct(nn.Module):
         super().__init__()
         self.heads = divides(shapes.teacher.heads if heads is None else heads, shapes)
         source, target = shapes.student.width // self.heads, shapes.teacher.width // self.heads
-        self.maps = nn.ModuleList(HeadMaps(self.heads, source, target, orthogonal) for _ in self.taps)
+        self.maps = nn.ModuleList(HeadMaps(self.heads, source, target, orthogonal) for _ in self.taps)  # W_a of q, k, v
         self.count_padding = count_padding
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
         mask = counted(batch, self.count_padding)
         losses = []
         for tap, maps in zip(self.taps, self.maps, strict=True):
+            # (batch, length, width) -> (batch, heads, length, size) -> (batch, length, teacher width)
             mapped = maps(heads_of(wide(student[tap]), self.heads)).transpose(1, 2).flatten(2)
+            # the sum over heads of means over a head's width = heads * the mean over the whole width
             losses.append(self.heads * mean_square(mapped, teacher[tap], mask))
         return torch.stack(losses).sum()

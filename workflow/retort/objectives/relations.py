@@ -1,4 +1,4 @@
-"""Objectives on how the tokens of an example relate to each other inside one layer."""
+"""Objectives that compare how the tokens of an example relate to each other inside one layer."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Split = Literal["concat", "average", "random"]
 
 @objectives.register("value-relation")
 class ValueRelation:
-    """KL divergence between softmax(V V^T / root of head size), averaged over heads and real tokens.
+    """KL divergence between softmax(V V^T / sqrt(head size)) of the values, averaged over heads and real tokens.
 
-    Taps are (batch, length, width), cut into the teacher's number of heads. The second term of MiniLM (Wang et al.,
-    2020); 'Val-KL' of Wang et al. (2023).
+    Activations are (batch, length, width), split into the teacher's number of heads. The second term of MiniLM (Wang
+    et al., 2020); 'Val-KL' of Wang et al. (2023), section 3.
 
     Args:
-        padded_queries: let padding count as rows.
-        padded_keys: let padding count as columns.
-        floor: student probabilities below it are taken to be it.
+        padded_queries: let padding count as rows of V V^T.
+        padded_keys: let padding count as columns of V V^T.
+        floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
 
     version = 1
@@ -42,28 +42,30 @@ class ValueRelation:
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        weights = token_weights(counted(batch, self.padded_queries), self.heads)
-        keys = counted(batch, self.padded_keys)
-        ours, theirs = student["values"], teacher["values"]
+        """Return the scalar loss."""
+        weights = token_weights(counted(batch, self.padded_queries), self.heads)  # (batch, row)
+        keys = counted(batch, self.padded_keys)  # (batch, column)
+        ours, theirs = student["values"], teacher["values"]  # V: (batch, length, width)
         return relation_divergence((ours, ours), (theirs, theirs), self.heads, keys, weights, self.floor)
 
 
 @objectives.register("relations")
 class Relations:
-    """KL divergence between relations of queries, keys and values, cut into relation heads; a sum over the pairs.
+    """KL divergence between relations of queries, keys and values, split into relation heads; a sum over the pairs.
 
-    Taps are (batch, length, width). MiniLMv2 (Wang et al., 2021), eq. 5-8. Udagawa et al. (2023), eq. 7-9, write the
-    cross-entropy, which differs by the teacher's entropy and has the same gradient.
+    Activations are (batch, length, width). MiniLMv2 (Wang et al., 2021), eq. 5-8: L = sum_ij alpha_ij L_ij, where
+    L_ij = 1/(A_r |x|) sum_a sum_t KL(R_ij,a,t^T || R_ij,a,t^S) and R_ij,a = softmax(A_i,a A_j,a^T / sqrt(d_r)). Udagawa
+    et al. (2023), eq. 7-9, write the cross-entropy, which differs by the teacher's entropy and has the same gradient.
 
     Args:
-        pairs: which of the nine relations: "q-q", "q-k", ..., "v-v".
-        heads: relation heads; any number that divides both widths.
-        weights: a factor for each of the pairs (alpha in eq. 5); 1 each where none are given.
+        pairs: which of the nine relations to compare: "q-q", "q-k", ..., "v-v".
+        heads: number of relation heads (A_r); it must divide both widths.
+        weights: a factor for each of the pairs (alpha in eq. 5); None gives each the factor 1.
         normaliser: "mean" averages over heads and real tokens (MiniLMv2, eq. 6). Udagawa et al., eq. 7, has no
-            division: "sum-over-heads" adds up heads and averages over real tokens, "sum" adds up heads and the tokens
-            of an example and averages over examples.
-        padded_queries: let padding count as rows.
-        padded_keys: let padding count as columns.
+            division: "sum-over-heads" sums over heads and averages over real tokens, "sum" sums over heads and the
+            tokens of an example and averages over examples.
+        padded_queries: let padding count as rows of a relation.
+        padded_keys: let padding count as columns of a relation.
     """
 
     version = 1
@@ -93,17 +95,19 @@ class Relations:
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:
-        """(batch, length): what a row counts in the sum over heads and rows."""
+        """Return the weight of each row in the sum over heads and rows, (batch, length)."""
         if self.normaliser == "sum":
-            return queries / queries.shape[0]
+            return queries / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        # (batch, row), (batch, column)
         weights, keys = self.weights_of(counted(batch, self.padded_queries)), counted(batch, self.padded_keys)
         losses = []
         for (a, b), weight in zip(self.pairs, self.weights, strict=True):
-            ours, theirs = (student[a], student[b]), (teacher[a], teacher[b])
-            losses.append(weight * relation_divergence(ours, theirs, self.heads, keys, weights))
+            ours, theirs = (student[a], student[b]), (teacher[a], teacher[b])  # A_i, A_j: (batch, length, width)
+            losses.append(weight * relation_divergence(ours, theirs, self.heads, keys, weights))  # alpha_ij L_ij
         return torch.stack(losses).sum()
 
 
@@ -111,10 +115,10 @@ class Relations:
 class HiddenRelation:
     """KL divergence between relations of the hidden states, averaged over heads and real tokens.
 
-    Taps are (batch, length, width). MLKD-BERT (2024), Table 6: eq. 8 put on the feed-forward sub-layer.
+    Activations are (batch, length, width). MLKD-BERT (2024), Table 6: eq. 8 applied to the feed-forward sub-layer.
 
     Args:
-        heads: into how many parts the width is cut; the student's attention heads where none are given.
+        heads: number of parts that the width is split into; None takes the student's attention heads.
     """
 
     version = 1
@@ -125,22 +129,24 @@ class HiddenRelation:
         self.heads = divides(shapes.student.heads if heads is None else heads, shapes)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
         ours, theirs, weights = student["hidden"], teacher["hidden"], token_weights(batch.mask, self.heads)
-        return relation_divergence((ours, ours), (theirs, theirs), self.heads, batch.mask, weights)
+        return relation_divergence((ours, ours), (theirs, theirs), self.heads, batch.mask, weights)  # H H^T in eq. 8
 
 
 @objectives.register("mha-output-relation")
 class OutputRelation:
     """KL divergence between relations of the attention heads' outputs, averaged over splits and real tokens.
 
-    Taps are (batch, length, width), before the output projection. MLKD-BERT (2024), eq. 8-10, and section 4.5 for the
-    two other ways to bring the teacher's heads to the number of splits.
+    Activations are (batch, length, width), before the output projection. MLKD-BERT (2024), eq. 8-10, where A_s is the
+    number of splits: L_MHA = 1/(A_s |x|) sum_a sum_i KL(R_a,i^T || R_a,i^S) and R_a = softmax(O_a O_a^T / sqrt(d_s)).
+    Section 4.5 has the two other ways to reduce the teacher's heads to the number of splits.
 
     Args:
-        splits: into how many parts both outputs are cut; the student's attention heads where none are given.
-        split: "concat" keeps all that a part of the teacher's width holds; "average" takes the mean of the teacher
-            heads that fall into a split; "random" takes one of them, drawn once.
-        seed: of that draw.
+        splits: number of splits of both outputs; None takes the student's attention heads.
+        split: "concat" keeps the outputs of all teacher heads in a split, side by side; "average" takes their mean;
+            "random" takes one of them, drawn once.
+        seed: seed of that draw.
     """
 
     version = 1
@@ -156,24 +162,27 @@ class OutputRelation:
                 f"the teacher's {self.teacher_heads} heads cannot be shared out to {self.splits} splits",
                 "take a number that divides them, or the split 'concat'",
             )
-        members = max(1, self.teacher_heads // self.splits)
+        members = max(1, self.teacher_heads // self.splits)  # teacher heads in a split
         draw = random.Random(seed)
-        self.picks = [draw.randrange(members) for _ in range(self.splits)]
+        self.picks = [draw.randrange(members) for _ in range(self.splits)]  # one teacher head a split
 
     def target(self, context: Tensor) -> Tensor:
-        """(batch, length, splits * some size): the teacher's outputs, in as many equal parts as there are splits."""
+        """Return the teacher's outputs as (batch, length, splits * size), one part of equal size for each split."""
         if self.split == "concat":
             return context
         members = self.teacher_heads // self.splits
+        # (batch, length, splits, members, head size)
         groups = context.reshape(*context.shape[:-1], self.splits, members, context.shape[-1] // self.teacher_heads)
         if self.split == "average":
-            return wide(groups).mean(-2).flatten(-2)
+            return wide(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
         return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
         ours, theirs, weights = (
             student["context"],
             self.target(teacher["context"]),
             token_weights(batch.mask, self.splits),
         )
+        # the splits stand where eq. 6 of MiniLMv2 has relation heads
         return relation_divergence((ours, ours), (theirs, theirs), self.splits, batch.mask, weights)

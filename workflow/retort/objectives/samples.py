@@ -1,4 +1,4 @@
-"""Objectives on how the examples of a batch relate to each other."""
+"""Objectives that compare how the examples of a batch relate to each other."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Reading = Literal["meant", "printed"]
 
 @objectives.register("sample-similarity")
 class SampleSimilarity:
-    """KL divergence between softmax(G G^T / root of width) over the [CLS] vectors of a batch, averaged over examples.
+    """KL divergence between softmax(G G^T / sqrt(width)) of the [CLS] vectors of a batch, averaged over examples.
 
-    Taps are (batch, width). MLKD-BERT (2024), eq. 13-15, on the last layers.
+    Activations are (batch, width), of the last layers. MLKD-BERT (2024), eq. 13-15:
+    L_SS = 1/b sum_i KL(R_i^T || R_i^S).
     """
 
     version = 1
@@ -30,27 +31,29 @@ class SampleSimilarity:
         pass
 
     def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        # log R of eq. 14-15: (batch, batch)
         ours, theirs = (
             F.log_softmax(product(x, x.mT) / math.sqrt(x.shape[-1]), dim=-1) for x in (student["cls"], teacher["cls"])
         )
-        return F.kl_div(ours, theirs, reduction="batchmean", log_target=True)
+        return F.kl_div(ours, theirs, reduction="batchmean", log_target=True)  # eq. 13: 1/b sum_i
 
 
 @objectives.register("sample-contrastive")
 class SampleContrastive(nn.Module):
     """Supervised contrastive loss that draws together [CLS] vectors, of both models, of examples with equal labels.
 
-    Taps are (batch, width); the student's vectors are mapped to the teacher's width and the 2 * batch vectors put
-    below each other. MLKD-BERT (2024), eq. 16-17, on the last layers, with two readings. "meant" is the loss that the
-    paper cites for it (Khosla et al., 2020): vectors of length one, the temperature inside the exponent, the mean over
-    all vectors. "printed" is the formula to the letter: vectors as they are, the temperature outside the exponent,
-    where it cancels, and a sum over all vectors inside a mean over all vectors, which makes it a plain sum.
+    Activations are (batch, width), of the last layers; the student's vectors are mapped to the teacher's width and the
+    2 * batch vectors of both models are stacked. MLKD-BERT (2024), eq. 16-17, with two readings. "meant" is the loss
+    that the paper cites for it (Khosla et al., 2020): vectors of length one, the temperature inside the exponent, the
+    mean over all vectors. "printed" is the formula to the letter: vectors as they are, the temperature outside the
+    exponent, where it cancels, and a sum over all vectors inside a mean over all vectors, which makes it a plain sum.
 
     Args:
-        temperature: the rho of eq. 17.
+        temperature: rho in eq. 17.
         reading: "meant" or "printed".
-        scaled: multiply by the temperature.
-        map: when a linear map stands before the comparison: always, widths-differ, never.
+        scaled: multiply the loss by the temperature.
+        map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
     """
 
     version = 1
@@ -73,15 +76,17 @@ class SampleContrastive(nn.Module):
         self.printed = one_of("reading", reading, get_args(Reading)) == "printed"
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
-        vectors = torch.cat([wide(self.map(wide(student["cls"]))), wide(teacher["cls"])])
-        labels = required(batch.labels, "sample-contrastive").repeat(2)
+        """Return the scalar loss."""
+        vectors = torch.cat([wide(self.map(wide(student["cls"]))), wide(teacher["cls"])])  # H: (2 batch, width)
+        labels = required(batch.labels, "sample-contrastive").repeat(2)  # y: (2 batch,)
         if not self.printed:
             vectors = F.normalize(vectors, dim=-1)
-        scores = product(vectors, vectors.mT)
+        scores = product(vectors, vectors.mT)  # h_i . h_a: (2 batch, 2 batch)
         if not self.printed:
             scores = scores / self.temperature
-        own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
+        own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)  # A(i) leaves i itself out
+        # log of exp(h_i . h_p / rho) / sum over A(i), eq. 17; as printed, rho cancels
         log_p = F.log_softmax(scores.masked_fill(own, NEVER), dim=-1)
-        positive = (labels[:, None] == labels[None, :]) & ~own  # never empty: the other model's view is one
-        losses = -torch.where(positive, log_p, 0).sum(-1) / positive.sum(-1)
+        positive = (labels[:, None] == labels[None, :]) & ~own  # P(i); never empty: the other model's vector is in it
+        losses = -torch.where(positive, log_p, 0).sum(-1) / positive.sum(-1)  # 1/|P(i)| sum over P(i): (2 batch,)
         return self.factor * (losses.sum() if self.printed else losses.mean())

@@ -1,4 +1,4 @@
-"""Many layers to many layers, matched by the cheapest transport."""
+"""An objective that compares many layers with many layers, matched by the cheapest transport."""
 
 from __future__ import annotations
 
@@ -11,30 +11,34 @@ from retort.objectives.hidden import MapRule, linear_map
 
 
 def counted_by(real: Tensor, like: Tensor) -> Tensor:
-    """How many numbers of a layer's tensor count, where `real` says which, up to dimensions that it spans."""
-    return real.sum().clamp(min=1) * (like.numel() // real.numel())
+    """Return how many numbers of `like` count: those where `real`, broadcast to its shape, is True."""
+    return real.sum().clamp(min=1) * (like.numel() // real.numel())  # x width, or x heads
 
 
 def apart(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
-    """The scalar mean squared difference of two layers' tensors, where `real` is True."""
+    """Return the scalar mean squared difference of two layers' tensors where `real` is True."""
     return torch.where(real, ours - theirs, 0).square().sum() / counted_by(real, theirs)
 
 
 def pairwise(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
-    """(student layers, teacher layers): `apart` of each two layers of (layers, ...), by way of matrix products."""
-    a, b = (torch.where(real, x, 0).flatten(1) for x in (ours, theirs))
-    squares = a.square().sum(1)[:, None] + b.square().sum(1)
+    """Return `apart` of each two layers of (layers, ...) tensors as (student layers, teacher layers)."""
+    a, b = (torch.where(real, x, 0).flatten(1) for x in (ours, theirs))  # (layers, numbers of a layer)
+    squares = a.square().sum(1)[:, None] + b.square().sum(1)  # |a|^2 + |b|^2: (student layers, teacher layers)
+    # |a - b|^2 = |a|^2 + |b|^2 - 2 a.b, which rounding may bring below 0
     return (squares - 2 * product(a, b.mT)).clamp(min=0) / counted_by(real, theirs[0])
 
 
 def cheapest(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
-    """(student layers, teacher layers), on the CPU: how much each pair carries in the cheapest transport.
+    """Return the flow of the cheapest transport between each two layers, (student layers, teacher layers), on the CPU.
+
+    The flow F minimises sum_ij F_ij costs_ij; its rows sum to `student` and its columns to `teacher`.
 
     Args:
-        costs: (student layers, teacher layers), what a unit costs on the way between them.
-        student: (student layers,), what each gives, summing to one; teacher: what each takes, likewise.
+        costs: the cost of one unit between each two layers, (student layers, teacher layers).
+        student: what each student layer gives, (student layers,); scaled to sum to one.
+        teacher: what each teacher layer takes, (teacher layers,); scaled to sum to one.
     """
-    import ot  # takes as long to import as several steps; only this objective needs it
+    import ot  # slow to import, and only this objective needs it
 
     given, taken = (weights.double().cpu().numpy() for weights in (student, teacher))
     flow = ot.emd(given / given.sum(), taken / taken.sum(), costs.double().cpu().numpy())
@@ -43,22 +47,23 @@ def cheapest(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
 
 @objectives.register("emd")
 class EarthMovers(nn.Module):
-    """Earth mover's distance between all layers of both models: differences, weighed by the cheapest transport.
+    """Earth mover's distance between all layers of both models: differences weighted by the cheapest transport.
 
-    Taps are (layers, batch, length, width) and (layers, batch, heads, query, key). The cost between two layers is the
-    mean squared error of their hidden states over real tokens, and, in a second transport, that of their attention
-    scores before softmax over heads and real query-key pairs; the two distances are added. BERT-EMD (Li et al., 2020).
-    The loss has no gradient through the transport, whose flow is best already.
+    Activations are (layers, batch, length, width) and (layers, batch, heads, query, key). The cost between two layers
+    is the mean squared error of their hidden states over real tokens, and, in a second transport, that of their
+    attention scores before softmax over heads and real query-key pairs; the two distances are added: sum_ij F_ij C_ij
+    with flow F and cost C. BERT-EMD (Li et al., 2020). The flow is a constant in the gradient: it is a minimum already.
 
-    What a layer gives or takes starts equal for all. In training it follows the costs after each call: a layer's unit
-    cost is what it pays for both transports by what it carries, and the new weights are the softmax of the sum of all
-    unit costs divided by each. The weights are saved with the maps: a resumed run goes on with them.
+    The weight of a layer is what it gives or takes in the transport; at first all layers have the same. In training,
+    the weights are updated after each call: a layer's unit cost is what it pays in both transports divided by its
+    weight, and the new weights are softmax(sum of all unit costs / own unit cost / temperature). The weights are saved
+    with the linear maps, so that a resumed run goes on with them.
 
     Args:
-        attention: compare attention scores too, which needs equal head numbers.
-        map: when a linear map, one for all layers, stands before hidden states: always, widths-differ, never.
-        update: let the weights follow the costs.
-        temperature: of the softmax over weights.
+        attention: compare attention scores too, which needs equal numbers of heads.
+        map: when to put a linear map, one for all layers, before the hidden states: always, widths-differ or never.
+        update: update the weights in training.
+        temperature: temperature of the softmax over the weights.
     """
 
     version = 1
@@ -90,19 +95,22 @@ class EarthMovers(nn.Module):
             self.register_buffer(f"{side}_weights", torch.full((layers,), 1 / layers, dtype=torch.float64))
 
     def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+        """Return the scalar loss."""
+        # (layers, batch, length, teacher width)
         ours = {"hidden": wide(self.map(wide(student["hidden"])))}
-        compared = {"hidden": batch.mask[..., None]}
+        compared = {"hidden": batch.mask[..., None]}  # (batch, length, 1)
         if "scores" in self.taps:
             ours["scores"] = wide(student["scores"])
+            # (batch, 1, query, key)
             compared["scores"] = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
         distances, paid = [], []
         for tap, real in compared.items():
             theirs = wide(teacher[tap])
-            costs = pairwise(ours[tap].detach(), theirs.detach(), real)
-            flow = cheapest(costs, self.student_weights, self.teacher_weights)
-            # a cheapest transport uses few of the ways: only their layers are compared again, with a gradient
+            costs = pairwise(ours[tap].detach(), theirs.detach(), real)  # C: (student layers, teacher layers)
+            flow = cheapest(costs, self.student_weights, self.teacher_weights)  # F
+            # most flows are 0: only the pairs with a flow are compared again, this time with a gradient
             for s, t in flow.nonzero().tolist():
-                distances.append(flow[s, t].item() * apart(ours[tap][s], theirs[t], real))
+                distances.append(flow[s, t].item() * apart(ours[tap][s], theirs[t], real))  # F_st C_st
             paid.append(flow * costs.double().cpu())
         if self.training and self.update:
             self.follow(torch.stack(paid).sum(0))
@@ -110,8 +118,8 @@ class EarthMovers(nn.Module):
 
     @torch.no_grad()
     def follow(self, paid: Tensor) -> None:
-        """Nothing; the weights follow what the transports paid, (student layers, teacher layers)."""
+        """Update the weights of all layers from what the transports paid, (student layers, teacher layers)."""
         for weights, costs in ((self.student_weights, paid.sum(1)), (self.teacher_weights, paid.sum(0))):
-            unit = costs.to(weights.device) / weights
-            ratio = unit.sum() / unit.clamp(min=1e-12)
+            unit = costs.to(weights.device) / weights  # (layers,): cost of one unit at each layer
+            ratio = unit.sum() / unit.clamp(min=1e-12)  # a cheap layer gets a large weight
             weights.copy_(torch.softmax(ratio / self.temperature, dim=0))

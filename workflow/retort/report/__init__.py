@@ -1,1 +1,1 @@
-"""The report: an index, a page a paper, and the audit; each holds all that it needs."""
+"""The report: an index, one page per paper, and the audit; each page is one self-contained file."""

@@ -1,4 +1,4 @@
-"""The audit as a page: every finding with both numbers and its place."""
+"""Write the page of the audit: every finding with both numbers and where they are printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retort.tables.published import printed_tables
 
 
 def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
-    """Nothing; the page stands at `to`, with everything that it needs inside it."""
+    """Run the audit and write its page to `to`, as one self-contained file."""
     book = open_whole(read_config(config))
     looked = audit(book)
     tables = printed_tables(book)

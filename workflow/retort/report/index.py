@@ -1,4 +1,4 @@
-"""The index: what was rebuilt, a line a paper, and the first table of a study of ours."""
+"""Write the index of the report: one entry per paper, and the first table of a study of ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Entry:
     """One paper of the index.
 
     Args:
-        headline: of a study of ours, its first table; else None.
+        headline: the first table of a study of ours; None for a paper.
     """
 
     slug: str
@@ -46,13 +46,13 @@ def _entry(book: Book, paper: str) -> Entry:
 
 
 def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> None:
-    """Nothing; the index stands at `to`; the papers' pages stand in folders beside it.
+    """Write the index to `to`; the papers' pages are in folders beside it.
 
     Args:
         job: the running job.
         config: the configuration.
-        audit: the page of the audit, where there is one.
-        to: the path.
+        audit: the path of the page of the audit; empty if there is none.
+        to: the path of the index.
     """
     book = open_book(read_config(config))
     entries = [_entry(book, paper) for paper in book.papers]

@@ -1,4 +1,4 @@
-"""Where the numbers of a report come from: distinct commits, versions, devices over all score files."""
+"""Collect the origin of a report's numbers: the distinct commits, versions and devices of all result files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Origin:
-    """Distinct values over some result files, in the order of their names.
+    """The distinct origins of some result files; each list is sorted.
 
     Args:
-        mixed: what should be the same everywhere and is not.
+        first: time of the oldest result.
+        newest: time of the newest result.
+        seconds: summed time of all jobs.
+        mixed: names of the facts that should be the same in all files and are not.
     """
 
     files: int = 0
@@ -50,11 +53,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Spent:
-    """What one table or figure takes: the results that it reads, those that are there, and their seconds.
+    """The cost of one table or figure: the result files that it reads, and the time of those that exist.
 
     Args:
-        results: those that no table or figure before it reads.
-        shared: further ones, which one before it reads.
+        results: number of results that no earlier table or figure reads.
+        there: how many of `results` exist.
+        shared: number of further results, which an earlier table or figure reads.
+        seconds: summed time of the existing results.
     """
 
     name: str
@@ -65,19 +70,19 @@ class Spent:
 
     @property
     def took(self) -> str:
-        """The summed time of the results that are there."""
+        """The summed time of the existing results, as '1 h 23 min' or '45 s'."""
         return in_words(self.seconds)
 
 
 def in_words(seconds: float) -> str:
-    """'1 h 23 min', '2 min 5 s' or '45 s'."""
+    """Return a duration as '1 h 23 min', '2 min 5 s' or '45 s'."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 def _wanted(book: Book) -> dict[tuple[str, str], dict[str, str]]:
-    """The results that each table and figure reads: path -> 'score' or 'profile'."""
+    """Return the results that each table and figure reads: path -> 'score' or 'profile'."""
     found: dict[tuple[str, str], dict[str, str]] = {
         key: {f"results/profiles/{student}.json": "profile" for student in profiled(book, exhibit)}
         for key, exhibit in book.exhibits.items()
@@ -88,7 +93,7 @@ def _wanted(book: Book) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def collect_runs(book: Book) -> list[Run]:
-    """Every score and profile that the book's tables and figures read and that is there."""
+    """Return every existing score and profile that the study's tables and figures read."""
     wanted = {(paper, *pair) for (paper, _), paths in _wanted(book).items() for pair in paths.items()}
     return [
         Run(paper, path, kind, json.loads(Path(path).read_text(encoding="utf-8")))
@@ -98,7 +103,10 @@ def collect_runs(book: Book) -> list[Run]:
 
 
 def spent(book: Book, paper: str, runs: Iterable[Run]) -> list[Spent]:
-    """A line for each table and figure of a paper that reads results; a result counts in the first that reads it."""
+    """Return the cost of each table and figure of a paper that reads results.
+
+    A result that several of them read counts in the first one.
+    """
     seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
     wanted, seen, found = _wanted(book), set[str](), []
     for name in book.shown(paper):
@@ -116,7 +124,7 @@ def _distinct(values: Iterable[object]) -> list[str]:
 
 
 def origin(runs: Iterable[Run]) -> Origin:
-    """The distinct origins of some result files, each file counted once."""
+    """Return the distinct origins of some result files; each file counts once."""
     records = {run.path: run for run in runs}
     every = [run.record for run in records.values()]
     scores = [run.record for run in records.values() if run.kind == "score"]

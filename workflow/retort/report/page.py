@@ -1,4 +1,4 @@
-"""The page of a paper: tables, figures, claims, what its own numbers contradict, settings, cost, provenance."""
+"""Write the page of a paper: tables, figures, claims, contradictions in its numbers, settings, cost, provenance."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where a paper is silent: what was chosen, and for which of its students."""
+    """A choice made where a paper does not say what it did, with the students that it concerns."""
 
     text: str
     students: list[str]
 
 
 def _settings(book: Book, paper: str) -> list[Settings]:
-    """The settings of every student and teacher that the paper's tables show, each on the first of its tasks."""
+    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
     tasks: dict[str, str] = {}
     for cell in expand(book):
         if cell.paper == paper:
@@ -46,7 +46,7 @@ def _settings(book: Book, paper: str) -> list[Settings]:
         task = tasks[name]
         stamped = resolve.score(book, name, task)
         if name in book.students:
-            stamped["teacher"] = book.students[name].teacher  # its settings have an entry of their own
+            stamped["teacher"] = book.students[name].teacher  # its settings are listed as an entry of their own
             if "task" in stamped:
                 stamped["task"] = task
         spec: Any = book.students.get(name) or book.teachers[name]
@@ -56,12 +56,12 @@ def _settings(book: Book, paper: str) -> list[Settings]:
 
 
 def students_of(book: Book, paper: str) -> list[str]:
-    """The students that stand in a paper's own file."""
+    """Return the names of the students defined by a paper itself, not by another paper of the study."""
     return [name for name in book.students if book.paper_of(name) == paper]
 
 
 def deviations(book: Book, paper: str) -> list[Deviation]:
-    """What was chosen for a paper's students, each choice once, the widest first."""
+    """Return the choices made for a paper's students, each once; the one that concerns most students comes first."""
     shared: dict[str, list[str]] = {}
     for name in students_of(book, paper):
         for text in book.students[name].deviations:
@@ -70,9 +70,9 @@ def deviations(book: Book, paper: str) -> list[Deviation]:
 
 
 def findings(book: Book, paper: str) -> list[tuple[str, Finding]]:
-    """(check, finding) of every number of a paper that its other numbers, its data sets or its words contradict.
+    """Return (check, finding) for every number that the paper's other numbers, data sets or words contradict.
 
-    What contradicts another paper is left to the audit, so that a page is made of its own paper alone.
+    Contradictions with another paper appear only in the audit, so that a page depends on its own paper alone.
     """
     own = {key: shown for key, shown in book.exhibits.items() if key[0] == paper}
     alone = replace(
@@ -85,7 +85,7 @@ def findings(book: Book, paper: str) -> list[tuple[str, Finding]]:
 
 
 def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
-    """Nothing; the paper's page stands at `to`, with everything that it needs inside it."""
+    """Write the paper's page to `to`, as one self-contained file."""
     book = open_book(read_config(config))
     spec, runs = book.papers[paper], [run for run in collect_runs(book) if run.paper == paper]
     size = write_page(

@@ -1,4 +1,4 @@
-"""What the pages of the report are made of: templates, rendered tables and claims, figures."""
+"""Building blocks of the report's pages: templates, rendered tables and claims, figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table or figure on the page: its anchor, what stands above it, and its markup or picture."""
+    """One table or figure on a page: its anchor, its heading, and its markup or picture.
+
+    Args:
+        body: the markup of a table; None for a figure.
+        picture: a figure as a `data:` URL; empty for a table.
+        wide: whether a figure is wider than 400 points.
+        alternative: what a figure shows, as text.
+    """
 
     anchor: str
     label: str
@@ -35,10 +42,10 @@ class Exhibit:
 
 
 def article(path: Path) -> Markup:
-    """The `<article>` of a rendered table or of claims; its text was escaped when it was written.
+    """Return the `<article>` of a rendered table or of claims; its text was escaped when it was written.
 
     Raises:
-        RetortError: the file has none.
+        RetortError: the file has no `<article>`.
     """
     text = path.read_text(encoding="utf-8")
     start, end = text.find("<article"), text.rfind("</article>")
@@ -48,35 +55,35 @@ def article(path: Path) -> Markup:
 
 
 def picture(path: Path) -> str:
-    """A figure as a `data:` address: its inner names cannot clash with those of other figures."""
+    """Return a figure as a `data:` URL, so that ids inside its SVG cannot clash with those of other figures."""
     return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
 
 
 def _width(path: Path) -> float:
-    """The width of an SVG in points; 0 where it does not tell."""
+    """Return the width of an SVG in points; 0 if it gives none."""
     found = re.search(r'<svg[^>]* width="([0-9.]+)pt"', path.read_text(encoding="utf-8"))
     return float(found[1]) if found else 0.0
 
 
 def _in_words(path: Path) -> str:
-    """What a figure shows, for those who cannot see it: a sentence a point."""
+    """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points."""
     lines = [line for line in read(path) if line.mean is not None and line.metric != "difference"]
     said = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
     return "; ".join(said) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
 
 
 def tidy(paper: str, name: str) -> Path:
-    """The tidy CSV of a table or figure."""
+    """Return the path of the tidy CSV of a table or figure."""
     return Path(f"results/tables/{paper}/{name}.csv")
 
 
 def heading(book: Book, paper: str, name: str) -> Exhibit:
-    """A table or figure without what it shows: enough for a list of contents."""
+    """Return a table or figure without its content: enough for a list of contents."""
     return Exhibit(f"{paper}-{name}", label_of(name), book.exhibits[paper, name].title)
 
 
 def exhibit(book: Book, paper: str, name: str) -> Exhibit:
-    """A table or figure with its markup or picture."""
+    """Return a table or figure with its markup or picture, read from the files of the report."""
     spec, top = book.exhibits[paper, name], heading(book, paper, name)
     if name.startswith("table"):
         return Exhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
@@ -94,14 +101,14 @@ def exhibit(book: Book, paper: str, name: str) -> Exhibit:
 
 
 def environment() -> jinja2.Environment:
-    """The templates of the pages, with their styles."""
+    """Return the Jinja environment of the pages' templates, with their styles."""
     found = render.environment(TEMPLATES)
     found.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return found
 
 
 def write_page(to: str, template: str, **values: object) -> int:
-    """The size in KB of the page that now stands at `to`, with everything that it needs inside it."""
+    """Write a page to `to`, as one self-contained file, and return its size in KB (1024 characters)."""
     page = environment().get_template(template).render(**values)
     Path(to).parent.mkdir(parents=True, exist_ok=True)
     Path(to).write_text(page, encoding="utf-8", newline="\n")

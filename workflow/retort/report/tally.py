@@ -1,4 +1,4 @@
-"""What a paper comes to: cells measured and not, cells that agree, claims that hold."""
+"""Count the results of a paper: cells measured and not, cells that agree, claims that hold."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ class Tally:
     """Counts over the tables of one paper or of several.
 
     Args:
+        tables: number of tables.
+        figures: number of figures.
         measured: cells with a value of ours.
         not_run: cells that this scale does not run, or that have no student yet.
-        without: cells that are neither: quoted from other work, diverged, missing.
-        agrees: cells that agree with what was published, of the `judged` ones.
-        held: claims that hold on the published numbers, of all `claims`.
-        holds: those that hold on ours.
-        undecided: those for which ours has no number.
+        without: all other cells without a value of ours: quoted from other work, diverged, missing.
+        agrees: cells that agree with the published values, out of `judged`.
+        judged: cells with a verdict.
+        held: claims that hold on the published numbers, out of `claims`.
+        holds: claims that hold on our numbers.
+        undecided: claims that our numbers cannot decide, since one is missing.
+        claims: number of claims.
     """
 
     tables: int = 0
@@ -42,7 +46,7 @@ class Tally:
     claims: int = 0
 
     def __add__(self, other: Tally) -> Tally:
-        """The counts of both."""
+        """Return the sums of the counts of both."""
         return Tally(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
 
     def _counts(self) -> list[int]:
@@ -50,7 +54,7 @@ class Tally:
 
     @property
     def cells(self) -> int:
-        """All cells of tables of models."""
+        """The number of cells of all tables of models."""
         return self.measured + self.not_run + self.without
 
 
@@ -75,7 +79,7 @@ def _claims(book: Book, paper: str) -> Tally:
 
 
 def tally(book: Book, paper: str) -> Tally:
-    """The counts of a paper, from its tidy files; p-values are no cells, for they are computed from cells."""
+    """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells."""
     total = _claims(book, paper)
     for name in book.shown(paper):
         spec = book.exhibits[paper, name]

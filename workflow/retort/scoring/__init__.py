@@ -1,1 +1,1 @@
-"""Metrics by name, on a split of a task."""
+"""Metrics, by name, of the answers to a split of a task."""

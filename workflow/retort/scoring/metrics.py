@@ -1,7 +1,7 @@
-"""Metrics by the names that tables use, in numpy.
+"""Metrics in numpy, by the names that tables use.
 
-scikit-learn and scipy are the reference in the tests; importing them takes as long as ten training steps of a small
-student, in each of the study's jobs.
+The tests compare them with scikit-learn and scipy. These are not imported here, because that takes as long as ten
+training steps of a small student, in each of the study's jobs.
 """
 
 from __future__ import annotations
@@ -14,27 +14,30 @@ metrics: Registry = Registry("metric")
 
 
 def _counts(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, int]:
-    """True positives, false positives, false negatives, true negatives of class 1."""
+    """Count (true positives, false positives, false negatives, true negatives) of class 1."""
     yes, said = true == 1, predicted == 1
     return int((yes & said).sum()), int((~yes & said).sum()), int((yes & ~said).sum()), int((~yes & ~said).sum())
 
 
 @metrics.register("accuracy")
 def accuracy(predicted: np.ndarray, true: np.ndarray) -> float:
-    """The share of rows that are right."""
+    """Return the accuracy: the fraction of rows predicted correctly."""
     return float((predicted == true).mean())
 
 
 @metrics.register("f1")
 def f1(predicted: np.ndarray, true: np.ndarray) -> float:
-    """F1 of class 1; 0 where it is neither predicted nor there."""
+    """Return the F1 of class 1; 0 without a true positive."""
     hits, wrong, missed, _ = _counts(predicted, true)
-    return 2 * hits / (2 * hits + wrong + missed) if hits else 0.0
+    return 2 * hits / (2 * hits + wrong + missed) if hits else 0.0  # 2 TP / (2 TP + FP + FN)
 
 
 @metrics.register("matthews")
 def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
-    """Matthews' correlation of two classes; 0 for a constant prediction."""
+    """Return Matthews' correlation of two classes; 0 where predictions or labels are all of one class.
+
+    MCC = (TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN)).
+    """
     hits, wrong, missed, rejected = _counts(predicted, true)
     below = (hits + wrong) * (hits + missed) * (rejected + wrong) * (rejected + missed)
     return (hits * rejected - wrong * missed) / float(below) ** 0.5 if below else 0.0
@@ -42,21 +45,21 @@ def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
 
 @metrics.register("pearson")
 def pearson(predicted: np.ndarray, true: np.ndarray) -> float:
-    """Pearson's correlation; 0 for a constant prediction, for which it is not defined."""
+    """Return Pearson's correlation; 0 where predictions or labels are constant and it is not defined."""
     if np.ptp(predicted) == 0 or np.ptp(true) == 0:
         return 0.0
     return float(np.corrcoef(predicted.astype(np.float64), true.astype(np.float64))[0, 1])
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values get the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    shared: np.ndarray = (last - (counts - 1) / 2)[inverse]
+    last = np.cumsum(counts)  # (distinct values,), the highest rank of each
+    shared: np.ndarray = (last - (counts - 1) / 2)[inverse]  # mean of the ranks last - counts + 1 to last
     return shared
 
 
 @metrics.register("spearman")
 def spearman(predicted: np.ndarray, true: np.ndarray) -> float:
-    """Spearman's rank correlation; 0 for a constant prediction, for which it is not defined."""
+    """Return Spearman's rank correlation; 0 where predictions or labels are constant and it is not defined."""
     return pearson(ranks(predicted), ranks(true))

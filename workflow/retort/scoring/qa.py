@@ -1,6 +1,6 @@
-"""Extractive question answering, scored as the scripts of SQuAD 1.1, SQuAD 2.0 and MLQA score it, in percent.
+"""Scores of extractive question answering, in percent, as the scripts of SQuAD 1.1, SQuAD 2.0 and MLQA compute them.
 
-Sums run from left to right, as in those scripts, so that numbers agree to the last bit.
+Sums run from left to right, as in those scripts, so that the numbers agree to the last bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Answers = Sequence[Sequence[str]]  # the true answers of each question
 
 normalisations: Registry[Normalise] = Registry("answer normalisation")
 
-# The articles that MLQA takes out, as regular expressions. Its Arabic one takes the letters out wherever they stand.
+# The articles that MLQA removes, as regular expressions. Its Arabic one removes the letters inside words too.
 ARTICLES = {
     "ar": "ال",
     "de": r"\b(ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b",
@@ -35,12 +35,12 @@ IDEOGRAPH = re.compile("([\u4e00-\u9fa5])")
 
 
 def _normalisation(language: str, punctuation: str, apart: bool = False) -> Normalise:
-    """A function that folds an answer: lower case, without punctuation and articles, single spaces.
+    """Return a function that normalises an answer: lower case, no punctuation, no articles, single spaces.
 
     Args:
-        language: whose articles are taken out.
-        punctuation: the characters that are taken out.
-        apart: every ideograph is a word of its own.
+        language: the language whose articles are removed.
+        punctuation: the characters that are removed.
+        apart: True makes every ideograph a separate word.
     """
     gone = dict.fromkeys(map(ord, punctuation))
     articles = re.compile(ARTICLES[language] or "(?!)")  # (?!) matches nothing
@@ -53,6 +53,7 @@ def _normalisation(language: str, punctuation: str, apart: bool = False) -> Norm
 
 
 def _every_punctuation() -> str:
+    """Return all characters of Unicode's punctuation categories (P*), and ASCII punctuation."""
     marks = (c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c).startswith("P"))
     return "".join(marks) + string.punctuation
 
@@ -64,27 +65,29 @@ for _language in ARTICLES:
 
 
 def word_f1(predicted: list[str], true: list[str]) -> float:
-    """The harmonic mean of precision and recall over words; 0 where they share none."""
-    same = (Counter(predicted) & Counter(true)).total()
+    """Return the F1 over words, the harmonic mean of precision and recall; 0 if no word is common to both."""
+    same = (Counter(predicted) & Counter(true)).total()  # words in common, with multiplicity
     if not same:
         return 0.0
     precision, recall = same / len(predicted), same / len(true)
-    return 2 * precision * recall / (precision + recall)
+    return 2 * precision * recall / (precision + recall)  # 2 P R / (P + R)
 
 
 def word_f1_or_both_empty(predicted: list[str], true: list[str]) -> float:
-    """As `word_f1`, and 1 where both are empty: SQuAD 2.0, where 'no answer' is an answer."""
+    """Return `word_f1`, but 1 if both are empty: in SQuAD 2.0 'no answer' is an answer too."""
     return word_f1(predicted, true) if predicted and true else float(predicted == true)
 
 
 def _percent(scores: np.ndarray) -> float:
+    """Return the mean in percent; NaN for no scores."""
+    # cumsum adds from left to right, np.sum in pairs
     return float(100.0 * np.cumsum(scores)[-1] / len(scores)) if len(scores) else float("nan")
 
 
 def _each(
     predicted: Sequence[str], true: Answers, normalised: Sequence[str], f1: Callable[[list[str], list[str]], float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact match and F1 of every question, (questions,) each: the best over its answers."""
+    """Return exact match and F1 of every question, (questions,) each: the maximum over its true answers."""
     exact, shared = np.zeros(len(true)), np.zeros(len(true))
     for row, (text, answers, name) in enumerate(zip(predicted, true, normalised, strict=True)):
         normalise = normalisations[name]
@@ -96,12 +99,12 @@ def _each(
 
 
 def squad(predicted: Sequence[str], true: Answers, normalised: Sequence[str]) -> dict[str, float]:
-    """Exact match and F1 in percent, as SQuAD 1.1 and MLQA define them.
+    """Return exact match and F1 in percent, as SQuAD 1.1 and MLQA define them.
 
     Args:
-        predicted: the text that is said to answer each question.
-        true: the answers of each question, at least one.
-        normalised: the name of the normalisation that each question is compared by.
+        predicted: the predicted answer to each question.
+        true: the true answers of each question, at least one.
+        normalised: the name of the normalisation for each question.
     """
     exact, f1 = _each(predicted, true, normalised, word_f1)
     return {"exact": _percent(exact), "f1": _percent(f1)}
@@ -110,17 +113,17 @@ def squad(predicted: Sequence[str], true: Answers, normalised: Sequence[str]) ->
 def squad2(
     predicted: Sequence[str], true: Answers, differences: Sequence[float], threshold: float = 0.0
 ) -> dict[str, float]:
-    """Exact match and F1 in percent, as SQuAD 2.0 defines them, and the thresholds that would have been best.
+    """Return exact match and F1 in percent, as SQuAD 2.0 defines them, and the thresholds that are best on this data.
 
-    `exact` and `f1` over all questions, `...-answered` and `...-unanswered` over those that have an answer and that
-    have none (NaN where there are no such questions), `best-...` at the threshold that is best on these very questions,
-    and that `...-threshold`.
+    - `exact`, `f1`: over all questions.
+    - `...-answered`, `...-unanswered`: over the questions with and without an answer (NaN if there are none).
+    - `best-...`: at the threshold that is best on these same questions; `best-...-threshold` is that threshold.
 
     Args:
-        predicted: the best text for each question that is not empty; the threshold decides whether it is said.
-        true: the answers of each question, none where it has no answer.
-        differences: for each question the score of 'no answer' less that of the predicted text.
-        threshold: 'no answer' is said where the difference is larger.
+        predicted: the best span for each question; the threshold decides between it and 'no answer'.
+        true: the true answers of each question; empty where it has no answer.
+        differences: for each question the score of 'no answer' minus the score of the predicted text.
+        threshold: the prediction is 'no answer' where the difference is larger than this.
     """
     normalise = normalisations["squad"]
     known = [[text for text in texts if normalise(text)] or [""] for texts in true]
@@ -130,7 +133,7 @@ def squad2(
     found, best = {}, {}
     both = _each(predicted, known, ["squad"] * len(known), word_f1_or_both_empty)
     for metric, raw in zip(("exact", "f1"), both, strict=True):
-        scores = np.where(difference > threshold, ~has_answer, raw)
+        scores = np.where(difference > threshold, ~has_answer, raw)  # (questions,)
         found[metric] = _percent(scores)
         found[f"{metric}-answered"] = _percent(scores[has_answer])
         found[f"{metric}-unanswered"] = _percent(scores[~has_answer])
@@ -139,13 +142,21 @@ def squad2(
 
 
 def _best(raw: np.ndarray, said: np.ndarray, has_answer: np.ndarray, difference: np.ndarray) -> tuple[float, float]:
-    """The best score in percent over all thresholds, and the lowest threshold that reaches it (0 for 'never answer').
+    """Return the best score in percent over all thresholds, and the lowest threshold with it (0 for 'never answer').
 
-    Below every difference, 'no answer' is said to all: each question without an answer counts 1. As the threshold
-    rises past a question's difference, its prediction is said: that adds its score, or takes that 1 away.
+    At a threshold below every difference, all predictions are 'no answer': each question without an answer counts 1.
+    When the threshold rises to a question's difference, the predicted text counts instead: this adds its score where
+    the question has an answer, and removes the 1 where it has none (unless the text is empty).
+
+    Args:
+        raw: (questions,) score of each predicted text.
+        said: (questions,) True where the predicted text is not empty.
+        has_answer: (questions,) True where the question has an answer.
+        difference: (questions,) score of 'no answer' minus the score of the predicted text.
     """
     order = np.argsort(difference, kind="stable")
-    gains = np.where(has_answer, raw, -said.astype(np.float64))[order]
+    gains = np.where(has_answer, raw, -said.astype(np.float64))[order]  # (questions,)
+    # totals[k], (questions + 1,): the text counts for the k questions with the smallest differences
     totals = np.cumsum(np.concatenate([[float((~has_answer).sum())], gains]))
     place = int(totals.argmax())
     return float(100.0 * totals[place] / len(raw)), float(difference[order[place - 1]]) if place else 0.0

@@ -1,1 +1,1 @@
-"""What is compared, as data: strict models of every YAML file, read without torch."""
+"""Strict pydantic models of every YAML file of a study, which describe all that is compared; no torch needed."""

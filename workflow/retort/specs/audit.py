@@ -1,8 +1,8 @@
-"""What a paper's text says of its tables, as a test over cells; and the facts of data sets that the audit needs.
+"""Statements in a paper's text, each as a test over table cells; and facts of data sets that the audit needs.
 
-A paper has two files of statements of one form. `claims.yaml` holds what it claims (who beats whom, by how much), which
-is judged on its numbers and on ours; `audit.yaml` holds what can only be held against print: whether a number in the
-text is the one in a table, or the one at another place of the text.
+A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
+how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
+with the printed paper: whether a number in the text equals the one in a table, or the one elsewhere in the text.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from retort.specs.load import Problems
 
 Known = Callable[[Path, str, str, str, Any], bool]
-# parameter of a comparison -> the key of a statement that it is made of
+# parameter of a comparison -> the key of a statement that gives its value
 NEEDED = {"said": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
 
 
 class Facts(Spec):
-    """One data set: its sizes, and what a model reaches that always gives the commonest answer."""
+    """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
 
     sizes: dict[Literal["train", "dev", "test"], int]
     floors: dict[Text, float] = Field(default={}, description="metric -> per cent, on dev")
@@ -37,7 +37,7 @@ class Facts(Spec):
 
 
 class Cells(Spec):
-    """Where some rows of a table or figure meet some of its columns, row by row."""
+    """The cells where the given rows and columns of one table or figure meet, row by row."""
 
     table: Name
     rows: list[Text] = Field(min_length=1)
@@ -45,12 +45,12 @@ class Cells(Spec):
 
     @property
     def places(self) -> list[tuple[str, str, str]]:
-        """(table, row, column) of each cell."""
+        """The (table, row, column) of each cell."""
         return [(self.table, row, column) for row in self.rows for column in self.columns]
 
 
 class Statement(Spec):
-    """What a paper's text says of its numbers, in our words, and the cells that bear it out or do not."""
+    """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
 
     says: Text
     where: Text = Field(description="the place in the paper")
@@ -72,7 +72,7 @@ class Statement(Spec):
 
     @property
     def tables(self) -> list[str]:
-        """The tables and figures that it is held against."""
+        """The names of the tables and figures with which the statement is compared."""
         return list(dict.fromkeys(part.table for part in (*self.cells, *self.than)))
 
 
@@ -81,7 +81,7 @@ def _columns(listed: Iterable[Cells]) -> set[str]:
 
 
 def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
-    """What is wrong with a statement for a comparison that has these parameters."""
+    """Return what is wrong with a statement, given the parameters that its comparison needs."""
     lines = [
         f"comparison '{statement.compare}' needs '{key}'"
         for key in (NEEDED[name] for name in needs)
@@ -97,7 +97,10 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
 
 
 def shown(exhibit: object) -> dict[str, list[str]]:
-    """The rows of a table or figure by name, each with the names of its columns; none where no score or size stands."""
+    """Return the rows of a table or figure by name, each with the names of its columns.
+
+    The result is empty for a table or figure that shows neither scores nor sizes.
+    """
     if isinstance(exhibit, (ScoresTable, ProfilesTable)):
         return {row: [column.name for column in exhibit.columns] for row in row_names(exhibit.rows)}
     if isinstance(exhibit, LayersFigure):
@@ -109,10 +112,13 @@ def shown(exhibit: object) -> dict[str, list[str]]:
 
 
 def check_statements(book: Book, problems: Problems, known: Known) -> None:
-    """Nothing; what a statement names must exist, and what its comparison needs must be given.
+    """Add a problem for each unknown name in a statement, and for each value that its comparison lacks.
 
     Args:
-        known: (file, place, kind of thing, name, known names) -> whether the name is one of them.
+        book: the study.
+        problems: the list to which problems are added.
+        known: takes (file, key, type of entry, name, known names), and returns whether the name is one of them; if not,
+            it adds a problem.
     """
     comparisons = catalogue.comparisons()
     for file, papers, check in (
@@ -134,6 +140,7 @@ def check_statements(book: Book, problems: Problems, known: Known) -> None:
 
 
 def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any], bool]) -> None:
+    """Check that the paper prints a number in each of the cells."""
     printed: list[PublishedCell] = getattr(table, "printed_cells", list)()
     for row in cells.rows:
         if known("row", row, {cell.row for cell in printed}):
@@ -143,6 +150,7 @@ def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any],
 
 
 def _check_shown(cells: Cells, exhibit: object, known: Callable[[str, str, Any], bool]) -> None:
+    """Check that the table or figure has the rows and columns of the cells."""
     rows = shown(exhibit)
     columns = dict.fromkeys(column for listed in rows.values() for column in listed)
     for row in cells.rows:

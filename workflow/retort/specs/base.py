@@ -1,4 +1,4 @@
-"""The strict base of all specs, safe names, and YAML that refuses a key given twice."""
+"""The strict base class of all specs, safe names, and a YAML reader that rejects duplicate keys."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from retort.errors import RetortError
 
-# Names become paths and HTML: letters, digits and single dashes only.
+# Names become parts of paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
 
 
 class Spec(BaseModel):
-    """A frozen model that refuses keys it does not know."""
+    """A frozen model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,12 +27,13 @@ _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _UniqueKeys(_Loader):  # type: ignore[valid-type, misc]
-    """PyYAML keeps the last of two equal keys in silence; a study must not lose a student that way."""
+    """A YAML loader that rejects duplicate keys: PyYAML keeps the last one, which could drop a student silently."""
 
 
 def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
+    """Build a mapping; raise an error if a key is given twice."""
     seen = set()
-    for key_node, _ in node.value:  # before merging: a key may override one that '<<' brings
+    for key_node, _ in node.value:  # before merging: a key may override one from '<<'
         if key_node.value in seen:
             line = key_node.start_mark.line + 1
             raise RetortError(f"line {line}: '{key_node.value}' is given twice", "rename one of the two")
@@ -45,10 +46,11 @@ _UniqueKeys.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def read_yaml(path: Path) -> Any:
-    """The content of one YAML file.
+    """Read one YAML file.
 
     Raises:
-        RetortError: the file is not YAML, or gives a key twice; the message holds the line.
+        RetortError: the file is not UTF-8 text, is not valid YAML, or gives a key twice. The message names the line,
+            except for text that is not UTF-8.
     """
     try:
         with path.open(encoding="utf-8") as stream:

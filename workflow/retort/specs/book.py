@@ -1,4 +1,4 @@
-"""The book: every task, model, protocol, student, table and figure of a study, checked as a whole."""
+"""The study: all tasks, models, protocols, students, tables and figures, read from YAML and checked together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ FOLDERS: dict[str, Any] = {
 
 @dataclass
 class Book:
-    """All specs by name. Students and teachers are `<paper>-<slug>`; exhibits are (paper, table or figure)."""
+    """A study: all specs by name.
+
+    A student or teacher is called `<paper>-<slug>`. The key of a table or figure is (paper, name of the file).
+    """
 
     folder: Path
     config: Config
@@ -49,38 +52,42 @@ class Book:
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     facts: dict[str, Facts] = field(default_factory=dict)
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
-    idle: dict[str, str] = field(default_factory=dict)  # students and teachers that this scale does not run, and why
+    idle: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)  # kinds of which an entry could not be read
+    broken: set[str] = field(default_factory=set)  # types of entries, such as 'task', with an unreadable file
 
     def model_of(self, teacher: str) -> Model:
-        """The pre-trained model behind a teacher."""
+        """Return the pre-trained model of a teacher."""
         return self.models[self.teachers[teacher].model]
 
     def paper_of(self, name: str) -> str:
-        """The paper of a student or teacher."""
+        """Return the paper to which a student or teacher belongs."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
 
     def is_printed(self, name: str) -> bool:
-        """Whether a student or teacher is a printed paper's, and not of a study of ours."""
+        """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""
         return not self.papers[self.paper_of(name)].ours
 
     @property
     def running(self) -> dict[str, Student]:
-        """The students that the scale runs."""
+        """The students that run at this scale."""
         return {name: student for name, student in self.students.items() if name not in self.idle}
 
     def runs_task(self, name: str, task: str) -> bool:
-        """False where the scale does not run a task of a student or teacher of a printed paper."""
+        """Return whether the scale runs a task for a student or teacher.
+
+        Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
+        """
         smaller = self.scale.smaller
         return smaller is None or task in smaller.tasks or not self.is_printed(name)
 
     def shown(self, paper: str) -> list[str]:
-        """The paper's tables and figures in the order of the report."""
+        """Return the names of a paper's tables and figures in the order of the report."""
         return self.papers[paper].show
 
 
 def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
+    """Read one paper's folder into the study."""
     slug = path.name
     before = len(problems.lines)
     paper = load.one(path / "paper.yaml", Paper, problems) if (path / "paper.yaml").is_file() else None
@@ -117,7 +124,10 @@ def _read_paper(book: Book, path: Path, problems: load.Problems) -> None:
 
 
 def _checked(config: Config) -> tuple[Book, load.Problems]:
-    """The book with every problem of its files, but for sources that cannot be had."""
+    """Read the study and check all of its files; return it with every problem found.
+
+    Sources that are not available are not checked here.
+    """
     from retort.specs.check import check
 
     book = Book(folder=config.folder, config=config)
@@ -146,7 +156,10 @@ def _checked(config: Config) -> tuple[Book, load.Problems]:
 
 
 def read(config: Config) -> tuple[Book, list[str]]:
-    """The book and every problem found in it; with problems, the book may lack entries."""
+    """Read the study, apply the scale, and check the sources; return it with every problem found.
+
+    If there are problems, the study may lack entries.
+    """
     from retort.specs.needs import check_sources
     from retort.specs.smaller import fit
 
@@ -158,7 +171,7 @@ def read(config: Config) -> tuple[Book, list[str]]:
 
 
 def _scale(config: Config, problems: load.Problems) -> Scale:
-    """The scale of the configuration; a study without scales has those of the repository."""
+    """Return the scale of the configuration; a study without a folder `scales` uses those of the repository."""
     folder = config.folder / "scales"
     place = folder if folder.is_dir() else ROOT / "workflow" / "scales"
     scales: dict[str, Scale] = load.folder(place, Scale, problems)
@@ -166,7 +179,10 @@ def _scale(config: Config, problems: load.Problems) -> Scale:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a paper.yaml is that of a study of ours; one that is not there, or cannot be read, is told elsewhere."""
+    """Return whether a `paper.yaml` describes one of our own studies (`ours: true`).
+
+    A missing or unreadable file gives False; other checks report it.
+    """
     try:
         return bool((read_yaml(path) or {}).get("ours"))
     except (OSError, RetortError):
@@ -174,15 +190,17 @@ def is_ours(path: Path) -> bool:
 
 
 def _of_scale(there: dict[str, Path], scale: Scale) -> list[str]:
-    """The papers that a scale is for: the studies of ours, or the printed papers."""
+    """Return the papers that a scale runs by default: either our own studies or the printed papers."""
     return [name for name, path in there.items() if is_ours(path / "paper.yaml") == (scale.papers == "ours")]
 
 
 def open_written(config: Config) -> Book:
-    """The book as its files have it, whatever a scale makes of it, to be read and not run: no source needed.
+    """Return the study as its files describe it, without the changes that a scale makes.
+
+    It is meant for reading, not for running, so no source needs to be available.
 
     Raises:
-        BookError: with every problem of every file.
+        BookError: the files have problems; the error lists every problem of every file.
     """
     book, problems = _checked(config)
     if problems.lines:
@@ -191,25 +209,25 @@ def open_written(config: Config) -> Book:
 
 
 def open_whole(config: Config) -> Book:
-    """The same of every paper of the study's folder, whatever `papers` names.
+    """Return the same as `open_written`, with every paper in the study's folder, whatever `papers` names.
 
     Raises:
-        BookError: with every problem of every file.
+        BookError: the files have problems; the error lists every problem of every file.
     """
     return open_written(with_every_paper(config))
 
 
 def with_every_paper(config: Config) -> Config:
-    """The configuration with every paper of the study's folder, whatever `papers` names."""
+    """Return the configuration with every paper in the study's folder, whatever `papers` names."""
     there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
     return config.model_copy(update={"papers": there or config.papers})
 
 
 def open_book(config: Config) -> Book:
-    """The book, free of problems.
+    """Read the study and return it if it has no problems.
 
     Raises:
-        BookError: with every problem of every file.
+        BookError: the files have problems; the error lists every problem of every file.
     """
     book, problems = read(config)
     if problems:

@@ -1,7 +1,7 @@
-"""What a cell of a settings table reads of our own students: dotted keys into their settings.
+"""Settings cells: what a cell of a settings table reads from our own students, by dotted keys into their settings.
 
-'stages.1.schedule.learning_rate' is the rate of the first stage; lists count from 1, and a term of a stage goes by the
-name of its objective as well: 'stages.2.terms.soft-labels.options.temperature'.
+'stages.1.schedule.learning_rate' is the learning rate of the first stage. Entries of a list count from 1; a term of a
+stage can also be named by its objective: 'stages.2.terms.soft-labels.options.temperature'.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from retort.specs.load import Problems
     from retort.specs.words import SettingsTable
 
-TRIED = "tried"  # the first key of what is read of all students of the paper together
+TRIED = "tried"  # the first key for values that come from all students of the paper together
 
 
 class Reads(Spec):
-    """What a row or a column says of its cells; what a row says goes before what its column says."""
+    """What a row or a column says about its cells. Where both say something, the row wins."""
 
     student: Name = Field(default="", description="whose settings are read")
     task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
@@ -41,7 +41,7 @@ class Reads(Spec):
 
 @dataclass(frozen=True)
 class Bound:
-    """A cell that reads something of ours: whose settings, under which keys, and how the paper prints it."""
+    """A settings cell: whose settings it reads, under which keys, and how the paper prints the value."""
 
     row: str
     column: str
@@ -53,7 +53,7 @@ class Bound:
 
 
 def meet(table: SettingsTable, name: str, row: Reads, column: Reads, label: str) -> Bound | None:
-    """What stands where a row meets a column; None where the paper's text stands alone."""
+    """Return the settings cell where a row meets a column, or None if the cell holds only the paper's text."""
     reads = ".".join(filter(None, (row.reads, column.reads)))
     student = row.student or column.student or table.student
     task = row.task or column.task or table.task
@@ -63,16 +63,20 @@ def meet(table: SettingsTable, name: str, row: Reads, column: Reads, label: str)
 
 
 def _cut(stage: Settings, length: int | None) -> Settings:
-    """A stage with the tokens at which the rows of its task are cut, where its schedule has no length of its own."""
+    """Return a stage whose schedule has a maximum length in tokens: its own, or else that of the task's rows."""
     own = stage["schedule"].get("max_length")
     return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
 
 
 def about(book: Book, name: str, task: str) -> Settings:
-    """The settings of a student's jobs, with what tables ask of them.
+    """Return the settings of a student's jobs, with additions that settings tables read.
 
-    Added to the settings: 'finetuning' (the schedule on the task, and its grid), 'runs', 'architecture.head' (the width
-    of an attention head), the length of rows in each stage on a task, and 'written', the student as its file has it.
+    The additions are 'finetuning' (the schedule on the task, and its grid), 'runs' (the number of seeds),
+    'architecture.head' (the width of an attention head), the maximum length of rows in each stage on a task, and
+    'written' (the student as in its file).
+
+    Raises:
+        RetortError: the student is distilled on tasks (task-specific) and no task is given.
     """
     student, on_task = book.students[name], book.students[name].road == "task"
     if on_task and not task:
@@ -91,19 +95,21 @@ def about(book: Book, name: str, task: str) -> Settings:
 
 
 def _kind(pairs: list[tuple[int, int]]) -> str:
+    """Return the type of a mapping, as in `tried`."""
     if len(pairs) == 1:
         return "single"
     return "one-to-one" if len({student for student, _ in pairs}) == len(pairs) else "one-to-many"
 
 
 def _named(term: Any, pairs: list[tuple[int, int]], depth: int) -> str:
+    """Return the name of a mapping; for a single pair, the teacher layer counted from the last, which is 0."""
     if len(pairs) == 1:
         return str(pairs[0][1] - depth)
     return str(term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping)))
 
 
 def _mapped(book: Book, student: Student) -> Iterator[tuple[str, str, str]]:
-    """(objective, kind of mapping, name of the mapping) of each term with layers."""
+    """Yield (objective, type of mapping, name of mapping) for each term that has a mapping."""
     depth = book.model_of(student.teacher).architecture.layers
     for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
         pairs = layer_pairs(term, student.architecture.layers, depth)
@@ -111,9 +117,10 @@ def _mapped(book: Book, student: Student) -> Iterator[tuple[str, str, str]]:
 
 
 def tried(book: Book, paper: str) -> dict[str, dict[str, list[str]]]:
-    """The mappings that the students of a paper were tried with: objective -> kind -> names.
+    """Return the mappings that a paper's students use: objective -> type of mapping -> names.
 
-    Kinds are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and 'one-to-many'.
+    The types are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and
+    'one-to-many'.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for name, student in book.students.items():
@@ -130,10 +137,10 @@ def tried(book: Book, paper: str) -> dict[str, dict[str, list[str]]]:
 
 
 def value_at(settings: Any, keys: str) -> Any:
-    """The value under dotted keys.
+    """Return the value under dotted keys.
 
     Raises:
-        RetortError: a key is not there; the message holds those that are.
+        RetortError: a key does not exist; the message suggests or lists those that do.
     """
     found = settings
     for key in keys.split("."):
@@ -147,14 +154,14 @@ def value_at(settings: Any, keys: str) -> Any:
     return found
 
 
-BY = ("objective",)  # the keys by whose value an entry of a list goes
+BY = ("objective",)  # keys whose value can name an entry of a list
 
 
 def ours(book: Book, paper: str, cell: Bound) -> str:
-    """What our students say for a cell, as the paper would print it.
+    """Return the value of our students for a cell, printed as the paper would print it.
 
     Raises:
-        RetortError: the cell's keys lead to nothing.
+        RetortError: a key of the cell does not exist, or its formatter cannot print the value.
     """
     settings = about(book, cell.student, cell.task) if cell.student else {TRIED: tried(book, paper)}
     value = value_at(settings, cell.reads)
@@ -165,7 +172,7 @@ def ours(book: Book, paper: str, cell: Bound) -> str:
 
 
 def check_bound(book: Book, problems: Problems) -> None:
-    """Nothing; cells of settings tables that name an unknown student, task, key or form are written down."""
+    """Add a problem for each settings cell that names an unknown student, task, key or formatter."""
     for (paper, name), table in book.exhibits.items():
         path = book.files["exhibits", f"{paper}/{name}"]
         for cell in getattr(table, "bound", list)():

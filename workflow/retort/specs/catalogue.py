@@ -1,8 +1,8 @@
-"""What is registered in torch code, read from its source: names, options, versions, first lines.
+"""What is registered in code that needs torch, read from its source: names, options, versions, first lines.
 
-Importing an objective imports torch (seconds); `retort check`, `retort list` and the planning of the workflow
-only need to know which objectives exist and what they take. Those facts are literals in the source, so `ast`
-reads them in milliseconds.
+Importing an objective imports torch, which takes seconds. `retort check`, `retort list` and the planning of the
+workflow only need to know which objectives exist and which options they have. These facts are literals in the source,
+so `ast` reads them in milliseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.registry import unknown
 
-# Taps that are computed from others: what must be caught in the model so that they can be had.
+# Activations that are computed from others, and the ones that must be recorded in the model for that.
 BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",), "embeddings": ("hidden",)}
 PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -26,12 +26,19 @@ class Entry:
     """A registered class or function, as its source declares it.
 
     Args:
-        level: of an objective: 'layer' compares two layers, 'layers' all of its mapping at once, 'input' the
+        name: the registered name.
+        summary: the first line of its docstring.
+        version: its version, 1 where it declares none.
+        level: of an objective: 'layer' compares two layers, 'layers' all layers of its mapping at once, 'input' the
             embeddings, 'output' the logits.
-        over: what an objective's value is the mean of: examples, tokens, token-pairs, labels; 'batch' where it is no
-            mean, so that a batch cannot be computed in parts.
-        options: name to default.
-        choices: the words that an option may be, or that its list may hold; no entry where any value will do.
+        over: the reduction of an objective: its value is the mean over 'examples', 'tokens', 'token-pairs' or 'labels';
+            'batch' if it is not a mean, so that a batch cannot be computed in parts.
+        taps: the names of the student activations that an objective reads.
+        teacher_taps: the same for the teacher; those of the student where it declares none.
+        options: option -> default.
+        choices: option -> the values that are allowed for it, or for the entries of its list; an option that takes any
+            value has no entry.
+        facts: every attribute of a class whose value is a literal.
     """
 
     name: str
@@ -43,10 +50,11 @@ class Entry:
     teacher_taps: tuple[str, ...]
     options: dict[str, Any]
     choices: dict[str, tuple[str, ...]]
-    facts: dict[str, Any]  # every attribute of a class that is a literal
+    facts: dict[str, Any]
 
 
 def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str | None:
+    """Return the name under which a class or function is registered, or None."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == f"{registry}.register":
             return str(ast.literal_eval(decorator.args[0]))
@@ -54,6 +62,7 @@ def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str |
 
 
 def _literal(node: ast.expr | None) -> Any:
+    """Return the value of an expression if it is a literal, else None."""
     try:
         return None if node is None else ast.literal_eval(node)
     except ValueError:
@@ -61,6 +70,7 @@ def _literal(node: ast.expr | None) -> Any:
 
 
 def _attributes(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+    """Return the attributes that a class body assigns, by name; None for a value that is no literal."""
     found: dict[str, Any] = {}
     for line in node.body:
         if isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name):
@@ -71,6 +81,7 @@ def _attributes(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
 
 
 def _keywords(node: ast.ClassDef | ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None]]:
+    """Return the keyword-only parameters of a function, or of a class's `__init__`, with their defaults."""
     function: ast.ClassDef | ast.FunctionDef | None = node
     if isinstance(node, ast.ClassDef):
         function = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
@@ -80,7 +91,7 @@ def _keywords(node: ast.ClassDef | ast.FunctionDef) -> list[tuple[ast.arg, ast.e
 
 
 def _words(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The words of Literal["a", "b"], of a name for it, or of a list of it; none for other annotations."""
+    """Return the values of Literal["a", "b"], of an alias for it, or of a list of it; else an empty tuple."""
     if isinstance(annotation, ast.Name):
         return aliases.get(annotation.id, ())
     if not isinstance(annotation, ast.Subscript):
@@ -92,6 +103,7 @@ def _words(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> 
 
 
 def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
+    """Return the names that a module gives to a Literal type, each with the values of that type."""
     lines = [line for tree in trees for line in tree.body if isinstance(line, ast.Assign)]
     named = {line.targets[0].id: _words(line.value, {}) for line in lines if isinstance(line.targets[0], ast.Name)}
     return {name: words for name, words in named.items() if words}
@@ -99,10 +111,14 @@ def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def catalogue(registry: str, *places: str) -> dict[str, Entry]:
-    """Every entry of one registry by name, from the files or folders `places` under the package.
+    """Return every entry of one registry by name.
+
+    Args:
+        registry: the name of the registry's variable, such as 'objectives'.
+        *places: files or folders, relative to the package, whose source is read.
 
     Raises:
-        RetortError: two entries have one name.
+        RetortError: two entries have the same name.
     """
     found: dict[str, Entry] = {}
     files = [f for place in places for f in (sorted((PACKAGE / place).glob("*.py")) or [PACKAGE / place])]
@@ -136,42 +152,42 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
 
 
 def objectives() -> dict[str, Entry]:
-    """Every objective by name."""
+    """Return every objective by name."""
     return catalogue("objectives", "objectives")
 
 
 def kinds() -> dict[str, Entry]:
-    """Every kind of task by name."""
+    """Return every task type by name."""
     return catalogue("kinds", "kinds")
 
 
 def readers() -> dict[str, Entry]:
-    """Every reader of source files by name."""
+    """Return every reader of source files by name."""
     return catalogue("readers", "data/readers.py")
 
 
 def formats() -> dict[str, Entry]:
-    """Every format of a split's files by name."""
+    """Return every format of a split's files by name."""
     return catalogue("formats", "data/formats.py", "data/qa.py")
 
 
 def text_formats() -> dict[str, Entry]:
-    """Every text format of corpora by name."""
+    """Return every text format of corpora by name."""
     return catalogue("texts", "data/texts.py")
 
 
 def packers() -> dict[str, Entry]:
-    """Every way of packing documents to blocks by name."""
+    """Return every way to pack documents into blocks by name."""
     return catalogue("packers", "data/packing.py")
 
 
 def comparisons() -> dict[str, Entry]:
-    """Every comparison of claims and of the audit by name."""
+    """Return every comparison, for claims and for the audit, by name."""
     return catalogue("comparisons", "tables/comparisons.py")
 
 
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
-    """What is wrong with the options given to an entry: unknown names, values of another type, unknown words."""
+    """Return what is wrong with an entry's options: unknown names, wrong types, values that are not allowed."""
     problems = []
     for name, value in options.items():
         if name not in entry.options:

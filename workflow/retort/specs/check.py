@@ -1,4 +1,4 @@
-"""What no single file can know: names that must exist elsewhere, depths, widths, splits."""
+"""Checks across files: names that must exist in another file, depths, widths, splits."""
 
 from __future__ import annotations
 
@@ -26,18 +26,25 @@ KINDS: dict[type, str] = {ScoresTable: "scores", TestsTable: "paired-tests"}
 
 
 class _Checker:
+    """The checks of one study. Each method adds the problems of one folder or part of the study."""
+
     def __init__(self, book: Book, problems: Problems) -> None:
         self.book, self.problems = book, problems
 
     def known(self, path: Path, where: str, kind: str, name: str, among: Any) -> bool:
+        """Return whether a name is known; if not, add a problem.
+
+        No problem is added if an entry of this type could not be read, because its own file already has a problem.
+        """
         if name in among:
             return True
-        if kind in self.book.broken:  # its own file already tells what is wrong
+        if kind in self.book.broken:  # its own file already has a problem
             return False
         self.problems.add(path, f"{where}: {unknown(kind, name, among)}")
         return False
 
     def sourced(self) -> None:
+        """Check the sources and source readers of models and tasks."""
         readers = catalogue.readers()
         for folder in ("models", "tasks"):
             for name, spec in getattr(self.book, folder).items():
@@ -51,6 +58,7 @@ class _Checker:
                     self.problems.add(path, f"reader.options: {line}")
 
     def corpora(self) -> None:
+        """Check the packing and the components of every corpus."""
         for name, corpus in self.book.corpora.items():
             path = self.book.files["corpora", name]
             self.known(path, "packing", "packing", corpus.packing, catalogue.packers())
@@ -58,6 +66,7 @@ class _Checker:
                 self.part(path, f"parts.{number}", part)
 
     def part(self, path: Path, where: str, part: Part) -> None:
+        """Check one component of a corpus."""
         formats = catalogue.text_formats()
         self.known(path, f"{where}.source", "source", part.source, self.book.sources)
         if self.known(path, f"{where}.format", "text format", part.format, formats):
@@ -65,6 +74,7 @@ class _Checker:
                 self.problems.add(path, f"{where}.options: {line}")
 
     def protocols(self) -> None:
+        """Check the tasks, schedules, lengths and grids of every protocol."""
         for name, protocol in self.book.protocols.items():
             path = self.book.files["protocols", name]
             for task in protocol.tasks:
@@ -78,6 +88,7 @@ class _Checker:
                 self.grid(path, task, protocol)
 
     def grid(self, path: Path, task: str, protocol: Protocol) -> None:
+        """Check that a grid and the schedule on the same task do not contradict each other."""
         grid, changed = protocol.grid_of(task), protocol.tasks.get(task, {})
         axes = set(grid.points()[0]) if grid else set()
         for field in sorted(axes & set(changed)):
@@ -87,6 +98,7 @@ class _Checker:
             self.problems.add(path, f"grids.{task}.epochs: the schedule counts in steps; give it 'epochs'")
 
     def teachers(self) -> None:
+        """Check the model and protocol of every teacher."""
         for name, teacher in self.book.teachers.items():
             path = self.book.files["teachers", name]
             where = f"teachers.{name.split('-', 1)[1]}"
@@ -94,6 +106,7 @@ class _Checker:
             self.known(path, f"{where}.protocol", "protocol", teacher.protocol, self.book.protocols)
 
     def students(self) -> None:
+        """Check the protocol, tasks, teacher, initialisation and stages of every student."""
         for name, student in self.book.students.items():
             path, slug = self.book.files["students", name], name.split("-", 1)[1]
             has_protocol = self.known(path, f"{slug}.protocol", "protocol", student.protocol, self.book.protocols)
@@ -111,6 +124,7 @@ class _Checker:
                     self.schedules(path, f"{slug}.stages.{index}", self.book.protocols[student.protocol], stage)
 
     def schedules(self, path: Path, where: str, protocol: Protocol, stage: Stage) -> None:
+        """Check the schedule of a stage, also with its changes for single tasks."""
         self.problems.attempt(path, f"{where}.schedule", protocol.for_task, "", stage.schedule)
         for task in stage.tasks:
             if self.known(path, f"{where}.tasks", "task", task, self.book.tasks):
@@ -119,6 +133,7 @@ class _Checker:
             self.problems.add(path, f"{where}.{line}")
 
     def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
+        """Check the data and the terms of a stage."""
         if stage.data != "task":
             self.known(path, f"{where}.data", "corpus", stage.data, self.book.corpora)
         for index, term in enumerate(stage.terms, start=1):
@@ -127,6 +142,7 @@ class _Checker:
                 self.known(path, f"{where}.terms.{index}.not_on", "task", task, self.book.tasks)
 
     def term(self, path: Path, where: str, student: Student, term: Term) -> None:
+        """Check the objective of a term against the architectures of student and teacher."""
         objectives, teacher = catalogue.objectives(), self.book.model_of(student.teacher).architecture
         if not self.known(path, where, "objective", term.objective, objectives):
             return
@@ -134,6 +150,7 @@ class _Checker:
             self.problems.add(path, f"{where}{line}")
 
     def exhibits(self) -> None:
+        """Check the names in every table and figure, and the tables and figures that papers show."""
         everyone = {**self.book.students, **self.book.teachers}
         for (slug, name), exhibit in self.book.exhibits.items():
             path = self.book.files["exhibits", f"{slug}/{name}"]
@@ -161,6 +178,7 @@ class _Checker:
                 self.known(self.book.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
 
     def said_of_tests(self, path: Path, slug: str, exhibit: TestsTable) -> None:
+        """Check that the rows in a paper's statements about tests are rows that are tested."""
         for name, said in exhibit.said.items():
             table = self.book.exhibits.get((slug, name))
             if self.known(path, "said", "table of 'of'", name, exhibit.of) and isinstance(table, ScoresTable):
@@ -168,6 +186,7 @@ class _Checker:
                     self.known(path, f"said.{name}", "row that is tested", row, table.tested())
 
     def of_kind(self, path: Path, where: str, slug: str, name: str, kind: type) -> bool:
+        """Return whether a paper's table exists and is of a given class; if not, add a problem."""
         if not self.known(path, where, "table", name, [n for s, n in self.book.exhibits if s == slug]):
             return False
         found = isinstance(self.book.exhibits[slug, name], kind)
@@ -176,6 +195,7 @@ class _Checker:
         return found
 
     def names(self) -> None:
+        """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""
         for one, other, why in (
             ("students", "teachers", "their scores would have one address"),
             ("tasks", "corpora", "their teachers would have one address"),
@@ -185,6 +205,7 @@ class _Checker:
                 self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
 
     def published(self, path: Path, table: ScoresTable) -> None:
+        """Check that the published scores of a table belong to its rows and columns."""
         rows, columns = [r.student for r in table.rows], [c.name for c in table.columns]
         for student, values in table.published.items():
             self.known(path, "published", "row", student, rows)
@@ -193,7 +214,7 @@ class _Checker:
 
 
 def exhibit_students(exhibit: object) -> list[str]:
-    """Every student and teacher that a table or figure names."""
+    """Return every student and teacher that a table or figure names."""
     if isinstance(exhibit, (ScoresTable, ProfilesTable)):
         return [place.student for place in exhibit.places() if place.student] + [exhibit.against] * bool(
             exhibit.against
@@ -206,7 +227,7 @@ def exhibit_students(exhibit: object) -> list[str]:
 
 
 def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
-    """Every (task, metric) that a table or figure names."""
+    """Return every (task, metric) that a table or figure names."""
     if isinstance(exhibit, ScoresTable):
         return [pair for place in exhibit.places() for pair in place.scored]
     if isinstance(exhibit, (LayersFigure, ParetoFigure)):
@@ -215,7 +236,7 @@ def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
 
 
 def check(book: Book, problems: Problems) -> None:
-    """Nothing; the problems that only show when the files are read together are written down."""
+    """Add every problem that only shows when the files are read together."""
     checker = _Checker(book, problems)
     for step in (
         checker.names,

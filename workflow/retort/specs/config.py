@@ -1,4 +1,4 @@
-"""config.yaml: which papers, which scale, which precision; nothing about how jobs are cut."""
+"""The configuration, config.yaml: which papers, scale and precision, but not how jobs are divided."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
 class Config(Spec):
-    """The strict form of config.yaml."""
+    """The keys of config.yaml; unknown keys are rejected."""
 
     papers: list[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
     scale: Literal["pocket", "reduced", "paper"] = "pocket"
@@ -39,16 +39,19 @@ class Config(Spec):
 
     @property
     def folder(self) -> Path:
-        """The study's folder; a relative one counts from the top of the repository."""
+        """The study's folder; a relative path starts at the root of the repository."""
         return ROOT / self.study
 
     @property
     def gpus(self) -> int:
-        """GPUs that a training job asks for."""
+        """The number of GPUs that a training job asks for."""
         return GPUS[self.scale]
 
     def resolved_precision(self) -> str:
-        """'bfloat16' or 'float32': what training computes in; `auto` asks the CPU for bfloat16 instructions."""
+        """Return the precision of training: 'bfloat16' or 'float32'.
+
+        With 'auto' this is 'bfloat16' at scales that train on a GPU, and on a CPU that has bfloat16 instructions.
+        """
         if self.precision != "auto":
             return self.precision
         if self.gpus:
@@ -57,7 +60,7 @@ class Config(Spec):
 
 
 def cpu_flags() -> set[str]:
-    """The feature flags of this machine's CPU; empty where the system does not tell."""
+    """Return the feature flags of this machine's CPU; empty if the system does not list them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -66,7 +69,7 @@ def cpu_flags() -> set[str]:
 
 
 def read_config(given: dict[str, Any]) -> Config:
-    """The checked configuration.
+    """Check the given configuration and return it.
 
     Raises:
         BookError: a key is unknown or a value is out of range.

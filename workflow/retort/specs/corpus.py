@@ -1,4 +1,4 @@
-"""A corpus: texts for task-agnostic distillation, cleaned, packed to blocks of one length, mixed by shares."""
+"""A corpus: texts for task-agnostic distillation, cleaned, packed into blocks of equal length, mixed by shares."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)
 
 
 class Masking(Spec):
-    """Dynamic masking for masked language modelling, as BERT's: 80 % [MASK], 10 % random, 10 % kept."""
+    """Dynamic masking for masked language modelling, as in BERT: 80 % [MASK], 10 % random, 10 % unchanged."""
 
     probability: float = Field(default=0.15, gt=0, lt=1)
 
 
 class Cleaning(Spec):
-    """Which documents are dropped, and counted. Unicode, control characters and spaces are put right in every text."""
+    """Which documents are dropped, and counted.
+
+    Unicode, control characters and spaces are normalised in every text.
+    """
 
     minimum: int = Field(default=0, ge=0, description="characters; shorter documents are dropped")
     drop_duplicates: bool = Field(default=False, description="of equal documents of the part, the first is kept")
 
 
 class Part(Spec):
-    """Texts of one source in one language."""
+    """One component of a corpus: texts of one source in one language."""
 
     source: Name
     files: list[Relative] = Field(min_length=1, description="patterns inside the source; read in the order of names")
@@ -41,8 +44,12 @@ class Part(Spec):
 class Corpus(Spec):
     """One YAML file of workflow/corpora.
 
-    Blocks are taken from the parts by `share`; without shares, and with `blocks`, by the sizes of their files raised to
-    `smoothing`; with neither, all there are. With shares and without `blocks`, as many as the shares allow.
+    How many blocks each component gives:
+
+    - with shares and `blocks`: its `share` of `blocks`;
+    - with shares and without `blocks`: its `share` of as many blocks as the shares allow;
+    - without shares and with `blocks`: in proportion to the size of its files raised to the power `smoothing`;
+    - with neither: all of its blocks.
     """
 
     title: Text

@@ -1,4 +1,4 @@
-"""Tables to cells: the data frame from which the workflow knows which files it needs."""
+"""Expand tables and figures into cells, one per score file: from these the workflow knows which files it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """One score file that a table or figure reads, and where in the table it goes."""
+    """One score file that a table or figure reads, and the row and column that show the score."""
 
     paper: str
     table: str
@@ -27,24 +27,24 @@ class Cell:
 
 
 def score_address(student: str, task: str, seed: int) -> str:
-    """The one address of a score, whichever road led to it."""
+    """Return the path of a score file, the same for task-specific and task-agnostic distillation."""
     return f"results/scores/{student}/{task}/seed-{seed}.json"
 
 
 def answers_address(score: str) -> str:
-    """Where the answers stand that a score was computed from: beside it."""
+    """Return the path of the predictions that a score was computed from, a file beside the score file."""
     return score.removesuffix(".json") + ".answers.json"
 
 
 def seeds_of(book: Book, student: str) -> list[int]:
-    """The seeds under which a student or teacher is scored."""
+    """Return the seeds under which a student or teacher is scored; a teacher has one."""
     if student in book.teachers:
         return [book.teachers[student].seed]
     return book.protocols[book.students[student].protocol].seeds
 
 
 def held_back(book: Book, place: Place) -> list[str]:
-    """The tasks of a place whose test labels only a server has; such a number is no score of ours."""
+    """Return the tasks of a cell whose test labels only a server has, so that no score can be computed here."""
     if place.split != "test":
         return []
     splits = {task: book.tasks[task].splits.get("test") for task, _ in place.scored if task in book.tasks}
@@ -52,7 +52,7 @@ def held_back(book: Book, place: Place) -> list[str]:
 
 
 def scored(book: Book, table: object) -> list[tuple[str, str, str, str, str]]:
-    """(row label, column label, student, task, metric) of each printed cell of a table or figure that is scored."""
+    """Return (row label, column label, student, task, metric) for each score that a table or figure shows."""
     if isinstance(table, ScoresTable):
         return [
             (place.row, place.column, place.student, task, metric)
@@ -70,19 +70,19 @@ def scored(book: Book, table: object) -> list[tuple[str, str, str, str, str]]:
 
 
 def submission_address(book: Book, student: str) -> str:
-    """The zip of a student or teacher that the server takes: of its first seed."""
+    """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
     return f"reports/submissions/{student}/seed-{seeds_of(book, student)[0]}.zip"
 
 
 def served(book: Book, table: object) -> list[tuple[str, str]]:
-    """The (student, task) pairs of a table whose scores only a server tells."""
+    """Return the (student, task) pairs of a table that are run here but scored only by a server."""
     places = table.places() if isinstance(table, ScoresTable) else []
     pairs = [(place.student, task) for place in places for task in held_back(book, place)]
     return list(dict.fromkeys(pair for pair in pairs if runs(book, *pair)))
 
 
 def profiled(book: Book, table: object) -> list[str]:
-    """The students or teachers whose profile a table or figure reads, but for those that the scale does not run."""
+    """Return the students and teachers whose profile a table or figure reads, without those not run at this scale."""
     return [student for student in _profiled(table) if student not in book.idle]
 
 
@@ -96,7 +96,7 @@ def _profiled(table: object) -> list[str]:
 
 
 def runs(book: Book, student: str, task: str) -> bool:
-    """False where a student is limited to other tasks, or the scale runs other students or tasks."""
+    """Return whether a student or teacher runs on a task: False if its own task list or the scale leaves it out."""
     if student in book.idle or not book.runs_task(student, task):
         return False
     tasks = book.students[student].tasks if student in book.students else None
@@ -104,7 +104,7 @@ def runs(book: Book, student: str, task: str) -> bool:
 
 
 def expand(book: Book) -> list[Cell]:
-    """Every cell of every table and figure, a line per seed."""
+    """Return every scored cell of every table and figure, once per seed."""
     return [
         Cell(paper, name, row, column, student, task, metric, seed)
         for (paper, name), table in sorted(book.exhibits.items())

@@ -1,4 +1,4 @@
-"""Whose masked-LM head a task-agnostic student reads, where it learns its teacher's output distribution."""
+"""Choose the masked-LM head of the teacher for a task-agnostic student that learns its output distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def read_on(book: Book, name: str) -> str | None:
-    """The corpus on which a stage of a student reads the teacher's output distribution; None where no stage does."""
+    """Return the corpus on which a student's stage reads the teacher's output distribution; None if no stage does."""
     objectives = catalogue.objectives()
     for stage in book.students[name].stages:
         if stage.data != "task" and any(objectives[term.objective].level == "output" for term in stage.terms):
@@ -20,10 +20,13 @@ def read_on(book: Book, name: str) -> str | None:
 
 
 def fitted_on(book: Book, name: str) -> str | None:
-    """The corpus on which the teacher is given a new head for a student; None where it has its own, or none is read."""
+    """Return the corpus on which the teacher gets a new masked-LM head for a student.
+
+    None means that the teacher's model comes with a head, or that no stage of the student reads one.
+    """
     return None if book.model_of(book.students[name].teacher).masked_lm else read_on(book, name)
 
 
 def published(book: Book, name: str) -> dict[str, str]:
-    """What the settings of a student say of a head that comes with the teacher; nothing where that is not read."""
+    """Return `{"head": "published"}` if a student reads the head of its teacher's model, else an empty dict."""
     return {"head": "published"} if read_on(book, name) and not fitted_on(book, name) else {}

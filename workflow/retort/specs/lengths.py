@@ -1,4 +1,7 @@
-"""Where `max_length` may stand: with a task whose rows are single texts, for those alone are cut without a choice."""
+"""Check where `max_length` is set: only a task whose rows are single texts may have one.
+
+A row of two texts cannot be cut without a decision about which of the two to cut.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ if TYPE_CHECKING:
 
 
 def problems(book: Book, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Every reason, a line each, why rows cannot be cut as a file says; the line begins with the key.
+    """Yield one line for each `max_length` of a file that is not allowed; the line begins with the key.
 
     Args:
-        everywhere: the length that a schedule gives for whatever is trained on, if any.
-        tasks: what the file changes on tasks and corpora.
+        book: the study.
+        everywhere: the length that the schedule gives for all data sets; None if it gives none.
+        tasks: the name of a task or corpus -> the fields of the schedule that the file changes for it.
     """
     if everywhere is not None:
         yield "schedule.max_length: not every row can be cut; give it to the tasks that it is for, under 'tasks'"

@@ -1,4 +1,4 @@
-"""From files to models, with every problem of every file collected and none raised."""
+"""Load YAML files as models; the problems of all files are collected, none is raised."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from retort.registry import unknown
 from retort.specs.base import Name, Spec, read_yaml
 
 Kind = TypeVar("Kind")
-# names of union members, which are no keys of a file
+# pydantic puts these names of union members into the location of an error, but they are not keys of a file
 TAGS = {"package", "folder", "from-hub", "scores", "profiles", "paired-tests", "layers", "pareto", "tests",
         "settings", "counts"}  # fmt: skip
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 
 class Problems:
-    """Lines of what is wrong, each with its file.
+    """A list of error messages, each with the file that it is about.
 
     Args:
-        folder: file names are printed relative to the parent of this folder.
+        folder: the folder of the study; file names are printed relative to its parent.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,14 +32,14 @@ class Problems:
         self.lines: list[str] = []
 
     def add(self, path: Path | str, what: object) -> None:
-        """Nothing; one more line."""
+        """Add one message about a file."""
         shown = path
         if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
             shown = path.relative_to(self.folder.parent)
         self.lines.append(f"{shown}: {what}")
 
     def attempt(self, path: Path | str, where: str, action: Callable[..., Kind], *given: Any) -> Kind | None:
-        """What the action returns of what it is given, or None with its error written down."""
+        """Call an action and return its result; on an error, add the error to the messages and return None."""
         try:
             return action(*given)
         except ValidationError as error:
@@ -51,11 +51,10 @@ class Problems:
 
 
 def readable(error: ValidationError) -> list[str]:
-    """One line a mistake: the key, what is wrong, what would be right."""
+    """Return one line for each mistake: the key, what is wrong, what would be right."""
     everywhere = sorted({key for kind in _all_specs() for key in kind.model_fields})
     lines = []
     for item in error.errors():
-        # names of union members stand in the location; they are no keys of the file
         place = ".".join(str(part) for part in item["loc"] if part not in TAGS)
         if item["type"] == "extra_forbidden":
             text = str(unknown("key", str(item["loc"][-1]), everywhere))
@@ -79,10 +78,10 @@ def _all_specs() -> list[type[Spec]]:
 
 
 def checked_name(name: str) -> str:
-    """The name of a table or figure, when it can be a part of an address: small letters, digits, single dashes.
+    """Return the name of a table or figure unchanged if it can be used in a file path.
 
     Raises:
-        RetortError: it cannot.
+        RetortError: the name is not "table" or "figure" followed by small letters, digits and single dashes.
     """
     if not re.fullmatch(r"(table|figure)[a-z0-9]*(-[a-z0-9]+)*", name):
         raise RetortError(f"'{name}' is not of the form table1, table5-acl or figure2", "rename the file")
@@ -90,12 +89,12 @@ def checked_name(name: str) -> str:
 
 
 def one(path: Path, kind: Any, problems: Problems) -> Any:
-    """The file as a model, or None with its problems written down."""
+    """Load one file as a model; if it fails, add its problems and return None."""
     return problems.attempt(path, "", lambda: TypeAdapter(kind).validate_python(read_yaml(path)))
 
 
 def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
-    """A file that maps names to models; entries that fail are left out and written down."""
+    """Load a file that maps names to models; an entry that fails is left out and its problems are added."""
     content = problems.attempt(path, "", read_yaml, path)
     if content is None:
         return {}
@@ -105,7 +104,7 @@ def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     adapter = TypeAdapter(kind)
     found = {}
     for name, entry in content.items():
-        if str(name).startswith("_"):  # a place for YAML anchors
+        if str(name).startswith("_"):  # such a key only holds YAML anchors
             continue
         safe = problems.attempt(path, "", _NAMES.validate_python, name)
         value = problems.attempt(path, str(name), adapter.validate_python, entry)
@@ -115,7 +114,7 @@ def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
 
 
 def folder(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
-    """Every YAML file of a folder as a model, by the file's name."""
+    """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added."""
     found = {}
     for file in sorted(path.glob("*.yaml")):
         if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:

@@ -1,4 +1,4 @@
-"""A pre-trained model: where its files are and what shape they must have."""
+"""The spec of a pre-trained model: where its files come from and which architecture they must have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from retort.specs.base import Name, Spec, Text
 
 
 class Architecture(Spec):
-    """The shape of an encoder, as the papers write it: [layers, heads, hidden, intermediate], at times [embedding]."""
+    """The shape of an encoder, as papers write it: layers, heads, hidden, intermediate and sometimes embedding."""
 
     layers: int = Field(gt=0, le=48)
     heads: int = Field(gt=0)
@@ -17,7 +17,7 @@ class Architecture(Spec):
     embedding: int | None = Field(
         default=None,
         gt=0,
-        exclude_if=lambda width: width is None,  # so that settings without it stay as they are
+        exclude_if=lambda width: width is None,  # so that the settings of models without it do not change
         description="width of the token embeddings, where it is smaller than hidden; a projection stands between",
     )
 
@@ -31,12 +31,12 @@ class Architecture(Spec):
 
     @property
     def widths(self) -> tuple[int, int, int]:
-        """Hidden, intermediate, embedding: what must be equal for layers to be taken from one model to another."""
+        """The (hidden, intermediate, embedding) widths; layers can be copied only between models with equal widths."""
         return self.hidden, self.intermediate, self.embedding or self.hidden
 
 
 class Model(Spec):
-    """One YAML file of workflow/models."""
+    """A pre-trained model: one YAML file of workflow/models."""
 
     title: Text
     source: Name

@@ -1,4 +1,4 @@
-"""Which sources a study's cells reach, so that one that cannot be had is told before anything runs."""
+"""Find the sources that a study requires, so that a missing one is reported before anything runs."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def _of_student(book: Book, name: str) -> set[str]:
 
 
 def sends(book: Book) -> bool:
-    """Whether tables ask for what servers are sent; at scales that are smaller than the papers' it is left to users."""
+    """Return whether tables require the zips for servers: only at scale `paper`; at others users may ask for them."""
     return book.config.scale == "paper"
 
 
 def submitted(book: Book) -> list[tuple[str, str]]:
-    """The (student, task) pairs whose scores in some table of the study only a server tells."""
+    """Return the (student, task) pairs that some table of the study shows and only a server can score."""
     pairs = [pair for shown in book.exhibits.values() for pair in served(book, shown)]
     return list(dict.fromkeys(pairs))
 
 
 def tasks(book: Book) -> set[str]:
-    """The names of the tasks that some cell of the study is scored on, here or by a server."""
+    """Return the names of the tasks on which some cell of the study is scored, here or by a server."""
     return {cell.task for cell in expand(book)} | {task for _, task in submitted(book) if sends(book)}
 
 
@@ -58,7 +58,7 @@ def _of_task(book: Book, name: str, sent: bool) -> set[str]:
 
 
 def sources(book: Book) -> set[str]:
-    """The names of the sources that some cell or profile of the study is made from."""
+    """Return the names of the sources that the cells and profiles of the study are made from."""
     cells, sent = expand(book), submitted(book) if sends(book) else []
     students = {cell.student for cell in cells} | {student for student, _ in sent}
     students |= {name for shown in book.exhibits.values() for name in profiled(book, shown)}
@@ -68,7 +68,7 @@ def sources(book: Book) -> set[str]:
 
 
 def check_sources(book: Book, problems: Problems) -> None:
-    """Nothing; a commit of which nobody knows where it was read is written down, and a task without a form."""
+    """Add a problem for each hub commit without a note of where it was read, and each task that cannot be read."""
     for name, source in book.sources.items():
         if isinstance(source, HubSource) and source.hub.commit and not source.hub.found:
             problems.add(book.files["sources", name], "hub.found: say where the commit was read")
@@ -76,11 +76,12 @@ def check_sources(book: Book, problems: Problems) -> None:
 
 
 def lacking(book: Book, names: Iterable[str] | None = None) -> list[str]:
-    """A line for each source that is needed and cannot be had as things stand: no commit, or no folder.
+    """Return one line for each required source that is not available: its commit is unknown, or its folder is missing.
 
     Args:
-        book: one without problems. Its printed numbers can be read and its jobs planned, whatever is lacking.
-        names: the sources that are needed; None for all that some cell of the study is made from.
+        book: a study without problems. Even if sources are missing, its printed numbers can be read and its jobs
+            planned.
+        names: the required sources; None for all that the cells and profiles of the study are made from.
     """
     problems = Problems(book.folder)
     for name in sorted(sources(book) if names is None else names):

@@ -1,4 +1,4 @@
-"""The settings of every job of a study, under the names by which the rules look them up."""
+"""Collect the settings of every job of a study, under the names by which the Snakemake rules look them up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _of_teachers(book: Book, tasks: list[str]) -> tuple[Settings, Settings]:
 
 
 def params(book: Book, pairs: Iterable[tuple[str, str]]) -> Settings:
-    """The settings of every job: kind of job -> names -> settings.
+    """Return the settings of every job: type of job -> name, or student or teacher and task -> settings.
 
     Args:
         book: the study.

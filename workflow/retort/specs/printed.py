@@ -1,4 +1,4 @@
-"""What a paper prints: cells as text, the numbers in them, and what each number measures."""
+"""The printed content of a paper's tables: cells as text, the numbers in them, and what each number measures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retort.specs.base import Name, Spec, Text
 
 NOTHING = {"-", "–"}  # a cell in which a paper prints no value
 AVERAGE, CHANGE = "average", "change"
-# metrics of an architecture, not of a task, with the unit of the tidy CSV
+# metrics of a model rather than of a score on a task -> their unit in the CSV files of the tables
 OF_A_MODEL = {
     "parameters": "M",
     "without_embeddings": "M",
@@ -22,8 +22,8 @@ OF_A_MODEL = {
     "layers": "layers",
     "hidden": "units",
 }
-SHAPE = ("layers", "hidden")  # those that a model's architecture tells; the others take a profile
-# what papers call a metric; another word asks for `because`
+SHAPE = ("layers", "hidden")  # they follow from the architecture; the others of OF_A_MODEL need a profile
+# the names that papers use for a metric; any other name must be explained in `because`
 WORDS = {
     "accuracy": {"Acc", "Accuracy"},
     "f1": {"F1"},
@@ -45,7 +45,8 @@ class Number:
 
     Args:
         text: as printed, with its unit and without its standard deviation ('109M', '×2.0', '76.30').
-        std_text: the standard deviation as printed; empty where there is none.
+        value: the number without its unit (109.0 for '109M').
+        std_text: the standard deviation as printed; empty if there is none.
     """
 
     text: str
@@ -54,23 +55,23 @@ class Number:
 
     @property
     def std(self) -> float | None:
-        """The standard deviation, where one is printed."""
+        """The standard deviation; None if none is printed."""
         return float(self.std_text) if self.std_text else None
 
     @property
     def half(self) -> float:
-        """Half a unit of the last printed digit: how far the value may be from the one that was rounded."""
+        """Half a unit of the last printed digit: the largest difference that rounding can make."""
         digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
         return 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
     def is_size(self, size: float) -> bool:
-        """Whether the number is `size`, rounded or cut: '8.5k' is 8,551 and 8,599."""
+        """Return whether the number is `size`, rounded or truncated: '8.5k' stands for both 8,451 and 8,599."""
         unit = 1000 if self.text.endswith("k") else 1
         return (self.value - self.half) * unit - 1e-9 <= size < (self.value + 2 * self.half) * unit
 
 
 def read_number(text: str) -> Number | None:
-    """The number that a cell holds; None where it holds words or nothing."""
+    """Return the number in the text of a cell; None if the text is not a number or is empty."""
     found = _NUMBER.fullmatch(text.strip())
     if not found:
         return None
@@ -79,7 +80,7 @@ def read_number(text: str) -> Number | None:
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One printed cell: the names of its row and column, its text, and its number where it holds one."""
+    """One printed cell: the names of its row and column, its text, and its number (None if the text is no number)."""
 
     row: str
     column: str
@@ -88,7 +89,7 @@ class PublishedCell:
 
 
 class Measure(Spec):
-    """What a number measures: the columns of a table say it, or its rows, or each a part of it."""
+    """What a number measures; the column of the cell, its row, or the two together give these fields."""
 
     task: Name = ""
     part: Name = Field(default="", description="a part of the task that is scored by itself: a language, matched, ...")
@@ -109,19 +110,19 @@ class Measure(Spec):
 
 
 class Heading(Spec):
-    """A column of text, under the heading that spans it."""
+    """A column: its label, and the heading above it that spans several columns."""
 
     label: Text
     heading: str = ""
 
     @property
     def name(self) -> str:
-        """What the column is called wherever it stands alone."""
+        """The full name of the column: its label, after the heading above it if there is one."""
         return f"{self.heading}: {self.label}" if self.heading else self.label
 
 
 class TextRow(Spec):
-    """A row of cells as printed; its label may have several parts, one for each column of the stub, split by ' / '."""
+    """A row of cells as printed; its label may have several parts split by ' / ', one for each heading of the stub."""
 
     label: Text
     group: str = Field(default="", description="the heading or row under which the label stands")
@@ -129,22 +130,26 @@ class TextRow(Spec):
 
     @property
     def texts(self) -> list[str]:
-        """The text of each cell; empty where the table has no printed cells."""
+        """The text of each cell; an empty list if the row has no printed cells."""
         return [cell.strip() for cell in self.cells.split("|")] if self.cells else []
 
 
 def row_names(rows: Iterable[TextRow]) -> list[str]:
-    """What each row is called wherever it stands alone: its label, after its group where labels repeat."""
+    """Return the full name of each row: its label, after its group if another row has the same label."""
     rows = list(rows)
     labels = [row.label for row in rows]
     return [f"{row.group}: {row.label}" if labels.count(row.label) > 1 else row.label for row in rows]
 
 
 def twice(what: str, names: list[str]) -> None:
-    """Nothing; the names are all different.
+    """Raise an error if a name occurs twice.
+
+    Args:
+        what: the word for such a name in the message, such as "row".
+        names: the names.
 
     Raises:
-        ValueError: one stands twice.
+        ValueError: a name occurs twice.
     """
     found = sorted({name for name in names if names.count(name) > 1})
     if found:
@@ -152,7 +157,7 @@ def twice(what: str, names: list[str]) -> None:
 
 
 class Titled(Spec):
-    """What every table and figure says of itself."""
+    """The text fields that every table and figure has."""
 
     title: Text
     question: Text
@@ -160,24 +165,24 @@ class Titled(Spec):
 
 
 class TextTable(Spec):
-    """What every table with printed rows has: a stub, and the number of numbers that its rows must hold."""
+    """The base of tables with printed rows: the headings of the row labels, and how many numbers the rows must hold."""
 
     stub: list[Text] = Field(default=[], description="the headings of the parts of a row's label")
     numbers: int = Field(default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not")
 
     def headings(self) -> list[Heading]:
-        """The columns of the printed cells."""
+        """Return the columns of the printed cells."""
         raise TypeError(f"{type(self).__name__} has no columns")
 
     def lines(self) -> list[TextRow]:
-        """The rows."""
+        """Return the rows."""
         raise TypeError(f"{type(self).__name__} has no rows")
 
     def check_cells(self) -> None:
-        """Nothing; every row has a cell a column, names are unique, and no number is missing.
+        """Check that each row has one cell per column, names are unique, and no number is missing.
 
         Raises:
-            ValueError: a row is too short or too long, a name stands twice, or the count is another.
+            ValueError: a row is too short or too long, a name occurs twice, or the count of numbers is not `numbers`.
         """
         columns, rows = self.headings(), self.lines()
         names = row_names(rows)
@@ -191,7 +196,7 @@ class TextTable(Spec):
             raise ValueError(f"the rows hold {found} numbers, and 'numbers' says {self.numbers}")
 
     def printed_cells(self) -> list[PublishedCell]:
-        """Every cell of every row as printed."""
+        """Return every cell of every row as printed."""
         columns, rows = self.headings(), self.lines()
         return [
             PublishedCell(name, column.name, text, read_number(text))

@@ -1,4 +1,4 @@
-"""How something is trained: optimiser, schedule, grid, seeds."""
+"""The specs of a training protocol: optimiser, schedule, grid, seeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retort.specs.base import Name, Settings, Spec, Text
 
 
 class Schedule(Spec):
-    """What the training loop needs; a changed field is another training."""
+    """The hyperparameters of one training run; a change to any field makes it a different run."""
 
     steps: int | None = Field(default=None, gt=0)
     epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over rows or blocks")
@@ -28,7 +28,7 @@ class Schedule(Spec):
         default=None,
         gt=2,
         le=512,
-        exclude_if=lambda length: length is None,  # so that settings without it stay as they are
+        exclude_if=lambda length: length is None,  # so that settings without it do not change
         description="tokens of a training row, in place of the task's where it is shorter; for single texts",
     )
 
@@ -40,7 +40,7 @@ class Schedule(Spec):
 
 
 class Grid(Spec):
-    """Points tried on the dev split; the best one is trained again under each seed."""
+    """A grid of hyperparameters: each point is scored on the validation split, the best one trained again per seed."""
 
     learning_rate: list[float] = Field(min_length=1)
     batch_size: list[int] = Field(min_length=1)
@@ -48,7 +48,7 @@ class Grid(Spec):
     seed: int = 1
 
     def points(self) -> list[Settings]:
-        """Every learning rate with every batch size and number of epochs, in the order of the file."""
+        """Return every combination of learning rate, batch size and number of epochs, in the order of the file."""
         axes: dict[str, list[Any]] = {
             "learning_rate": self.learning_rate,
             "batch_size": self.batch_size,
@@ -59,7 +59,7 @@ class Grid(Spec):
 
 
 class Protocol(Spec):
-    """One YAML file of workflow/protocols."""
+    """A training protocol: one YAML file of workflow/protocols."""
 
     title: Text
     schedule: Schedule
@@ -76,11 +76,11 @@ class Protocol(Spec):
         return self
 
     def grid_of(self, task: str) -> Grid | None:
-        """The grid on one task; None where every seed is trained by the schedule alone."""
+        """Return the grid for one task; None if there is none and every seed is trained with the schedule as it is."""
         return self.grids.get(task, self.grid)
 
     def for_task(self, task: str, *changes: Settings) -> Schedule:
-        """The schedule on one task, with later changes winning.
+        """Return the schedule for one task; of the changes, later ones override earlier ones.
 
         Raises:
             pydantic.ValidationError: a change names an unknown field or a value out of range.

@@ -1,4 +1,4 @@
-"""How each split of a task is read, under a configuration: from the files of the form that its source has."""
+"""Resolve how each split of a task is read; the form of its source under the configuration selects the files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Settings = dict[str, Any]
 
 
 def files_of(book: Book, task: Task, split: str) -> Files:
-    """How the files of a split are read, in the form that its source has.
+    """Return how the files of a split are read, for the form that its source has.
 
     Raises:
-        RetortError: the task does not say so for this form, or for this split.
+        RetortError: the task gives no files for this form, or none for this split.
     """
     source = task.splits[split].source or task.source
     form = "hub" if form_of(book.sources[source], book.config) == "hub" else "local"
@@ -33,7 +33,7 @@ def files_of(book: Book, task: Task, split: str) -> Files:
 
 
 def reading(book: Book, task: Task, split: str) -> Settings:
-    """All that reading a split needs, as plain values: part of the settings of every job that reads it."""
+    """Return all that is needed to read a split, as plain values, for the settings of every job that reads it."""
     spec, files = task.splits[split], files_of(book, task, split)
     change = files.changes.get(split)
     parts: list[str | None] = list(task.parts) if spec.parts else [None]
@@ -59,12 +59,17 @@ def reading(book: Book, task: Task, split: str) -> Settings:
 
 
 def pieces_of(task: Settings, split: str) -> list[str]:
-    """The names under which the rows of a split are encoded: its own, or one a part; from a task's settings."""
+    """Return the names under which the rows of a split are encoded: one per subset, or only the split's own name.
+
+    Args:
+        task: the settings of a task.
+        split: the name of the split.
+    """
     return list(task["splits"][split]["pieces"]) if "splits" in task else [split]
 
 
 def check_tasks(book: Book, problems: Problems) -> None:
-    """Nothing; formats, options and columns that a task's files cannot be read with are written down."""
+    """Add a problem for each format, option or column with which a task's files cannot be read."""
     formats, kinds = catalogue.formats(), catalogue.kinds()
     for name, task in book.tasks.items():
         for form, files in task.read.items():
@@ -87,7 +92,7 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
 
 
 def readable(book: Book, name: str, splits: list[str]) -> bool:
-    """True where each of the splits has a file in the form of its source, or the task draws them."""
+    """Return whether each of the splits has a file in the form of its source; True if the task draws its splits."""
     task = book.tasks[name]
     try:
         return all(files_of(book, task, split) for split in splits if task.splits)
@@ -96,9 +101,9 @@ def readable(book: Book, name: str, splits: list[str]) -> bool:
 
 
 def check_forms(book: Book, tasks: set[str], problems: Problems) -> None:
-    """Nothing; a split that is used and has no file in the form of its source is written down."""
+    """Add a problem for each task with a used split that has no file in the form of its source."""
     for name in sorted(tasks):
         task = book.tasks[name]
         for split in task.used if task.splits else []:
             if problems.attempt(book.files["tasks", name], "", files_of, book, task, split) is None:
-                break  # one form is wrong for all splits in the same way
+                break  # the other splits would repeat the same problem

@@ -1,4 +1,4 @@
-"""The columns and rows of a table of models, and what stands where they meet."""
+"""The columns and rows of a table of models, and the cell at each row and column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retort.specs.timing import TIMED
 
 
 class Column(Measure, Heading):
-    """One task and one metric; the metric is explicit, never implied."""
+    """A column: one task and one metric, or a number computed from other columns; the metric is always explicit."""
 
     average: bool = Field(default=False, description="counts in the row's average")
     mean_of: list[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
@@ -27,7 +27,7 @@ class Column(Measure, Heading):
 
 
 class Row(Measure, TextRow):
-    """One student or teacher under the label that the table prints, or a number that the paper quotes."""
+    """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere."""
 
     student: Name = Field(default="", description="the student or teacher that is run")
     planned: Name = Field(default="", description="the name that the row's student will have; nothing is run yet")
@@ -47,19 +47,20 @@ class Row(Measure, TextRow):
 
     @property
     def identity(self) -> str:
-        """One name for the model of the row, run or not; empty where a quoted row has none."""
+        """The name of the row's model, whether it is run or not; empty if a quoted row gives none."""
         return self.model if self.quoted else self.student or self.planned
 
 
 @dataclass(frozen=True)
 class Place:
-    """What stands at one row and column of a table: whose number, of what.
+    """One cell of a table: which model it shows and what it measures.
 
     Args:
-        student: whose score or profile stands there; empty where nothing is run.
-        identity: one name for the model, run or not; empty where it has none.
-        tasks: task -> metric, where the number is a mean over tasks.
-        before: the column before it, of which it may be a change.
+        student: the student or teacher whose score or profile the cell shows; empty if none is run.
+        identity: the name of the model, whether it is run or not; empty if it has none.
+        tasks: task -> metric, if the number is a mean over tasks; else empty.
+        before: the name of the column on the left; a cell with a relative change compares it with another column.
+        spec: the column of the cell.
     """
 
     row: str
@@ -77,7 +78,7 @@ class Place:
 
     @property
     def scored(self) -> list[tuple[str, str]]:
-        """The (task, metric) pairs whose scores the cell is made of, where it shows one that is run."""
+        """The (task, metric) pairs of the scores in the cell; empty if it shows no score of a model that is run."""
         if not self.student:
             return []
         if self.tasks:
@@ -88,17 +89,17 @@ class Place:
 
     @property
     def is_timed(self) -> bool:
-        """Whether a time of a model that is run stands there, or is a part of the number."""
+        """Whether the cell shows the latency or the speed-up of a model that is run."""
         return bool(self.student) and self.metric in TIMED
 
     @property
     def of_shape(self) -> bool:
-        """Whether the model's architecture alone tells the number."""
+        """Whether the number follows from the model's architecture alone (layers, hidden)."""
         return self.metric in SHAPE
 
     @property
     def profiled(self) -> bool:
-        """Whether the number comes from a profile of the model: its size, its speed."""
+        """Whether the number comes from a profile of the model: its size or its speed."""
         return self.metric in OF_A_MODEL and not self.of_shape
 
 
@@ -107,12 +108,14 @@ def _joined(name: str, variant: str) -> str:
 
 
 def meet(name: str, row: Row, column: Column, before: str, split: str) -> Place:
-    """What stands where a row meets a column; what a row says of itself goes before what its column says.
+    """Return the cell at a row and a column; the fields of the row override those of the column.
 
     Args:
-        name: of the row.
-        before: the name of the column before.
-        split: the split of the table's scores.
+        name: the full name of the row.
+        row: the row.
+        column: the column.
+        before: the name of the column on the left; empty for the first one.
+        split: the split of the table's scores, used if neither row nor column gives one.
     """
     tasks = row.tasks or column.tasks
     derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""

@@ -1,4 +1,4 @@
-"""A scale says whose students run, and how much smaller than printed they are."""
+"""The specs of a scale: which studies' students run, and how much smaller than printed they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Smaller(Spec):
-    """What stands in place of what the papers print, so that every kind of table runs on one machine."""
+    """A scaled study: replacements for what the papers print, so that every type of table runs on one machine."""
 
     model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
     corpus: Name = Field(description="in place of every corpus")
@@ -34,7 +34,7 @@ class Smaller(Spec):
 
 
 class Scale(Spec):
-    """One YAML file of workflow/scales."""
+    """A scale: one YAML file of workflow/scales."""
 
     title: Text
     papers: Literal["ours", "printed"] = Field(
@@ -44,10 +44,11 @@ class Scale(Spec):
 
 
 def check_scale(book: Book, known: Known) -> None:
-    """Nothing; what a scale puts in place of what the papers print must exist.
+    """Check that the model, corpus and tasks that the scale puts in place of the printed ones exist.
 
     Args:
-        known: (file, place, kind of thing, name, known names) -> whether the name is one of them.
+        book: the study.
+        known: called with (file, key, type of entry, name, known names); tells whether the name is known.
     """
     smaller, path = book.scale.smaller, book.folder / "scales" / f"{book.config.scale}.yaml"
     if smaller is None or all(paper.ours for paper in book.papers.values()):

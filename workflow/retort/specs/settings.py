@@ -1,7 +1,8 @@
-"""What decides a number: the settings of each job, resolved from the book.
+"""Resolve the settings of each job from the study: every value that can change a result.
 
-They are the params of the rules (a changed value re-runs the job) and are stamped into every result (a score made
-with other settings is refused). Labels, titles, resources and parts stay out.
+The settings are the params of the Snakemake rules (a changed value re-runs the job) and are written into every result
+(a score made with other settings is refused). Labels, titles, resources and the parts of a grid are left out, as they
+change no result.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 Settings = dict[str, Any]
 
-# Raised when the code of a stage changes what a number means; part of every job's settings.
+# The version of the code of each type of job: raise it when a change of the code changes the meaning of a number.
+# It is part of the job's settings.
 STAGES = {
     "corpus": 1,
     "encode": 2,
@@ -37,20 +39,20 @@ STAGES = {
 
 
 def plain(spec: Any, *without: str) -> Settings:
-    """A spec as plain dicts and lists, less what decides no number."""
+    """Return a spec as plain dicts and lists, without title, description and the fields in `without`."""
     dumped: Settings = spec.model_dump(mode="json", exclude={"title", "description", *without})
     return dumped
 
 
 def source(book: Book, name: str) -> Settings:
-    """The settings of a source as it is in force: an archive's checksum, a commit of the hub, or a folder's path."""
+    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's path."""
     found = plain(in_force(book.sources[name], book.config), "licence", "local")
     hub = found.get("hub", {})
     return {**found, "hub": {key: hub[key] for key in hub if key not in ("branch", "found")}} if hub else found
 
 
 def model(book: Book, name: str) -> Settings:
-    """The settings of a pre-trained model: where its files come from, and its shape."""
+    """Return the settings of a pre-trained model: the source of its files and its architecture."""
     spec = book.models[name]
     return {**plain(spec, "source", "masked_lm"), "source": source(book, spec.source)}
 
@@ -61,17 +63,17 @@ TASK = {
 
 
 def task_settings(spec: Task) -> Settings:
-    """What a task's own file says, but for how its splits are read."""
+    """Return the settings that a task's own file gives, except how the files of its splits are read."""
     return spec.model_dump(mode="json", include={*TASK, "reader", "split"}, exclude_none=True)
 
 
 def task(book: Book, name: str, splits: list[str] | None = None) -> Settings:
-    """The settings of a task: how its splits come about, and where their files come from.
+    """Return the settings of a task: how its splits are made or read, and the sources of their files.
 
     Args:
-        book: the book.
+        book: the study.
         name: the task.
-        splits: those that are read, where they are not the ones that trainings and scores use.
+        splits: the splits that are read; None for those that training and scoring use.
     """
     spec = book.tasks[name]
     found = task_settings(spec)
@@ -89,7 +91,7 @@ def task(book: Book, name: str, splits: list[str] | None = None) -> Settings:
 
 
 def corpus(book: Book, name: str) -> Settings:
-    """The settings of a corpus, with those of its sources."""
+    """Return the settings of a corpus, with those of its sources."""
     spec = book.corpora[name]
     return {
         **plain(spec),
@@ -99,12 +101,17 @@ def corpus(book: Book, name: str) -> Settings:
 
 
 def corpus_sources(book: Book, name: str) -> list[str]:
-    """The sources of a corpus's parts, each once, in the order of their names."""
+    """Return the sources of a corpus's components, each once, sorted by name."""
     return sorted({part.source for part in book.corpora[name].parts})
 
 
 def schedule(protocol: Protocol, *given: Any) -> Settings:
-    """The schedule of a protocol on a task, with the length that is given: in steps, or in epochs."""
+    """Return a protocol's schedule as plain values, with `steps` or `epochs`: the one of the two that is set.
+
+    Args:
+        protocol: the protocol.
+        given: the arguments of `Protocol.for_task`: the data set, then any changes.
+    """
     found = plain(protocol.for_task(*given))
     return {key: value for key, value in found.items() if key not in ("steps", "epochs") or value is not None}
 
@@ -139,7 +146,7 @@ def _stage(book: Book, student: Student, stage: Stage, place: str) -> Settings:
 
 
 def teacher(book: Book, name: str, place: str) -> Settings:
-    """The settings of a teacher fine-tuned on a task, or given a masked-LM head on a corpus."""
+    """Return the settings of a teacher fine-tuned on a task, or given a new masked-LM head on a corpus."""
     spec = book.teachers[name]
     fine_tuned = place in book.tasks
     data = task(book, place) if fine_tuned else corpus(book, place)
@@ -165,13 +172,13 @@ def _student(book: Book, name: str, place: str) -> Settings:
 
 
 def grid_seed(book: Book, name: str) -> int:
-    """The seed of what is done once for all seeds of a student: its task-agnostic distillation."""
+    """Return the seed of a student's task-agnostic distillation, which is run once for all its seeds."""
     protocol = book.protocols[book.students[name].protocol]
     return protocol.grid.seed if protocol.grid else protocol.seeds[0]
 
 
 def on_task(book: Book, name: str, place: str) -> Settings:
-    """The settings of a student distilled on a task: its own, its teacher's, the task's."""
+    """Return the settings of a task-specific distillation: of the student, its teacher, the task and its parent."""
     settings, learns_from = _student(book, name, place), book.students[name].teacher
     settings["teacher"] = (
         teacher(book, learns_from, place)
@@ -182,7 +189,7 @@ def on_task(book: Book, name: str, place: str) -> Settings:
 
 
 def _parent(book: Book, name: str) -> Settings:
-    """The settings of the student or of the published model that a student starts from; empty where it does not."""
+    """Return the settings of the student or published model that a student starts from; empty if there is none."""
     start = book.students[name].initialisation
     if start.checkpoint:
         return {"parent": model(book, start.checkpoint)}
@@ -190,21 +197,21 @@ def _parent(book: Book, name: str) -> Settings:
 
 
 def reads_teacher(student: Student) -> bool:
-    """False where a student on a task neither starts from the fine-tuned teacher nor reads a tap of it."""
+    """Return whether a task-specific student starts from the fine-tuned teacher or reads an activation of it."""
     objectives = catalogue.objectives()
     terms = [term for stage in student.stages for term in stage.terms]
     begins = student.taken is not None and student.initialisation.of == "teacher"
     return begins or any(objectives[term.objective].teacher_taps for term in terms)
 
 
-RECORDED = ("hidden", "queries", "keys", "values")  # the taps that objectives read most, kept for every layer
+RECORDED = ("hidden", "queries", "keys", "values")  # the activations that objectives read most, stored for every layer
 
 
 def taps(book: Book, name: str, place: str) -> Settings:
-    """The settings of a teacher's recorded taps on a task.
+    """Return the settings of a teacher's stored activations on a task.
 
-    Every layer is recorded, whoever reads it, and the embeddings as layer 0: the files depend on the teacher alone, so
-    that a new student, whatever it reads, leaves those of the others as they are.
+    Every layer is stored, even if no student reads it, and the embeddings as layer 0. So the files depend on the
+    teacher alone: a new student, whatever it reads, does not change the files that other students read.
     """
     layers = range(1, book.model_of(name).architecture.layers + 1)
     listed = [["logits", None], ["hidden", 0], *([tap, layer] for tap in RECORDED for layer in layers)]
@@ -212,12 +219,12 @@ def taps(book: Book, name: str, place: str) -> Settings:
 
 
 def recorded(book: Book, name: str, place: str) -> bool:
-    """True where all that a student reads of its teacher on a task is recorded; else the teacher runs beside it."""
+    """Return whether all teacher activations that a student reads on a task are stored; else the teacher must run."""
     objectives, student = catalogue.objectives(), book.students[name]
-    if any(stage.teacher_dropout for stage in student.stages):  # no two passes are alike
+    if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
         return False
     if any("max_length" in _stage(book, student, stage, place)["schedule"] for stage in student.stages):
-        return False  # whole rows are recorded
+        return False  # the stored activations are of rows that were not cut to this length
     read = {
         tap
         for stage in student.stages
@@ -229,7 +236,7 @@ def recorded(book: Book, name: str, place: str) -> bool:
 
 
 def on_corpus(book: Book, name: str) -> Settings:
-    """The settings of a task-agnostic student: its own, its corpora's, its teacher's, its parent's."""
+    """Return the settings of a task-agnostic distillation: those of the student, its corpora, teacher and parent."""
     student = book.students[name]
     settings = _student(book, name, "")
     settings["seed"] = grid_seed(book, name)
@@ -244,7 +251,7 @@ def on_corpus(book: Book, name: str) -> Settings:
 
 
 def grid(book: Book, name: str, place: str) -> Settings:
-    """The settings of a grid search: the student, the task, the schedule, the points."""
+    """Return the settings of a grid search: the student, the task, the schedule, the points."""
     protocol = book.protocols[book.students[name].protocol]
     tried = protocol.grid_of(place)
     return {
@@ -260,19 +267,19 @@ def grid(book: Book, name: str, place: str) -> Settings:
 
 
 def finetune(book: Book, name: str, place: str) -> Settings:
-    """The settings of a fine-tuned student's score: those of its grid, and the stage's version."""
+    """Return the settings of a fine-tuned student's score: its grid's, and the version of the fine-tuning code."""
     return {**grid(book, name, place), "stage": STAGES["finetune"]}
 
 
 def score(book: Book, name: str, place: str) -> Settings:
-    """The settings that the score file of a student or teacher on a task must carry."""
+    """Return the settings that the score file of a student or teacher on a task must hold."""
     if name in book.teachers:
         return teacher(book, name, place)
     return on_task(book, name, place) if book.students[name].road == "task" else finetune(book, name, place)
 
 
 def profile(book: Book, name: str) -> Settings:
-    """The settings of a latency measurement: the architecture and how it is timed."""
+    """Return the settings of a model's profile: its architecture, and how its latency is measured."""
     if name in book.teachers:
         architecture = plain(book.model_of(name).architecture)
         vocabulary = book.model_of(name).vocabulary

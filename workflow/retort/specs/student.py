@@ -1,4 +1,4 @@
-"""A student is data: architecture, initialisation, stages; a stage is a sum of terms."""
+"""The specs of students and teachers: architecture, initialisation, stages; the loss of a stage is a sum of terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retort.specs.model import Architecture
 
 
 class Initialisation(Spec):
-    """Where the first weights come from: exactly one of the keys but `of`."""
+    """Where the initial weights come from; exactly one of the fields is given, apart from `of`."""
 
     layers: list[int] | None = Field(
         default=None, description="listed layers, counted from 1; embeddings and heads come along"
@@ -40,7 +40,7 @@ class Initialisation(Spec):
 
 
 class Term(Spec):
-    """objective x layer mapping x weight, with the objective's options."""
+    """One term of a loss: weight times objective, on the layers of a mapping, with the objective's options."""
 
     objective: Name
     mapping: str | dict[str, dict[str, Any]] | None = None
@@ -50,7 +50,7 @@ class Term(Spec):
 
 
 class Stage(Spec):
-    """One training: what is learnt, on what, for how long."""
+    """One stage of a student's training: its loss terms, its data and its length."""
 
     data: Name = Field(description="'task', or the name of a corpus")
     terms: list[Term] = Field(min_length=1)
@@ -71,16 +71,16 @@ class Stage(Spec):
         return self
 
     def on(self, task: str) -> list[Term]:
-        """The terms of the stage on a task."""
+        """Return the terms of the stage that are used on a task."""
         return [term for term in self.terms if task not in term.not_on]
 
     def changes(self, task: str) -> list[Settings]:
-        """What the stage changes of the protocol's schedule on a task, later ones winning."""
+        """Return the stage's changes to the protocol's schedule on a task; later ones override earlier ones."""
         return [self.schedule, self.tasks.get(task, {})]
 
 
 class Student(Spec):
-    """One entry of a paper's students.yaml."""
+    """A student: one entry of a paper's students.yaml."""
 
     title: Text
     teacher: Name
@@ -103,18 +103,22 @@ class Student(Spec):
 
     @property
     def taken(self) -> list[int] | None:
-        """The layers that the student starts from, counted from 1; None where it starts from something else."""
+        """The layers, counted from 1, that are copied into the student; None if it starts from something else."""
         start = self.initialisation
         return list(range(1, self.architecture.layers + 1)) if start.truncated else start.layers
 
     @property
     def road(self) -> Literal["task", "corpus"]:
-        """'task': distilled on the task itself. 'corpus': distilled once, then fine-tuned by grid and seeds."""
+        """The type of distillation: 'task' for task-specific, 'corpus' for task-agnostic.
+
+        A task-specific student is distilled on the task itself. A task-agnostic one is distilled once, then fine-tuned
+        on each task with a grid search and several seeds.
+        """
         return "task" if any(stage.data == "task" for stage in self.stages) else "corpus"
 
 
 class Teacher(Spec):
-    """One entry of a paper's `teachers:`: a model, fine-tuned on each task under one seed."""
+    """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed."""
 
     title: Text
     model: Name

@@ -1,4 +1,4 @@
-"""What a submission to the GLUE server is made of: settings of the answers on test sets, and of their zip."""
+"""Resolve the settings of a submission to the GLUE server: of the predictions on test sets, and of their zip."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Settings = dict[str, Any]
 
 
 def tested(spec: Task) -> list[str]:
-    """The splits whose answers a submission holds."""
+    """Return the splits whose predictions a submission holds."""
     return list(dict.fromkeys(spec.pieces[piece][0] for piece in spec.submission.files)) if spec.submission else []
 
 
 def tested_sources(spec: Task) -> list[str]:
-    """The sources of those splits."""
+    """Return the sources of the splits whose predictions a submission holds."""
     return list(dict.fromkeys(spec.splits[split].source or spec.source for split in tested(spec)))
 
 
 def tests(book: Book) -> dict[str, Settings]:
-    """The settings of the answers on the test sets of each task that has some."""
+    """Return the settings of the test-set predictions: task -> settings, for each task that can be submitted."""
     return {
         name: {
             "task": resolve.task(book, name, tested(spec)),
@@ -38,7 +38,7 @@ def tests(book: Book) -> dict[str, Settings]:
 
 
 def submission(book: Book) -> Settings:
-    """The settings of a zip: every file that the server takes; those of each task, and how its labels are written."""
+    """Return the settings of a zip: all files that the server takes, and the files and label names of each task."""
     found: dict[str, Settings] = {
         name: {
             "files": spec.submission.files,

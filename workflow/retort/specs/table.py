@@ -1,4 +1,4 @@
-"""A table or figure is a file: rows, columns, what was printed, how it is judged."""
+"""The specs of tables and figures: rows, columns, printed numbers, and the tests between rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ PROFILE_COLUMNS = [
 
 
 class _Measured(Titled, TextTable):
-    """Rows of models, columns of what is measured; numbers of a paper in the rows, of a run of ours in a block."""
+    """A table with models as rows and measurements as columns.
+
+    The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
+    """
 
     columns: list[Column]
     rows: list[Row] = Field(min_length=1)
@@ -54,11 +57,11 @@ class _Measured(Titled, TextTable):
     )
 
     def headings(self) -> list[Heading]:
-        """The columns of the printed cells."""
+        """Return the columns of the printed cells."""
         return list(self.columns)
 
     def lines(self) -> list[TextRow]:
-        """The rows."""
+        """Return the rows."""
         return list(self.rows)
 
     @model_validator(mode="after")
@@ -84,12 +87,12 @@ class _Measured(Titled, TextTable):
             if not place.metric:
                 raise ValueError(f"row '{place.row}', column '{place.column}': no 'metric', in neither of them")
             if place.metric in TIMED:
-                timing(place.part, self.length)  # refuses a part that no time has
+                timing(place.part, self.length)  # called for its error: the part must be a known one
             if not (place.task or place.tasks or place.metric in (*OF_A_MODEL, AVERAGE, CHANGE)):
                 raise ValueError(f"row '{place.row}', column '{place.column}': no 'task', in neither of them")
 
     def places(self) -> list[Place]:
-        """Every (row, column) with what it measures, row by row."""
+        """Return every cell with what it measures, row by row."""
         before = ["", *(column.name for column in self.columns)]
         return [
             meet(name, row, column, previous, self.split)
@@ -99,12 +102,12 @@ class _Measured(Titled, TextTable):
 
     @property
     def first(self) -> str:
-        """The student or teacher that speed-ups are against; empty where nothing is timed."""
+        """The student or teacher that speed-ups are relative to; empty if no cell is timed and `against` is empty."""
         return self.against or next((place.student for place in self.places() if place.is_timed), "")
 
     @cached_property
     def timed(self) -> dict[str, set[Timing]]:
-        """What the table asks to be timed: student or teacher -> measurements."""
+        """The latency measurements that the table requires: student or teacher -> measurements."""
         found: dict[str, set[Timing]] = {}
         first = self.first
         for place in self.places():
@@ -113,11 +116,11 @@ class _Measured(Titled, TextTable):
         return found
 
     def scores_of(self, student: str) -> list[tuple[str, str]]:
-        """The (task, metric) of every score that a student's row shows, from left to right."""
+        """Return the (task, metric) pair of every score in a student's row, from left to right."""
         return [pair for place in self.places() if place.student == student for pair in place.scored]
 
     def published_cells(self) -> list[PublishedCell]:
-        """Every published cell: as a paper prints it, or as a run of ours was recorded."""
+        """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
         if self.numbers:
             return self.printed_cells()
         names = dict(zip((row.student for row in self.rows), row_names(self.rows), strict=True))
@@ -132,20 +135,20 @@ class _Measured(Titled, TextTable):
 
 
 class ScoresTable(_Measured):
-    """Students x tasks: mean and standard deviation over seeds."""
+    """A table of scores, students x tasks: mean and standard deviation over seeds."""
 
     kind: Literal["scores"]
     columns: list[Column] = Field(min_length=1)
     decimals: int = 1
 
     def tested(self) -> dict[str, Row]:
-        """The rows that tests compare, by name: neither quoted nor a baseline."""
+        """Return the rows that tests compare, by name: all rows that are neither quoted nor a baseline."""
         rows = zip(row_names(self.rows), self.rows, strict=True)
         return {name: row for name, row in rows if not (row.quoted or row.baseline)}
 
 
 class ProfilesTable(_Measured):
-    """Architectures: parameters and latency; without columns, those that we measure."""
+    """A table of model profiles: parameters and latency; if it gives no columns, `PROFILE_COLUMNS` are used."""
 
     kind: Literal["profiles"]
     columns: list[Column] = PROFILE_COLUMNS
@@ -153,19 +156,19 @@ class ProfilesTable(_Measured):
 
 
 class Tested(Spec):
-    """What a paper says of its own tests of one table: which pairs of rows it compared, and which are not apart."""
+    """A paper's own tests of one table: the rows it compared, and the pairs without a significant difference."""
 
     below: float = Field(gt=0, lt=1, description="the p-value below which the paper calls two rows apart")
     among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
     alike: list[tuple[Text, Text]] = Field(default=[], description="the pairs that it does not call apart")
 
     def apart(self, row: str, other: str) -> bool:
-        """Whether the paper calls two rows apart."""
+        """Return whether the paper calls the difference between two rows significant."""
         return (row, other) not in self.alike and (other, row) not in self.alike
 
 
 class TestsTable(Titled):
-    """Paired t-tests over (task, seed) between all rows of each listed table, or those that a paper compared."""
+    """A table of paired t-tests over (task, seed), between all rows of each listed table or those a paper compared."""
 
     kind: Literal["paired-tests"]
     of: list[Name] = Field(min_length=1)
@@ -179,7 +182,7 @@ Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | Cou
 
 
 class Drawn(Spec):
-    """One student or teacher in a figure."""
+    """One student or teacher that is drawn in a figure."""
 
     student: Name
     label: Text
@@ -188,7 +191,7 @@ class Drawn(Spec):
 
 
 class LayersFigure(Titled):
-    """Score against the teacher layer that was distilled."""
+    """A figure of the score (y) against the teacher layer that was distilled (x)."""
 
     kind: Literal["layers"]
     task: Name
@@ -205,7 +208,7 @@ class LayersFigure(Titled):
 
 
 class ParetoFigure(Titled):
-    """Score against latency, a point an architecture."""
+    """A figure of the score (y) against the latency (x), one point per student or teacher."""
 
     kind: Literal["pareto"]
     task: Name
@@ -214,7 +217,7 @@ class ParetoFigure(Titled):
 
 
 class TestsFigure(Titled):
-    """A heat map of a paired-tests table."""
+    """A figure that shows a paired-tests table as a heat map."""
 
     kind: Literal["tests"]
     of: Name
@@ -224,7 +227,7 @@ Figure = Annotated[LayersFigure | ParetoFigure | TestsFigure, Field(discriminato
 
 
 class Paper(Spec):
-    """The paper.yaml of one paper: what it is, its teachers, what it shows and in which order."""
+    """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
 
     title: Text
     reference: Text

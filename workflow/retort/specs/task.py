@@ -1,6 +1,7 @@
-"""A task: which texts, which labels, which splits, which metrics.
+"""The specs of a task: texts, labels, splits, metrics.
 
-A task either draws its splits by a named seed (`reader` and `split`) or names the files of each (`splits` and `read`).
+A task either draws its splits at random with a given seed (`reader` and `split`) or names the files of each split
+(`splits` and `read`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from retort.specs.base import Name, Settings, Spec, Text
 from retort.specs.source import Relative
 
 Rows = int | list[int] | dict[Name, int]
-ALL = "all"  # the rows of all parts of a split together
+ALL = "all"  # stands for all subsets of a split together
 
 
 class Split(Spec):
-    """How held-out rows are drawn: by a named seed, whole groups at a time."""
+    """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split."""
 
     seed: int
     test: int = Field(gt=0, description="rows whose score is reported")
@@ -27,14 +28,14 @@ class Split(Spec):
 
 
 class Reader(Spec):
-    """Which reader turns the source's files into examples, with its options."""
+    """The reader that turns the source's files into examples, with its options."""
 
     name: Name
     options: Settings = {}
 
 
 class FileSplit(Spec):
-    """A split that has files of its own."""
+    """A split that has its own files."""
 
     rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a part")
     labelled: bool = True
@@ -42,20 +43,24 @@ class FileSplit(Spec):
     source: Name | None = Field(default=None, description="another source than the task's")
 
     def expected(self, part: str | None) -> list[int]:
-        """The numbers of rows that the split, or one part of it, may have."""
+        """Return the numbers of rows that the split, or one subset of it, may have.
+
+        Args:
+            part: the subset; None for a split without subsets.
+        """
         rows = self.rows[part] if isinstance(self.rows, dict) and part else self.rows
         return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
 
 
 class Change(Spec):
-    """What the files of one split have otherwise."""
+    """The options and columns in which the files of one split differ from those of the others."""
 
     options: Settings = {}
     columns: dict[Name, str | int] = {}
 
 
 class Files(Spec):
-    """Where the rows of each split stand in one form of the source, and how they are read."""
+    """The files of each split in one form of the source, and how they are read."""
 
     format: Name
     options: Settings = {}
@@ -69,27 +74,27 @@ class Files(Spec):
 
 
 class Submission(Spec):
-    """The files of a GLUE server's zip that are made from this task's predictions."""
+    """The files in the zip for the GLUE server that are made from this task's predictions."""
 
     files: dict[Name, str] = Field(min_length=1, description="split, or split-part -> name of the file")
     words: list[str] = Field(default=[], description="how the server writes the labels, in the order of `labels`")
 
 
 class Windows(Spec):
-    """How a context that is too long for one row is cut into several; the defaults are the usual ones of SQuAD."""
+    """How a context that is too long for one row is cut into several windows; the defaults are usual for SQuAD."""
 
     overlap: int = Field(default=128, ge=0, description="tokens that a window has in common with the next")
     question: int = Field(default=64, gt=0, description="tokens of the question that are kept in each")
 
 
 class Jobs(Spec):
-    """How work is cut; never part of what decides a number."""
+    """How the work is divided into jobs; this changes no result and is no part of the settings."""
 
     grid_parts: int = Field(default=1, ge=1)
 
 
 class Task(Spec):
-    """One YAML file of workflow/tasks."""
+    """A task: one YAML file of workflow/tasks."""
 
     title: Text
     source: Name
@@ -192,12 +197,12 @@ class Task(Spec):
 
     @property
     def of_single_texts(self) -> bool:
-        """Whether a row is one text, and no pair of texts, nor a question with its context."""
+        """Whether each row is one text, rather than a pair of texts or a question with its context."""
         return not self.windows and not any("pair" in record for record in self.sample)
 
     @property
     def used(self) -> list[str]:
-        """The splits that trainings and scores read."""
+        """The splits that training and scoring read."""
         return list(dict.fromkeys((self.train_on, self.choose_on, self.evaluate_on)))
 
     @property
@@ -208,7 +213,7 @@ class Task(Spec):
 
     @property
     def pieces(self) -> dict[str, tuple[str, str | None]]:
-        """The name of each split, or of each part of one, -> (split, part)."""
+        """The name of each split, or of each subset of a split -> (split, subset); None is the whole split."""
         return {
             f"{name}-{part}" if part else name: (name, part)
             for name, split in self.splits.items()
@@ -216,12 +221,12 @@ class Task(Spec):
         }
 
     def measures(self, split: str) -> list[str]:
-        """The metrics that a score on a split holds: 'accuracy', or 'accuracy/de' and 'accuracy/all' with parts."""
+        """Return the metrics of a score on a split: 'accuracy', or with subsets 'accuracy/de' and 'accuracy/all'."""
         parts = [*self.parts, ALL] if split in self.splits and self.splits[split].parts else []
         return [f"{metric}/{part}" for part in parts for metric in self.metrics] or self.metrics
 
     @property
     def chosen_by(self) -> str:
-        """The metric on `choose_on` by which a point of the grid is chosen."""
+        """The metric, on the validation split, by which the best point of the grid is chosen."""
         first = self.metrics[0]
         return self.choose_by or (first if first in self.measures(self.choose_on) else f"{first}/{ALL}")

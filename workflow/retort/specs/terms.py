@@ -1,4 +1,4 @@
-"""What a term of a stage may be: an objective that is there, options it has, layers and heads that both models have."""
+"""Check a term of a stage: its options, and that both models have the layers and heads that it needs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
 
 def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
-    """The (student layer, teacher layer) pairs of a term; empty for an objective on the output.
+    """Return the (student layer, teacher layer) pairs of a term; empty for a term without a mapping.
 
     Raises:
-        RetortError: the mapping is unknown, or reaches deeper than one of the two models.
+        RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
     """
     return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
 
 
 def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterator[str]:
-    """Every reason, a line each, why a term cannot be computed for two models; the line begins with the key.
+    """Yield one line for each reason why a term cannot be computed for two models; the line begins with the key.
 
     Args:
-        term: of an objective that is registered.
+        term: the term; its objective must be registered.
+        student: the architecture of the student.
+        teacher: the architecture of the teacher.
     """
     entry = catalogue.objectives()[term.objective]
     options = {**entry.options, **term.options}

@@ -1,4 +1,4 @@
-"""What is timed of a model: how many rows of how many tokens at once, and on what; each table says what it prints."""
+"""The latency measurements of a model: batch size, tokens per row, and device; each table says which ones it prints."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from retort.specs.book import Book
 
-TIMED = ("latency", "speed-up")  # the metrics that are made of times
-ROWS, TOKENS = 1, 32  # what every profile is timed on, whoever asks
+TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
+ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured with
 
 
 @dataclass(frozen=True, order=True)
 class Timing:
-    """One measurement of a profile.
+    """One latency measurement of a profile.
 
     Args:
-        batch: rows at once.
-        length: tokens of each row.
+        batch: rows per batch.
+        length: tokens per row.
         device: 'cpu' or 'gpu'; empty for the device that the profile's job has.
     """
 
@@ -29,19 +29,19 @@ class Timing:
 
     @property
     def name(self) -> str:
-        """The key of a further measurement in the profile's file."""
+        """The key of the measurement in the profile's file, if it is one that tables add."""
         return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}"
 
 
 def timing(part: str, length: int | None) -> Timing:
-    """The measurement that a cell of a latency or a speed-up shows.
+    """Return the measurement that a cell with a latency or a speed-up shows.
 
     Args:
-        part: of the cell: 'batch-16', 'cpu', 'gpu', or nothing.
-        length: the tokens of a row, as the table says; None where it does not.
+        part: the `part` of the cell: 'batch-16' or another number, 'cpu', 'gpu', or empty.
+        length: the tokens per row that the table gives; None for the default of 32.
 
     Raises:
-        ValueError: there is no such part.
+        ValueError: the part is none of these.
     """
     found = re.fullmatch(r"batch-([1-9]\d{0,4})|cpu|gpu|", part)
     if not found:
@@ -50,11 +50,11 @@ def timing(part: str, length: int | None) -> Timing:
 
 
 def further(book: Book, student: str) -> list[dict[str, Any]]:
-    """The measurements that tables ask for beside the one that every profile has, in their order, as plain values."""
+    """Return the measurements that tables require beside the one that every profile has, sorted, as plain values."""
     asked: set[Timing] = set()
     for exhibit in book.exhibits.values():
         asked |= getattr(exhibit, "timed", {}).get(student, set())
     where = {
         replace(one, device="") if one.device == "gpu" else one for one in asked
-    }  # jobs have a GPU where there is one
+    }  # a job has the GPU if there is one, so 'gpu' is its own device
     return [{key: value for key, value in asdict(one).items() if value} for one in sorted(where - {Timing()})]

@@ -1,4 +1,4 @@
-"""Tables of words: how models were trained, how large data sets are; each cell may say what it reads of ours."""
+"""The specs of tables that print no scores: training settings and data set sizes, beside our own values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class _Text(Titled, TextTable):
     rows: list[TextRow] = Field(min_length=1)
 
     def headings(self) -> list[Heading]:
-        """The columns of the printed cells."""
+        """Return the columns of the printed cells."""
         return self.columns
 
     def lines(self) -> list[TextRow]:
-        """The rows."""
+        """Return the rows."""
         return self.rows
 
     @model_validator(mode="after")
@@ -30,20 +30,20 @@ class _Text(Titled, TextTable):
         return self
 
     def published_cells(self) -> list[PublishedCell]:
-        """Every cell as the paper prints it."""
+        """Return every cell as the paper prints it."""
         return self.printed_cells()
 
 
 class ReadColumn(Reads, Heading):
-    """A column of settings; it may say what its cells read of ours."""
+    """A column of a settings table; it may say which of our settings its cells show."""
 
 
 class ReadRow(Reads, TextRow):
-    """A row of settings; it may say what its cells read of ours."""
+    """A row of a settings table; it may say which of our settings its cells show."""
 
 
 class SettingsTable(_Text):
-    """How models were trained: what the paper prints, beside what our students are trained with."""
+    """A table of training settings: what the paper prints, beside what our students are trained with."""
 
     kind: Literal["settings"]
     student: Name = Field(default="", description="whose settings are read; a row or column may name another")
@@ -60,7 +60,7 @@ class SettingsTable(_Text):
         return self
 
     def bound(self) -> list[Bound]:
-        """Every cell that reads something of ours."""
+        """Return the settings cells: those that show a value of ours beside the printed one."""
         met = [
             meet(self, name, row, column, column.name)
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
@@ -70,26 +70,26 @@ class SettingsTable(_Text):
 
 
 class Counted(TextRow):
-    """The sizes of one data set."""
+    """A row with the sizes of one data set."""
 
     task: Name
 
 
 class CountColumn(Heading):
-    """The rows of one split, or words."""
+    """A column with the number of rows of one split; without a split, a column of plain text."""
 
     split: Literal["", "train", "dev", "test"] = Field(default="", description="the split of a row's task")
 
 
 class CountsTable(_Text):
-    """How large data sets are: what the paper prints, beside the rows that each split of ours must have."""
+    """A table of data set sizes: what the paper prints, beside the rows that each split of ours must have."""
 
     kind: Literal["counts"]
     columns: list[CountColumn] = Field(min_length=1)  # type: ignore[assignment]
     rows: list[Counted] = Field(min_length=1)  # type: ignore[assignment]
 
     def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """The (row, column) of each cell that counts -> its task and split."""
+        """Return (row, column) -> (task, split) for each cell that holds a number of rows."""
         return {
             (name, column.name): (row.task, column.split)
             for name, row in zip(row_names(self.rows), self.rows, strict=True)

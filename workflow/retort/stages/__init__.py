@@ -1,1 +1,1 @@
-"""What the adapters call: one function a rule."""
+"""The stages: one function per rule of the workflow, called by the rule's script in workflow/scripts."""

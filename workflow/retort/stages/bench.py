@@ -1,4 +1,4 @@
-"""What each objective costs: the time and memory of a step with it, as ratios to the same step with a zero loss."""
+"""The cost of objectives: time and memory of a training step with each, as ratios to the same step with a zero loss."""
 
 from __future__ import annotations
 
@@ -33,12 +33,16 @@ Step = Callable[[], None]
 
 @dataclass(frozen=True)
 class Setting:
-    """On what is measured.
+    """The models, the batch and the device of a measurement.
 
     Args:
-        teacher, student: [layers, heads, hidden, intermediate].
-        batch, length: examples a step, tokens an example; the last tenth of every second one is padding.
-        precision: bfloat16 for autocast, or float32.
+        teacher: (layers, heads, hidden size, intermediate size) of the teacher.
+        student: the same of the student.
+        batch: examples per step.
+        length: tokens per example; in every second example the last tenth is padding.
+        precision: 'bfloat16' for autocast, or 'float32'.
+        device: 'cpu' or 'cuda'.
+        repeats: pairs of steps, one with the objective and one with a zero loss, of which the median is taken.
     """
 
     teacher: tuple[int, int, int, int]
@@ -52,7 +56,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one objective costs, as ratios to the step with a zero loss; `memory` is None where it cannot be had."""
+    """Time and memory of one objective, as ratios to a step with a zero loss; `memory` is None if not measurable."""
 
     objective: str
     mapping: str
@@ -61,7 +65,7 @@ class Cost:
 
 
 def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
-    """An encoder of random weights, with a masked-LM head or a classifier."""
+    """Build an encoder with random weights and a masked-LM head (if `language`) or a classifier."""
     layers, heads, hidden, intermediate = shape
     config = BertConfig(
         vocab_size=VOCABULARY,
@@ -76,7 +80,7 @@ def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
 
 
 def batch_of(setting: Setting, language: bool) -> Batch:
-    """Random tokens with labels: of masked positions for a language model, of examples for a classifier."""
+    """Draw random tokens with labels: one per masked position (if `language`), or one per example."""
     draw = torch.Generator().manual_seed(1)
     ids = torch.randint(1000, VOCABULARY, (setting.batch, setting.length), generator=draw)
     mask = torch.ones_like(ids, dtype=torch.bool)
@@ -90,15 +94,16 @@ def batch_of(setting: Setting, language: bool) -> Batch:
 
 
 def sizes(shape: tuple[int, int, int, int], classes: int) -> Shape:
-    """The sizes that objectives depend on."""
+    """Return the sizes of a model on which objectives depend."""
     return Shape(width=shape[2], heads=shape[1], intermediate=shape[3], classes=classes)
 
 
 class Bench:
-    """Two models and a batch, on which every objective is measured in turn.
+    """A teacher, a student and a batch, on which objectives are measured one after another.
 
     Args:
-        language: both have a masked-LM head, on masked positions, rather than a classifier.
+        setting: the sizes of the models and the batch, and the device.
+        language: both models have a masked-LM head, which sees the masked positions, instead of a classifier.
     """
 
     def __init__(self, setting: Setting, language: bool) -> None:
@@ -109,11 +114,11 @@ class Bench:
         self.batch = batch_of(setting, language)
 
     def step(self, loss: Sum | None) -> tuple[Step, Callable[[], None]]:
-        """One training step of the student with a loss, or with a zero one; and what ends the measurement."""
+        """Return a training step of the student (None: a zero loss), and a function that detaches the recorders."""
         modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(self.setting.device)]
         weights = list(optim.parameters(*modules).values())
         optimiser = optim.adamw(weights, SCHEDULE)
-        logits = {("logits", None)}  # of a zero loss, too: both models run to their ends
+        logits = {("logits", None)}  # read for a zero loss too, so that both models run up to their heads
         student = Reader(self.student, logits if loss is None else loss.needs("student"))
         teacher = Reader(self.teacher, logits if loss is None else loss.needs("teacher"))
 
@@ -137,13 +142,13 @@ class Bench:
         return run, close
 
     def loss(self, name: str, mapping: str | None) -> Sum:
-        """The sum of one term, with the objective's own defaults."""
+        """Build the loss of a single objective with its default options."""
         own, other = self.setting.student, self.setting.teacher
         term: dict[str, Any] = {"objective": name, **({"mapping": mapping} if mapping else {})}
         return compose([term], sizes(own, self.classes), sizes(other, self.classes), own[0], other[0])
 
     def cost(self, name: str, mapping: str | None) -> Cost:
-        """What an objective costs over a mapping: medians over steps that alternate with steps of a zero loss."""
+        """Measure an objective with a mapping: the medians over steps that alternate with steps of a zero loss."""
         plain, end_plain = self.step(None)
         taught, end_taught = self.step(self.loss(name, mapping))
         plain(), taught()
@@ -155,12 +160,12 @@ class Bench:
 
     @property
     def repeats(self) -> range:
-        """Once for every pair of steps."""
+        """One number for each pair of steps that is measured."""
         return range(self.setting.repeats)
 
 
 def seconds(run: Step, device: str) -> float:
-    """How long a step takes, all of its work included."""
+    """Measure the time of a step in seconds, including the work that it queues on the device."""
     wait(device)
     start = time.perf_counter()
     run()
@@ -169,20 +174,23 @@ def seconds(run: Step, device: str) -> float:
 
 
 def wait(device: str) -> None:
-    """Nothing; what the device was given to do is done."""
+    """Wait until the device has finished all queued work."""
     if device == "cuda":
         torch.cuda.synchronize()
 
 
 def peak(run: Step, device: str) -> float | None:
-    """The most memory in use during a step, in bytes: of the GPU, or of this process where Linux tells."""
+    """Run a step and measure its peak memory in bytes: of the GPU, or of this process on a CPU.
+
+    On a CPU the kernel's record is reset and read through /proc; the result is None where this fails, as outside Linux.
+    """
     gc.collect()
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         run()
         return float(torch.cuda.max_memory_allocated())
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # the kernel's mark of the highest use starts anew
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak that the kernel reports as VmHWM
     except OSError:
         return None
     run()
@@ -192,7 +200,7 @@ def peak(run: Step, device: str) -> float | None:
 
 
 def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
-    """The cost of every named objective, over each of the mappings that its level has."""
+    """Yield the cost of every named objective with each of the mappings in `MAPPINGS` for its level."""
     for language in (False, True):
         chosen = [name for name in names if (name == "masked-lm") == language]
         bench = Bench(setting, language) if chosen else None
@@ -203,12 +211,12 @@ def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
 
 
 def devices() -> list[str]:
-    """The CPU, and the GPU where there is one."""
+    """Return the devices to measure on: the CPU, and the GPU where there is one."""
     return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
 def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:
-    """The table, line by line as it is measured, in Markdown."""
+    """Yield the lines of a Markdown table, each row as soon as its objective is measured."""
     shapes = f"teacher {list(setting.teacher)}, student {list(setting.student)}"
     yield f"{shapes}, {setting.batch} x {setting.length} tokens, {setting.precision}, {setting.device}; zero loss = 1"
     yield ""

@@ -1,4 +1,4 @@
-"""How fast this machine trains: steps of an encoder, with the threads and the precision of a job."""
+"""Calibration: measure how fast this machine trains an encoder, with the threads and the precision of a job."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from retort.cost import flops
 from retort.jobs import write_json
 from retort.provenance import stamp
 
-SECONDS = 20.0  # of measuring
-LEAST = 3
+SECONDS = 20.0  # for how long steps are measured
+LEAST = 3  # the fewest steps that are measured, however slow they are
 VOCABULARY = 1000
-# what is measured, by whether jobs run on a GPU: (architecture, rows a step, tokens a row)
+# what is measured if jobs run on a GPU (True) or not: (architecture, rows per step, tokens per row)
 SHAPES = {
     True: ({"layers": 6, "heads": 12, "hidden": 768, "intermediate": 3072}, 32, 128),
     False: ({"layers": 2, "heads": 12, "hidden": 384, "intermediate": 1536}, 16, 32),
@@ -44,20 +44,20 @@ def _step(model: Any, optimiser: torch.optim.Optimizer, ids: torch.Tensor, preci
 
 
 def calibrate(precision: str, gpu: bool, to: Path, seconds: float = SECONDS) -> float:
-    """FLOPs a second over steps of training, which stand in `to` with the device.
+    """Measure the FLOPs per second of training steps, write them to `to` with the device, and return them.
 
-    A step is forward, backward and an update, as in the trainings themselves; embeddings are frozen and few, for their
-    update is no matrix product. The first steps warm up.
+    A step is a forward pass, a backward pass and an update, as in real training. The embeddings are small and frozen,
+    because their update is not a matrix product. The first two steps warm up and are not measured.
 
     Args:
         precision: 'bfloat16' or 'float32'.
-        gpu: whether jobs run on a GPU; where there is none, a CPU is measured.
-        to: the file.
-        seconds: how long it is measured.
+        gpu: whether jobs run on a GPU; without one on this machine, the CPU is measured.
+        to: the JSON file to write.
+        seconds: for how long steps are measured; at least `LEAST` steps are.
     """
     architecture, batch, length = SHAPES[gpu]
     device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
-    threads = torch.get_num_threads() if device == "cuda" else 1  # as a training job of the workflow
+    threads = torch.get_num_threads() if device == "cuda" else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     model = _encoder(architecture).to(device)

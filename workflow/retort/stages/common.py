@@ -1,4 +1,4 @@
-"""What several stages share: a job set up for torch, supervised parts, scores."""
+"""Functions that several stages share: torch set-up, supervised training runs, predictions and score files."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ LOGITS = ("logits", None)
 
 
 def prepare(job: Job, seed: int) -> None:
-    """Nothing; torch has the job's threads and the seed that first weights are drawn from."""
+    """Set torch's threads to those of the job, and the seed from which initial weights are drawn."""
     torch.set_num_threads(job.threads)
     torch.manual_seed(seed)
 
 
 def checkpoint_of(job: Job, settings: Any, seed: int) -> Checkpoint:
-    """Where the job keeps its state for resuming."""
+    """Return the job's checkpoint, from which it resumes after a kill; other settings or another seed start anew."""
     return Checkpoint(job.checkpoints, [settings, seed], job.checkpoint_seconds)
 
 
 def head_of(task: dict[str, Any]) -> tuple[str, int]:
-    """A task's head: its name in models/build.py, and its outputs."""
+    """Return the head that a task needs: its name in models/build.py, and its number of outputs."""
     kind = kind_of(task)
     return kind.head, kind.outputs(task)
 
 
 def stepped(schedule: dict[str, Any], rows: int) -> dict[str, Any]:
-    """The schedule with its length in steps; an epoch is as many whole batches as the rows make."""
+    """Return the schedule with `steps` computed from its epochs: an epoch is the whole batches that the rows fill."""
     if "epochs" not in schedule:
         return schedule
     return {**schedule, "steps": max(1, round(schedule["epochs"] * (rows // min(schedule["batch_size"], rows))))}
 
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], task: dict[str, Any], seed: int) -> Part:
-    """Fine-tuning as a part: the labels' loss alone."""
+    """Return a training run that fine-tunes a model on a task, with the loss of the labels only."""
     kind, encoded = kind_of(task), encoded.cut(schedule.get("max_length"))
     shape = build.shape_of(model, kind.outputs(task))
     loss: Sum = compose([{"objective": kind.loss}], shape, shape, 1, 1)
@@ -72,7 +72,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: dict[str, Any], tas
 
 @torch.no_grad()
 def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precision: str, device: str) -> np.ndarray:
-    """(rows, *width) logits of every row, in the order of the split; dropout is off."""
+    """Return the (rows, *width) logits of every row of a split, in the order of the split, without dropout."""
     model.eval().to(device)
     reader = Reader(model, {LOGITS})
     found = torch.zeros(len(encoded), *width)
@@ -87,13 +87,16 @@ def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precisio
 
 @dataclass
 class Measured:
-    """What came out on a split.
+    """The metrics and answers of a model on one split.
+
+    A piece is a split, or one subset of a split that has subsets (such as languages).
 
     Args:
-        split: its name.
-        metrics: the metrics by name; with parts 'accuracy/de', and 'accuracy/all' over the rows of all parts.
-        answers: the answers and the truth of each piece, from which every metric can be computed again.
-        about: of a sample, (rows, rows of the whole set) a piece; of pieces without labels, their names.
+        split: the name of the split.
+        metrics: metric by name; with subsets also by subset, as 'accuracy/de', and 'accuracy/all' over the rows of all.
+        answers: for each piece, the model's answers and the true ones; every metric can be computed again from them.
+        about: `sample`, the (rows, rows of the whole set) of each sampled piece; `unlabelled`, the pieces without
+            labels; each only where there are any.
     """
 
     split: str
@@ -103,14 +106,14 @@ class Measured:
 
 
 def training_rows(encoded: Path | str, task: dict[str, Any]) -> Encoded:
-    """The rows that a task is trained on."""
+    """Load the rows of the split that a task is trained on."""
     return Encoded.load(encoded, task["train_on"])
 
 
 def measure(
     model: nn.Module, folder: Path | str, split: str, task: dict[str, Any], precision: str, device: str
 ) -> Measured:
-    """Every metric that the task's kind has, on one split; those of its parts and of all rows where it has parts."""
+    """Measure every metric of the task type on one split; with subsets, for each subset and for all rows together."""
     kind, about = kind_of(task), json.loads((Path(folder) / "rows.json").read_text())
     answers: dict[str, dict[str, Any]] = {}
     for name in pieces_of(task, split):
@@ -127,7 +130,7 @@ def measure(
 
 
 def metrics_of(task: dict[str, Any], split: str, answers: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """The metrics of stored answers, as `measure` returns them; none where the truth is not known."""
+    """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
     kind = kind_of(task)
     parts = {name.removeprefix(split).removeprefix("-"): given for name, given in answers.items()}
     if list(parts) != [""]:
@@ -145,7 +148,11 @@ def metrics_of(task: dict[str, Any], split: str, answers: dict[str, dict[str, An
 def write_score(
     job: Job, path: str, student: str, task: str, seed: int, settings: Any, result: Measured | Diverged, **more: Any
 ) -> None:
-    """Nothing; the score stands at its address with all that a reader needs to trust it, the answers beside it."""
+    """Write a score file, and the answers that it was computed from to a file beside it.
+
+    The score file also holds the settings, the seed, the time, the device and the versions, so that it can be checked.
+    A training run that diverged is recorded with the status 'diverged' and its step, without metrics.
+    """
     diverged = result if isinstance(result, Diverged) else None
     measured = result if isinstance(result, Measured) else Measured("", {}, {}, {})
     write_json(answers_address(path), measured.answers, indent=None)
@@ -176,5 +183,5 @@ def _line(metrics: dict[str, float]) -> str:
 
 
 def progress_of(job: Job, parts: int = 1) -> Progress:
-    """The job's progress lines."""
+    """Return what prints the progress of a job that has `parts` training runs."""
     return Progress(job.name, job.log, parts)

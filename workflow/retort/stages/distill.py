@@ -1,4 +1,4 @@
-"""Distillation: a student's stages one after another, on a task or on a corpus."""
+"""Distillation: train the stages of a student one after another, on a task or on corpora."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ Teacher = Callable[[set[Key], bool], Taps]
 
 @dataclass
 class Lesson:
-    """Who teaches and from what data: all that differs between the two roads.
+    """A teacher with its data: all that differs between task-specific and task-agnostic distillation.
 
     Args:
         shape: the teacher's sizes.
-        layers: the teacher's depth.
-        taps: for the keys that a stage needs, and whether the teacher keeps its dropout, a function from a batch to
-            the teacher's taps.
-        batches: for the number of a stage, the stage and a start, its batches from there on.
+        layers: the teacher's number of layers.
+        taps: takes the (activation, layer) keys that a stage reads, and whether the teacher keeps its dropout; returns
+            a function from a batch to those activations of the teacher.
+        batches: takes the number of a stage, the stage and a batch number; yields the batches from that number on.
     """
 
     shape: Shape
@@ -67,10 +67,10 @@ def run_stages(
     classes: int,
     checkpoint: Checkpoint,
 ) -> None:
-    """Nothing; every stage is trained; a killed job goes on where its checkpoint was written.
+    """Train every stage of a student; a job that was killed resumes from its last checkpoint.
 
     Raises:
-        Diverged: at the step, counted over all stages.
+        Diverged: a loss or gradient is not finite; the error's step is counted over all stages.
     """
     progress = progress_of(job, len(settings["stages"]))
     before = 0
@@ -78,7 +78,7 @@ def run_stages(
         schedule = stage["schedule"]
         if not checkpoint.past(number):
             build.ready(student, schedule)
-            torch.manual_seed(seed * 1000 + 500 + number)  # first weights of the learnable maps
+            torch.manual_seed(seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
             loss = _loss(stage, student, lesson, classes).to(job.device)
             part = _part(stage, student, loss, lesson, number, before)
             train(part, seed, checkpoint, progress, settings["precision"], job.device)
@@ -122,13 +122,13 @@ def _part(stage: dict[str, Any], student: nn.Module, loss: Sum, lesson: Lesson, 
 
 
 def online(folder: Path | str, head: str, classes: int, device: str) -> Teacher:
-    """A teacher that is run for every batch, in eval mode unless it is to drop out, up to the last layer read."""
+    """Load a teacher that runs on every batch, up to the last layer read; in eval mode unless it keeps its dropout."""
     model = build.load(folder, head, classes).to(device)
     return lambda keys, dropout: Reader(model.train(dropout), keys)
 
 
 def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Teacher) -> Lesson:
-    """The lesson of a task: batches of its training rows, a teacher fine-tuned on it."""
+    """Return a teacher that was fine-tuned on a task, with batches of the task's training rows."""
     _, outputs = head_of(settings["teacher"]["data"])
     shape, layers = _teacher_shape(settings, outputs)
 
@@ -140,7 +140,7 @@ def on_task(settings: dict[str, Any], rows: Encoded, seed: int, taps: Teacher) -
 
 
 def on_corpora(settings: dict[str, Any], corpora: dict[str, str], taps: Teacher) -> Lesson:
-    """The lesson of a student's corpora: masked blocks of the stage's corpus, a teacher that knows no task."""
+    """Return a task-agnostic teacher, with batches of masked blocks from the corpus of each stage."""
     shape, layers = _teacher_shape(settings, settings["teacher"]["model"]["vocabulary"])
     return Lesson(
         shape=shape,
@@ -175,13 +175,21 @@ def distill_on_task(
     score: str,
     weights: str | None,
 ) -> None:
-    """Nothing; the student is distilled on the task, its score stands at its address, its weights in `weights`.
+    """Distil a student on a task and write its score; a divergence is recorded in the score, not raised.
 
     Args:
-        teacher: the folder of the fine-tuned teacher; None where the student reads nothing of it.
-        parent: the folder of the student or of the published model that this one starts from, where it does.
-        taps: the folder of recorded taps; None has the teacher run for every batch.
-        weights: where the weights are kept; None where they are not.
+        job: the running job.
+        settings: the settings of the distillation.
+        student: the student's name.
+        task: the task's name.
+        seed: of the initial weights, the order of the batches and dropout.
+        encoded: the folder of the encoded task.
+        teacher: the folder of the fine-tuned teacher; None if the student reads nothing of it.
+        model: the folder of the published model behind the teacher, which gives the tokenizer.
+        parent: the folder of the student or the published model that this student starts from; None if there is none.
+        taps: the folder of the teacher's stored activations; None to run the teacher on every batch.
+        score: the score file to write.
+        weights: the folder in which the weights are saved; None to discard them.
     """
     prepare(job, seed)
     data = settings["teacher"]["data"]
@@ -213,15 +221,21 @@ def distill_student(
     parent: str | None,
     to: str,
 ) -> None:
-    """Nothing; the task-agnostic student stands in `to`, ready to be fine-tuned.
+    """Distil a task-agnostic student and save it in the folder `to`, ready to be fine-tuned.
 
     Args:
-        corpora: name of a corpus to its folder, for every corpus that a stage reads.
-        teacher: the folder of the teacher, with a masked-LM head where a stage reads its output.
-        parent: the folder of the student or of the published model that this one starts from, where it does.
+        job: the running job.
+        settings: the settings of the distillation, with its seed.
+        student: the student's name.
+        corpora: corpus name -> folder of its blocks, for every corpus that a stage reads.
+        teacher: the folder of the teacher, with a masked-LM head if a stage reads its logits.
+        model: the folder of the published model behind the teacher, which gives the tokenizer.
+        parent: the folder of the student or the published model that this student starts from; None if there is none.
+        to: the folder to write.
 
     Raises:
-        RetortError: the training diverged; there is no student to fine-tune.
+        RetortError: the training diverged, so that there is no student to fine-tune; or the teacher needs a masked-LM
+            head and has none.
     """
     seed, known = settings["seed"], settings["teacher"]["model"]["vocabulary"]
     prepare(job, seed)

@@ -1,4 +1,4 @@
-"""Fine-tuning of task-agnostic students: a grid on the dev split, then the chosen point under each seed."""
+"""Fine-tuning of task-agnostic students: a grid scored on the dev split, then the best point with each seed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from retort.training.loop import train
 
 
 def part_of(points: list[dict[str, Any]], part: int, parts: int) -> list[tuple[int, dict[str, Any]]]:
-    """The points of one part (from 1) of a grid that is cut into `parts`, with their numbers in the whole grid.
+    """Return the points of one part of a grid that is cut into `parts`, each with its number in the whole grid.
 
-    Every parts-th point, so that parts cost alike. The number seeds a point's training: how the grid is cut does not
-    change what comes out.
+    Parts and points are counted from 1. A part holds every `parts`-th point, so that all parts cost about the same. The
+    number of a point seeds its training, so that results do not depend on how the grid is cut.
     """
     return list(enumerate(points, start=1))[part - 1 :: parts]
 
@@ -35,7 +35,7 @@ def part_of(points: list[dict[str, Any]], part: int, parts: int) -> list[tuple[i
 def _tuned(
     job: Job, settings: dict[str, Any], student: str, encoded: str, point: dict[str, Any], seed: int, **place: Any
 ) -> Any:
-    """The model, trained at a point of the grid under a seed."""
+    """Fine-tune the student at a point of the grid with a seed, and return the model."""
     prepare(job, seed)
     task = settings["task"]
     model = build.load(student, *head_of(task)).to(job.device)
@@ -51,11 +51,11 @@ def _tuned(
 def run_grid(
     job: Job, settings: dict[str, Any], student: str, encoded: str, part: int, parts: int, trials: str
 ) -> None:
-    """Nothing; a line for every point of this part of the grid stands in `trials`: point, metric on dev, status."""
+    """Fine-tune at each point of one part of the grid; write a line for each to `trials`: point, status, dev metric."""
     task, seed = settings["task"], settings["seed"]
     points = part_of(settings["points"], part, parts)
     checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
-    lines = checkpoint.notes()  # points that a killed job had finished
+    lines = checkpoint.notes()  # of the points that this job finished before it was killed
     for number, point in points[len(lines) :]:
         try:
             model = _tuned(
@@ -74,10 +74,10 @@ def run_grid(
 
 
 def choose(trials: list[str]) -> dict[str, Any]:
-    """The grid point with the best metric on dev; the first of equals, in the grid's order; empty without a grid.
+    """Return the grid point with the best dev metric, the first in the grid's order on a tie; empty without a grid.
 
     Raises:
-        Diverged: every point did; with the step of the first.
+        Diverged: every point diverged; the error has the step of the first point.
     """
     lines = [json.loads(line) for line in trials_of(trials)]
     if not lines:
@@ -102,7 +102,11 @@ def finetune_student(
     score: str,
     weights: str | None,
 ) -> None:
-    """Nothing; the chosen grid point is trained once more under one seed, its score stands at its address."""
+    """Fine-tune a student at the best grid point with one seed and write its score.
+
+    A divergence, of this training run or of every grid point, is recorded in the score, not raised. `weights` is the
+    folder in which the fine-tuned weights are saved; None discards them.
+    """
     point: dict[str, Any] = {}
     checkpoint, network = checkpoint_of(job, [settings, trials_of(trials)], seed), None
     try:
@@ -122,5 +126,5 @@ def finetune_student(
 
 
 def trials_of(trials: list[str]) -> list[str]:
-    """The lines of all parts of a grid."""
+    """Return the lines in the trials files of all parts of a grid."""
     return [line for path in trials for line in Path(path).read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""What `retort check --data` prints: where the files of each task come from, and whether they are what it says."""
+"""The inventory that `retort check --data` prints: each task's files, and whether they are what its YAML says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from retort.specs.source import FolderSource, HubSource, form_of, in_force
 
 
 def place(book: Book, source: str) -> Path:
-    """The folder in which a source's files are, or will be once they are fetched."""
+    """Return the folder that holds the files of a source, or will hold them once they are fetched."""
     spec = in_force(book.sources[source], book.config)
     return Path(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
 
@@ -30,7 +30,7 @@ def _told(piece: Piece) -> str:
 
 
 def _unfetched(book: Book, source: str) -> str | None:
-    """What will be fetched, for a source that is neither a folder nor there yet."""
+    """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
     spec = in_force(book.sources[source], book.config)
     if isinstance(spec, FolderSource) or place(book, source).is_dir():
         return None
@@ -82,7 +82,11 @@ def _task(book: Book, name: str) -> Iterator[tuple[str, bool]]:
 
 
 def inventory(book: Book) -> tuple[list[str], bool]:
-    """A line for each task and each file that it reads; False where a task of the study's tables lacks one."""
+    """Return a line for each task and each file that it reads, and whether the study's tables can be made from them.
+
+    The second value is False if a file that a table's task needs is missing or cannot be read. A source that is not
+    fetched yet counts as there.
+    """
     lines, whole, read = [], True, tasks(book)
     for name, spec in book.tasks.items():
         forms = ", ".join(f"{source}: {form_of(book.sources[source], book.config)}" for source in spec.sources)
@@ -94,7 +98,7 @@ def inventory(book: Book) -> tuple[list[str], bool]:
 
 
 def report(book: Book) -> int:
-    """The exit status, 1 where something is missing; the inventory is printed."""
+    """Print the inventory and return the exit status: 1 if a file that a table's task needs is missing, else 0."""
     lines, whole = inventory(book)
     print("\n".join(lines))
     return 0 if whole else 1

@@ -1,4 +1,4 @@
-"""Sources, encoded tasks, corpora: the stages before any training; none of them imports torch."""
+"""The stages before any training: sources, encoded tasks and corpora; none of them imports torch."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from retort.specs.source import Source
 
 
 def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
-    """Nothing; the files of a source stand in the folder `to`."""
+    """Fetch the files of a source into the folder `to`."""
     source: Source = TypeAdapter(Source).validate_python({"title": to, "licence": "-", **settings})
     count = sources.fetch(source, Path(to), job.checkpoints)
     job.say(f"{count} files")
 
 
 def encode_task(job: Job, settings: dict[str, Any], source: str | list[str], model: str, to: str) -> None:
-    """Nothing; the task's splits are tokenised with the model's tokenizer."""
+    """Tokenise the splits of a task with the model's tokenizer and write them to the folder `to`."""
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
     folders = {Path(folder).name: Path(folder) for folder in ([source] if isinstance(source, str) else source)}
     counts = tasks.encode_task(settings, kind_of(settings), folders, Path(model) / "tokenizer.json", Path(to), job.say)
@@ -30,7 +30,10 @@ def encode_task(job: Job, settings: dict[str, Any], source: str | list[str], mod
 
 
 def build_corpus(job: Job, settings: dict[str, Any], sources: list[str], model: str, to: str) -> None:
-    """Nothing; the corpus is packed to blocks of the model's tokens; `sources` stand in the order of the settings."""
+    """Pack a corpus into blocks of the model's tokens and write them to the folder `to`.
+
+    `sources` are folders, in the same order as the sources that the settings name.
+    """
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if job.threads > 1 else "false"
     os.environ["RAYON_NUM_THREADS"] = str(job.threads)
     folders = dict(zip(settings["sources"], map(Path, sources), strict=True))

@@ -1,4 +1,4 @@
-"""Profiles: parameters and latency of an architecture, with random weights of its shape."""
+"""Profiles: the number of parameters and the latency of an architecture, measured with random weights."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from retort.specs.timing import Timing
 
 @torch.inference_mode()
 def timed(network: Any, settings: dict[str, Any], device: str) -> list[float]:
-    """The time of a forward pass in ms, a value a run: the median of many passes of one batch.
+    """Measure the time of a forward pass in ms: one value per run, the median over the passes of the run.
 
     Args:
         network: the encoder, which is moved to the device.
-        settings: of the profile, with the `batch` and `length` that are timed.
+        settings: the profile's settings: `batch` rows of `length` tokens per pass, `passes` per run, and `runs`.
         device: 'cpu' or 'cuda'.
     """
     network.to(device)
@@ -39,22 +39,22 @@ def timed(network: Any, settings: dict[str, Any], device: str) -> list[float]:
             if device == "cuda":
                 torch.cuda.synchronize()
             times.append(1000 * (time.perf_counter() - start))
-        if number:  # the first run warms up
+        if number:  # run 0 warms up
             runs.append(statistics.median(times))
     return runs
 
 
 def _further(job: Job, network: Any, settings: dict[str, Any]) -> dict[str, list[float]]:
-    """The further measurements that tables ask for, by name."""
+    """Measure the further latencies that tables ask for, and return them by name."""
     asked = [Timing(**wanted) for wanted in settings.get("further", [])]
     return {of.name: timed(network, {**settings, **asdict(of)}, of.device or job.device) for of in asked}
 
 
 def profile_student(job: Job, settings: dict[str, Any], student: str, model: str, profile: str) -> None:
-    """Nothing; the profile holds parameters (all, and without embeddings) and latency in ms over several runs.
+    """Write a student's profile: its numbers of parameters (all, and without embeddings) and its latency in ms.
 
-    Runs give the standard deviation, as in Udagawa et al. (2023), Table 1. Weights do not change the time, so none are
-    read.
+    The latency is measured in several runs, which give its standard deviation, as in Udagawa et al. (2023), Table 1.
+    Weights do not change the time, so random ones are used.
     """
     torch.set_num_threads(settings["threads"])
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Predictions on test sets without labels, and the zip of them that the GLUE server takes."""
+"""Predictions on test sets without labels, and the zip file of predictions that the GLUE server takes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from retort.jobs import Job, write_json
 from retort.kinds import kind_of
 from retort.specs.reading import pieces_of
 
-STAMP = (1980, 1, 1, 0, 0, 0)  # of every file in the zip, so that the same answers give the same bytes
+STAMP = (1980, 1, 1, 0, 0, 0)  # the date of every file in the zip, so that the same answers give the same bytes
 
 
 def predict_test(
     job: Job, settings: dict[str, Any], source: list[str], vocabulary: str, weights: str, answers: str
 ) -> None:
-    """Nothing; the answers of a fine-tuned model on a task's test sets stand in `answers`, by piece."""
+    """Predict a task's test sets with a fine-tuned model and write the answers to `answers`, by piece.
+
+    A piece is a split, or one subset of a split that has subsets.
+    """
     from retort.models import build
     from retort.stages.common import head_of, predict, prepare
 
@@ -40,10 +43,15 @@ def predict_test(
 
 
 def written(answers: list[Any], words: list[str], bounds: list[float] | None) -> str:
-    """The text of one file of a submission: `index<TAB>prediction`, words for classes, numbers within the bounds.
+    """Return the text of one file of a submission: a header, then a line `index<TAB>prediction` for each answer.
+
+    Args:
+        answers: label numbers, or the numbers of a regression.
+        words: the label names as the server spells them; empty for a regression.
+        bounds: the least and the greatest number that the server takes, to which others are clipped; None: no bounds.
 
     Raises:
-        RetortError: an answer is not a number: the model diverged.
+        RetortError: an answer is None, because the model diverged.
     """
     if None in answers:
         raise RetortError(f"answer {answers.index(None)} is no number", "the model diverged")
@@ -53,13 +61,14 @@ def written(answers: list[Any], words: list[str], bounds: list[float] | None) ->
 
 
 def write_submission(job: Job, settings: dict[str, Any], answers: list[str], to: str) -> None:
-    """Nothing; the zip holds a file for each test set whose answers are given.
+    """Write a zip with one file for each test set whose answers are given, and report the files that are missing.
 
     Args:
         job: the running job.
-        settings: task -> its files by piece, its words and bounds; and `wanted`, every file that the server takes.
-        answers: the files of predict_test, named after their tasks.
-        to: the zip.
+        settings: `tasks`, for each task its file names by piece, its label names and its bounds; and `wanted`, the
+            names of all files that the server takes.
+        answers: the files that predict_test wrote, each named after its task.
+        to: the zip file to write.
     """
     files: dict[str, str] = {}
     for path in map(Path, answers):

@@ -1,4 +1,4 @@
-"""Teachers: fine-tuned on a task, or given a masked-LM head on a corpus; and their taps, recorded once."""
+"""Teachers: fine-tune one on a task, fit its masked-LM head on a corpus, and store its activations once."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from retort.training.loop import Part, train
 def finetune_teacher(
     job: Job, settings: dict[str, Any], teacher: str, task: str, encoded: str, model: str, to: str, score: str
 ) -> None:
-    """Nothing; the teacher, fine-tuned on the task, stands in `to` and its score at its address.
+    """Fine-tune a teacher on a task, save it in the folder `to` and write its score to `score`.
 
     Raises:
-        RetortError: the training diverged: no student can be distilled from such a teacher.
+        RetortError: the training diverged, so that no student can be distilled from this teacher.
     """
     seed, data, precision = settings["seed"], settings["data"], settings["precision"]
     prepare(job, seed)
@@ -62,10 +62,13 @@ def finetune_teacher(
 def fit_teacher_head(
     job: Job, settings: dict[str, Any], teacher: str, corpus: str, blocks: str, model: str, to: str
 ) -> None:
-    """Nothing; the teacher with a masked-LM head that was fitted on the corpus stands in `to`.
+    """Fit a masked-LM head of a teacher on a corpus, and save the teacher with its head in the folder `to`.
 
-    A sentence encoder comes without the head of its pre-training; the output distribution is read through a new one,
-    trained over the frozen encoder, whose decoder is tied to the word embeddings as in BERT.
+    A sentence encoder is published without the head of its pre-training. A new head gives it an output distribution: it
+    is trained on top of the frozen encoder, and its decoder is tied to the word embeddings, as in BERT.
+
+    Raises:
+        RetortError: the training diverged.
     """
     seed, data = settings["seed"], settings["data"]
     schedule = stepped(settings["schedule"], len(Blocks(blocks)))
@@ -95,7 +98,7 @@ def fit_teacher_head(
 
 @torch.no_grad()
 def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, to: str) -> None:
-    """Nothing; every tap that a student of this teacher reads on the task's training rows stands in `to`."""
+    """Store every activation that students of this teacher read on a task's training rows, in the folder `to`."""
     wanted = {(tap, layer) for tap, layer in settings["taps"]}
     Path(to).mkdir(parents=True, exist_ok=True)
     if not wanted:
@@ -109,7 +112,7 @@ def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, 
     with torch.autocast(job.device, torch.bfloat16, enabled=precision == "bfloat16"):
         for numbers, batch in in_order(rows, 64):
             for key, value in reader(batch.to(job.device)).items():
-                each = value.dim() == 3  # one vector a token, as all taps but the logits of whole rows
+                each = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
                 kept = value[batch.mask] if each else value
                 if key not in stores:
                     length = int(rows.offsets[-1]) if each else len(rows)
@@ -121,5 +124,5 @@ def record_taps(job: Job, settings: dict[str, Any], encoded: str, teacher: str, 
 
 
 def flat_places(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
-    """Where the tokens of the rows stand in the flat arrays of a split, row after row."""
+    """Return the positions of the rows' tokens in the flat arrays of a split, which hold one row after another."""
     return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])

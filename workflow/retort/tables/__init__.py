@@ -1,1 +1,1 @@
-"""Tables: scores collected and checked, compared with what was published, printed."""
+"""Tables: collect and check scores, compare them with the published numbers, and print both."""

@@ -1,4 +1,4 @@
-"""A paper's claims, each judged on the published numbers and on ours, always with the numbers that decide."""
+"""Judge each claim of a paper on the published numbers and on ours, and print the numbers that decide."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from retort.tables.tidy import Line, read
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
 AT_THIS_SCALE = "at this scale"
 WITHIN = "within the spread"
-LISTED = 6  # columns that are listed; more are counted
+LISTED = 6  # up to so many columns are listed by name; more are only counted
 RULE = (
     "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
     "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
@@ -35,7 +35,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim on one set of numbers: the verdict, a remark, and the numbers as text."""
+    """The judgement of a claim on one side (published or ours): verdict, remark, and the deciding numbers as text."""
 
     verdict: str
     remark: str = ""
@@ -44,7 +44,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim, how it was put to the test, and its two judgements."""
+    """A claim with the test applied to it and its two judgements, on the published numbers and on ours."""
 
     name: str
     claim: str
@@ -57,13 +57,16 @@ class Judged:
 
 
 def _deviations(exhibit: Any, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
-    """(standard deviation, number of runs) of each cell on each side."""
+    """Return (standard deviation, number of runs) of each cell, ours and published; None for an unknown deviation."""
     runs = getattr(exhibit, "runs", 0)
     return [pair for line in lines for pair in ((line.std, line.n), (line.published_std, runs or line.n))]
 
 
 def _remark(pair: Pair | None, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]) -> str:
-    """Whether the two cells that decide are apart by less than the luck of a seed."""
+    """Return WITHIN if the two deciding cells differ by less than 2 standard errors over seeds, else an empty string.
+
+    The remark is also empty if the cells are in different columns or if a spread or a number of runs is unknown.
+    """
     if not pair or pair[0].column != pair[1].column:
         return ""
     one, other = pair
@@ -72,13 +75,14 @@ def _remark(pair: Pair | None, exhibits: Mapping[str, Any], tables: Mapping[str,
     if spread is None or not (one.n and other.n):
         return ""
     apart = abs(one.number.value - other.number.value)
+    # |a - b| < 2 SE, SE = s_p sqrt(1/n_a + 1/n_b), with s_p pooled over the column (see tables/compare.py).
     return WITHIN if apart < 2 * standard_error(spread, one.n, other.n) else ""
 
 
 def judge_one(
     statement: Statement, side: Side, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]
 ) -> Judgement:
-    """A claim on one side: the verdict with the numbers that decide, or what is lacking."""
+    """Judge a claim on one side: the verdict with the numbers that decide, or the reason why none is possible."""
     found = decide(statement, side)
     if isinstance(found, str):
         return Judgement(OPEN, AT_THIS_SCALE if side.asks is Reached else "", found)
@@ -91,14 +95,15 @@ def judge_one(
 
 
 def _test(statement: Statement) -> str:
-    """What the cells are put to, and in which columns."""
+    """Return the comparison in words, with the columns that it reads."""
+    # The first docstring line of the registered comparison is printed on the page.
     columns = list(dict.fromkeys(column for part in statement.cells for column in part.columns))
     summary = catalogue.comparisons()[statement.compare].summary.removesuffix(".")
     return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
 
 
 def judge_all(book: Book, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
-    """Every claim of a paper, judged on the tidy lines of its tables."""
+    """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: book.exhibits[paper, name] for name in tables}
     sides = published(exhibits, tables), ours(exhibits, tables)
     return [
@@ -117,13 +122,13 @@ def _tally(judgements: list[Judgement]) -> str:
 
 
 def counts(claims: list[Judged]) -> str:
-    """How many claims there are, and how many hold on each side."""
+    """Return a sentence with the number of claims and how many of them hold on each side."""
     sides = [_tally([getattr(item, side) for item in claims]) for side in ("published", "ours")]
     return f"{len(claims)} claims. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
 
 
 def markdown(title: str, claims: list[Judged]) -> str:
-    """The claims as a Markdown table."""
+    """Return the judged claims as a Markdown table."""
     lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
     lines += ["| claim | published | ours |", "| --- | --- | --- |"]
     for item in claims:
@@ -140,7 +145,7 @@ def markdown(title: str, claims: list[Judged]) -> str:
 def check_claims(
     job: Job, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
 ) -> None:
-    """Nothing; the judged claims are written as Markdown and HTML."""
+    """Judge the claims of a paper and write them as Markdown and HTML."""
     book = open_book(read_config(config))
     claims = judge_all(book, paper, {Path(path).stem: read(path) for path in tables})
     title = book.papers[paper].title

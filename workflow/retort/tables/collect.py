@@ -1,4 +1,4 @@
-"""From score and profile files to tidy lines; a file made with other settings is refused."""
+"""Read score and profile files and compute the cells of tables; a file made with other settings is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Scores = dict[tuple[str, str, int], Record]
 
 
 def difference(found: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
-    """The first key path at which two settings differ, with both values; None where they are equal."""
+    """Return the first key path at which two settings differ, with both values; None if they are equal."""
     if isinstance(found, dict) and isinstance(expected, dict):
         for key in [*expected, *(key for key in found if key not in expected)]:
             below = difference(found.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}".lstrip("."))
@@ -40,7 +40,11 @@ def _short(value: Any) -> str:
 
 
 def _read(path: Path | str, expected: Any, address: Record) -> Record:
-    """A result file whose address and settings are those of the study."""
+    """Read a result file and check that its address and its settings are those of the study.
+
+    Raises:
+        RetortError: the file is incomplete, belongs to another address, or was made with other settings.
+    """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
         settings = record["settings"]
@@ -60,10 +64,10 @@ def _read(path: Path | str, expected: Any, address: Record) -> Record:
 
 
 def read_scores(book: Book, paths: Iterable[Path | str]) -> Scores:
-    """Score files by (student, task, seed).
+    """Read score files and return them by (student, task, seed).
 
     Raises:
-        RetortError: a file was made with other settings than the book's, or does not belong at its address.
+        RetortError: a file was made with other settings than the study's, or does not belong at its address.
     """
     found: Scores = {}
     expected: dict[tuple[str, str], Any] = {}
@@ -82,7 +86,11 @@ def read_scores(book: Book, paths: Iterable[Path | str]) -> Scores:
 
 
 def read_profiles(book: Book, paths: Iterable[Path | str]) -> dict[str, Record]:
-    """Profile files by student; the same refusals as for scores."""
+    """Read profile files and return them by student.
+
+    Raises:
+        RetortError: a file was made with other settings than the study's, or does not belong at its address.
+    """
     found = {}
     for path in map(Path, paths):
         if path.stem not in book.students and path.stem not in book.teachers:
@@ -92,7 +100,7 @@ def read_profiles(book: Book, paths: Iterable[Path | str]) -> dict[str, Record]:
 
 
 def summary(values: list[float]) -> dict[str, Any]:
-    """Mean, sample standard deviation (None for one value) and number of some values."""
+    """Return mean (None for no value), sample standard deviation (None below two values) and number of some values."""
     return {
         "mean": statistics.mean(values) if values else None,
         "std": statistics.stdev(values) if len(values) > 1 else None,
@@ -101,7 +109,7 @@ def summary(values: list[float]) -> dict[str, Any]:
 
 
 def value_of(record: Record, metric: str) -> float | None:
-    """A score times 100; None where training diverged, the metric is not defined, or the rows have no labels.
+    """Return a score times 100; None if training diverged, the metric is not defined, or the rows have no labels.
 
     Raises:
         RetortError: the score has no such metric.
@@ -122,20 +130,20 @@ def _seeds(seeds: list[int]) -> str:
 
 
 def sampled(records: Iterable[Record]) -> str:
-    """'measured on a sample: ...' where the data of a score were a part of the whole set; else nothing."""
+    """Return 'measured on a sample: ...' if a score was measured on a part of a data set; else an empty string."""
     rows = {name: of for record in records for name, of in record.get("sample", {}).items()}
     listed = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
     return f"measured on a sample: {listed}" if rows else ""
 
 
 def not_run(book: Book, student: str) -> str:
-    """The status of what the scale does not run, with the reason where there is one."""
+    """Return the status 'not run at this scale', with the reason if the study gives one."""
     reason = book.idle.get(student)
     return f"{NOT_RUN}: {reason}" if reason else NOT_RUN
 
 
 def score_cell(book: Book, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
-    """Mean, std, n and status of one cell; a mean only where every seed has a value."""
+    """Return mean, standard deviation, n and status of one cell; the mean is None unless every seed has a value."""
     if not runs(book, student, task):
         return {**summary([]), "status": not_run(book, student)}
     seeds = seeds_of(book, student)

@@ -1,4 +1,4 @@
-"""Whether two numbers agree: verdicts from the spread over seeds, paired t-tests, Holm's correction."""
+"""Test whether two numbers agree: verdicts from the spread over seeds, paired t-tests, Holm's correction."""
 
 from __future__ import annotations
 
@@ -24,42 +24,58 @@ Key = tuple[str, str, int]  # variant, task, seed
 
 
 def pooled(deviations: Iterable[tuple[float | None, int]]) -> float | None:
-    """The pooled sample standard deviation of (deviation, number of runs); None where none is of two runs or more."""
+    """Return the pooled sample standard deviation of (standard deviation, number of runs) pairs.
+
+    None if no pair has a standard deviation over two runs or more.
+    """
+    # Pooled standard deviation: s_p = sqrt(sum_i (n_i - 1) s_i^2 / sum_i (n_i - 1)).
     known = [(std, n) for std, n in deviations if std is not None and n >= 2]
     freedom = sum(n - 1 for _, n in known)
     return math.sqrt(sum((n - 1) * std**2 for std, n in known) / freedom) if freedom else None
 
 
 def spread(lines: Iterable[Line]) -> float | None:
-    """The pooled standard deviation of a column, ours and published; None where every cell has one seed."""
+    """Return the pooled standard deviation of a column, ours and published; None if no cell has two seeds or more.
+
+    A published standard deviation counts with the number of seeds of our cell.
+    """
     return pooled((std, line.n) for line in lines for std in (line.std, line.published_std))
 
 
 def standard_error(spread_of: float, n: int, other: int) -> float:
-    """The standard error of the difference of two means over n and `other` seeds."""
+    """Return the standard error of the difference of two means over `n` and `other` seeds."""
+    # Equal variances assumed: SE = s_p sqrt(1/n + 1/m).
     return spread_of * math.sqrt(1 / n + 1 / other)
 
 
 def score_verdict(line: Line, column: Iterable[Line]) -> str:
-    """'agrees', 'close' or 'differs'; empty where a number or any spread is lacking."""
+    """Return 'agrees', 'close' or 'differs'; an empty string if a number or any spread is missing.
+
+    A line without a task (an average) has no verdict either. The published mean is taken to be over as many seeds as
+    ours.
+    """
     spread_of = spread(column)
     if line.mean is None or line.published is None or spread_of is None or not line.task:
         return ""
     error = standard_error(spread_of, line.n, line.n)
+    # z = |ours - published| / SE: 'agrees' for z <= 2, 'close' for z <= 4, else 'differs'.
     apart = abs(line.mean - line.published)
     return AGREES if apart <= 2 * error else CLOSE if apart <= 4 * error else DIFFERS
 
 
 def exact_verdict(line: Line, decimals: int) -> str:
-    """'agrees' where two counts are equal as printed; machines differ, so a time has no verdict."""
+    """Return 'agrees' or 'differs' for numbers of parameters (unit 'M'), which must be equal as printed.
+
+    Empty for any other unit: machines differ, so a time has no verdict.
+    """
     if line.unit != "M" or line.mean is None or line.published is None:
         return ""
-    digits = min(decimals, len(f"{line.published:.10g}".partition(".")[2]))  # a paper may print fewer
+    digits = min(decimals, len(f"{line.published:.10g}".partition(".")[2]))  # a paper may print fewer than `decimals`
     return AGREES if round(line.mean, digits) == round(line.published, digits) else DIFFERS
 
 
 def verdicts(lines: list[Line], decimals: int) -> dict[tuple[str, str], str]:
-    """The verdict of each (row, column) of a scores or profiles table."""
+    """Return the verdict of each (row, column) of a table of scores or profiles."""
     columns: dict[str, list[Line]] = {}
     for line in lines:
         columns.setdefault(line.column, []).append(line)
@@ -72,7 +88,8 @@ def verdicts(lines: list[Line], decimals: int) -> dict[tuple[str, str], str]:
 
 
 def holm(p: list[float]) -> list[float]:
-    """The p-values corrected for their number by Holm's step-down procedure, in their own order."""
+    """Return the p-values corrected for multiple tests by Holm's step-down procedure, in the order given."""
+    # Holm (1979): with p_(1) <= ... <= p_(m), the corrected p_(i) is max over j <= i of min(1, (m - j + 1) p_(j)).
     corrected, largest = [0.0] * len(p), 0.0
     for rank, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
         largest = max(largest, min(1.0, (len(p) - rank) * p[index]))
@@ -82,7 +99,16 @@ def holm(p: list[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A paired t-test of two rows; t and p are None where they cannot be had, `status` says why."""
+    """The result of a paired t-test of two rows; t and p are None if the test cannot be computed, `status` says why.
+
+    Args:
+        mean: mean of the pairwise differences; None without pairs.
+        std: sample standard deviation of the differences; None below two pairs.
+        n: number of pairs.
+        p: two-sided p-value.
+        status: 'ok', 'no variance' (all differences are equal), or 'missing (why)'.
+        t: the t statistic, with n - 1 degrees of freedom.
+    """
 
     mean: float | None
     std: float | None
@@ -93,21 +119,25 @@ class Comparison:
 
 
 def paired(first: list[float], second: list[float]) -> Comparison:
-    """The two-sided paired t-test of equally long lists."""
+    """Return the two-sided paired t-test (Student) of two lists of equal length."""
     from scipy.stats import ttest_rel
 
+    # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
     differences = [a - b for a, b in zip(first, second, strict=True)]
     found = summary(differences)
     if len(differences) < 2:
         return Comparison(**found, p=None, status="missing (fewer than two pairs)")
-    if max(differences) - min(differences) < 1e-9:  # of values times 100: equal but for rounding
+    if max(differences) - min(differences) < 1e-9:  # scores times 100, equal except for float rounding: s_d = 0
         return Comparison(**found, p=None, status=NO_VARIANCE)
     tested = ttest_rel(first, second)
     return Comparison(**found, p=float(tested.pvalue), status=OK, t=float(tested.statistic))
 
 
 def row_values(book: Book, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
-    """Scores times 100 of a row by (variant, task, seed), each task by the first cell that shows it."""
+    """Return the scores times 100 of a row by (variant, task, seed); the first cell that shows a task gives its score.
+
+    A seed without a score or with an undefined metric is left out.
+    """
     cells: dict[tuple[str, str], tuple[str, str]] = {}
     for place in table.places():
         for task, metric in place.scored if place.row == row else []:
@@ -123,13 +153,16 @@ def row_values(book: Book, table: ScoresTable, row: str, scores: Scores) -> dict
 
 
 def paired_values(first: Mapping[Key, float], second: Mapping[Key, float]) -> Comparison:
-    """The paired t-test over what two rows both have."""
+    """Return the paired t-test over the (variant, task, seed) keys that both rows have."""
     shared = sorted(first.keys() & second.keys())
     return paired([first[key] for key in shared], [second[key] for key in shared])
 
 
 def test_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
-    """Three lines a pair of rows: the mean difference, p, and p after Holm; `task` names the table compared."""
+    """Return three lines for each pair of rows: the mean difference, p, and p after Holm's correction.
+
+    The `task` of a line is the name of the table whose rows are compared.
+    """
     spec = book.exhibits[paper, name]
     assert isinstance(spec, TestsTable)
     lines: list[Line] = []
@@ -149,6 +182,7 @@ def _lines_of(
     pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
     values = {row: row_values(book, table, row, scores) for row in rows}
     tests = [paired_values(values[a], values[b]) for a, b in pairs]
+    # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
     corrected = iter(holm([test.p for test in tests if test.p is not None]))
     lines = []
     for (a, b), test in zip(pairs, tests, strict=True):

@@ -1,8 +1,10 @@
-"""Comparisons of cells, by name: what a paper's text says of its tables is data, and what it is put to is one of these.
+"""Comparisons of cells by name: a statement of a paper about its tables is data, and names the comparison to apply.
 
-A comparison takes cells and what it needs beside them as keyword-only parameters: `said` (the number in the text),
+A comparison takes cells, and whatever else it requires as keyword-only parameters: `said` (the number in the text),
 `than` (one other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both`
 (two texts).
+
+The first docstring line of a comparison is printed in the table of claims, in front of the names of the columns.
 """
 
 from __future__ import annotations
@@ -16,16 +18,17 @@ from retort.registry import Registry
 from retort.specs.printed import Number
 from retort.tables.numbers import number as written
 
-TINY = 1e-9  # what binary fractions add to a distance of exactly half a digit
-SHOWN = 3  # pairs of cells that are printed of many
+TINY = 1e-9  # tolerance: binary floating point can make a distance of exactly half a digit a little larger
+SHOWN = 3  # of many pairs of cells, so many are printed
 
 
 @dataclass(frozen=True)
 class Named:
-    """One cell: where it stands, its number, and over how many runs that is a mean (0: unknown).
+    """One cell with a number: its table, row and column, its number, and the runs averaged in that number.
 
     Args:
-        unit: as in the tidy CSV; empty where only print is looked at.
+        n: number of runs; 0 if unknown.
+        unit: the unit of the tidy CSV; empty for a published number.
     """
 
     table: str
@@ -37,7 +40,7 @@ class Named:
 
     @property
     def text(self) -> str:
-        """The number as printed, with its standard deviation where there is one."""
+        """The number as printed, with its standard deviation if there is one."""
         return self.number.text + (f" ± {self.number.std_text}" if self.number.std_text else "")
 
 
@@ -46,12 +49,13 @@ Pair = tuple[Named, Named]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What cells say.
+    """The result of a comparison.
 
     Args:
-        numbers: the cells that decide, with their numbers.
-        result: the one number that decides, where there is one.
-        pair: the two cells that decide, where they are two.
+        holds: whether the statement is true of the cells.
+        numbers: the cells that decide, with their numbers, as text.
+        result: the one computed number that decides, as text; empty if there is no single one.
+        pair: the two cells that decide; None if they are not exactly two.
     """
 
     holds: bool
@@ -66,26 +70,43 @@ comparisons: Registry[Comparison] = Registry("comparison")
 
 @dataclass(frozen=True)
 class Said:
-    """The number in the text, and how far it may be off: half of its last digit where nothing else is allowed."""
+    """The number in a paper's text with its tolerance; a value meets it if |value - number| <= tolerance.
+
+    Args:
+        number: the number in the text.
+        within: the tolerance; by default half a unit of the last printed digit.
+    """
 
     number: Number
     within: float
 
     def met(self, value: float, slack: float) -> bool:
-        """Whether a value, known up to `slack`, is the number."""
+        """Return whether a value is the number: |value - number| <= within + slack.
+
+        Args:
+            value: the value computed from cells.
+            slack: how much rounding of the printed cells may have moved the value.
+        """
         return abs(value - self.number.value) <= slack + self.within + TINY
 
     def decide(self, value: float, numbers: str, pair: Pair | None = None, slack: float = 0.0) -> Verdict:
-        """The verdict on a value that was computed from some cells."""
+        """Return the verdict on a value computed from cells.
+
+        Args:
+            value: the computed value.
+            numbers: the cells behind it, as text.
+            pair: the two cells behind it; None if they are not exactly two.
+            slack: how much rounding of the printed cells may have moved the value.
+        """
         digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×Mk")))
         return Verdict(self.met(value, slack), numbers, f"{value:.{digits}f}", pair)
 
 
 class Reached(Said):
-    """The number in the text, where another run need not meet it but must go as far in its direction."""
+    """The number in a paper's text for our runs: a value needs its sign and at least its size, less the tolerance."""
 
     def met(self, value: float, slack: float) -> bool:
-        """Whether a value has the number's sign and is at least as large, less what is allowed."""
+        """Return whether the value has the number's sign and |value| >= |number| - within; `slack` is not used."""
         towards = math.copysign(1.0, self.number.value) * value
         return towards > 0 and towards >= abs(self.number.value) - self.within - TINY
 
@@ -99,8 +120,9 @@ def _apart(pair: Pair) -> float:
 
 
 def _ratio(one: Number, other: Number) -> tuple[float, float]:
-    """The ratio of two printed numbers, and how far rounding may have moved it."""
+    """Return the ratio of two printed numbers, and how much rounding may have moved it."""
     ratio = one.value / other.value
+    # First-order error of r = a / b: |dr| <= r (da / a + db / b), with da and db half a unit of the last digit.
     return ratio, ratio * (one.half / one.value + other.half / other.value)
 
 
@@ -109,42 +131,42 @@ def _ratio(one: Number, other: Number) -> tuple[float, float]:
 
 @comparisons.register("value")
 def value(cells: list[Named], *, said: Said) -> Verdict:
-    """The cell is the number."""
+    """Check that the cell is the number in the text."""
     (one,) = cells
     return Verdict(said.met(one.number.value, 0.0), f"{one.column}: {one.text} ({one.row})", one.number.text)
 
 
 @comparisons.register("difference")
 def difference(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
-    """The cell less the other is the number."""
+    """Check that the cell minus the other cell is the number in the text."""
     pair = (cells[0], than[0])
     return said.decide(_apart(pair), _against(*pair), pair)
 
 
 @comparisons.register("exceeds")
 def exceeds(cells: list[Named], *, than: list[Named]) -> Verdict:
-    """The cell is above the other, whatever their columns are called."""
+    """Check that the cell is above the other cell, whatever their columns are called."""
     pair = (cells[0], than[0])
     return Verdict(_apart(pair) > 0, _against(*pair), pair=pair)
 
 
 @comparisons.register("percent")
 def percent(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
-    """The cell is the number in per cent of the other."""
+    """Check that the cell, in per cent of the other cell, is the number in the text."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
     return said.decide(100 * ratio, _against(cells[0], than[0]), slack=100 * slack)
 
 
 @comparisons.register("times")
 def times(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
-    """The cell is the number times the other."""
+    """Check that the cell divided by the other cell is the number in the text."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
     return said.decide(ratio, _against(cells[0], than[0]), slack=slack)
 
 
 @comparisons.register("at-least-percent")
 def at_least_percent(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
-    """The cell is more than the number in per cent of the other."""
+    """Check that the cell, in per cent of the other cell, is more than the number in the text."""
     share = 100 * cells[0].number.value / than[0].number.value
     return Verdict(share > said.number.value, _against(cells[0], than[0]), f"{share:.1f}")
 
@@ -157,7 +179,7 @@ def _pairs(cells: list[Named], against: list[Named]) -> list[Pair]:
 
 
 def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
-    """Whether all pairs are good; shown are those that are not, else the closest one."""
+    """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
     bad, closest = [pair for pair in pairs if not good(pair)], min(pairs, key=_apart)
     more = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
     text = "; ".join(itertools.starmap(_against, bad[:SHOWN] or [closest]))
@@ -177,36 +199,36 @@ def _best(cells: list[Named]) -> list[Named]:
 
 @comparisons.register("above")
 def above(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In every column each of the cells is above each of the others."""
+    """Check that in every column each of the cells is above each of the others."""
     return _every(_pairs(cells, against), lambda pair: _apart(pair) > 0)
 
 
 @comparisons.register("above-by")
 def above_by(cells: list[Named], *, said: Said, against: list[Named]) -> Verdict:
-    """In every column each of the cells is above each of the others by at least the number."""
+    """Check that in every column each of the cells is above each of the others by at least the number in the text."""
     return _every(_pairs(cells, against), lambda pair: _apart(pair) >= said.number.value - said.within - TINY)
 
 
 @comparisons.register("not-below")
 def not_below(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In every column each of the cells is at least each of the others."""
+    """Check that in every column each of the cells is at least as high as each of the others."""
     return _every(_pairs(cells, against), lambda pair: _apart(pair) >= 0)
 
 
 @comparisons.register("best-above")
 def best_above(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In every column the best of the cells is above the best of the others."""
+    """Check that in every column the best of the cells is above the best of the others."""
     return _every(_pairs(_best(cells), _best(against)), lambda pair: _apart(pair) > 0)
 
 
 @comparisons.register("best-not-below")
 def best_not_below(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In every column the best of the cells is at least the best of the others."""
+    """Check that in every column the best of the cells is at least as high as the best of the others."""
     return _every(_pairs(_best(cells), _best(against)), lambda pair: _apart(pair) >= 0)
 
 
 def _most(cells: list[Named], against: list[Named]) -> Verdict:
-    """Whether all pairs are in order in more than half of the columns."""
+    """Return whether in more than half of the columns every cell is above every other one."""
     columns = {column: _pairs(listed, against) for column, listed in _by_column(cells).items()}
     lost = [closest for pairs in columns.values() if _apart(closest := min(pairs, key=_apart)) <= 0]
     rest = f"; not {'; '.join(itertools.starmap(_against, lost[:SHOWN]))}" if lost else ""
@@ -217,37 +239,37 @@ def _most(cells: list[Named], against: list[Named]) -> Verdict:
 
 @comparisons.register("mostly-above")
 def mostly_above(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In more than half of the columns each of the cells is above each of the others."""
+    """Check that in more than half of the columns each of the cells is above each of the others."""
     return _most(cells, against)
 
 
 @comparisons.register("best-mostly-above")
 def best_mostly_above(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In more than half of the columns the best of the cells is above the best of the others."""
+    """Check that in more than half of the columns the best of the cells is above the best of the others."""
     return _most(_best(cells), _best(against))
 
 
 def _near(pairs: list[Pair], allowed: float) -> Verdict:
-    """Whether all pairs are near; shown is the one that is farthest apart."""
+    """Return whether the two cells of every pair differ by at most `allowed`; the pair farthest apart is printed."""
     farthest = max(pairs, key=lambda pair: abs(_apart(pair)))
     return Verdict(abs(_apart(farthest)) <= allowed + TINY, _against(*farthest), pair=farthest)
 
 
 @comparisons.register("near")
 def near(cells: list[Named], *, allowed: float, against: list[Named]) -> Verdict:
-    """In every column each of the cells is at most so far from each of the others."""
+    """Check that in every column each of the cells differs from each of the others by at most the allowed distance."""
     return _near(_pairs(cells, against), allowed)
 
 
 @comparisons.register("best-near")
 def best_near(cells: list[Named], *, allowed: float, against: list[Named]) -> Verdict:
-    """In every column the best of the cells is at most so far from the best of the others."""
+    """Check that in every column the best cell differs from the best of the others by at most the allowed distance."""
     return _near(_pairs(_best(cells), _best(against)), allowed)
 
 
 @comparisons.register("gains-more")
 def gains_more(cells: list[Named], *, against: list[Named]) -> Verdict:
-    """In every column the last of the cells is farther above the first than among the others."""
+    """Check that in every column the gain from the first cell to the last is larger than among the others."""
     ours, theirs = _by_column(cells), _by_column(against)
     gains = {
         column: [listed[-1].number.value - listed[0].number.value for listed in (ours[column], theirs[column])]
@@ -265,7 +287,7 @@ def gains_more(cells: list[Named], *, against: list[Named]) -> Verdict:
 
 
 def _steps(cells: list[Named], wrong: Callable[[float, float], bool]) -> Verdict:
-    """Whether no step from a cell to the next is wrong."""
+    """Return whether no step from a cell to the next one is wrong; printed are the wrong steps, or all cells."""
     bad = [
         f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})"
         for a, b in itertools.pairwise(cells)
@@ -277,17 +299,17 @@ def _steps(cells: list[Named], wrong: Callable[[float, float], bool]) -> Verdict
 
 @comparisons.register("not-rising")
 def not_rising(cells: list[Named]) -> Verdict:
-    """The cells in their order never rise."""
+    """Check that the cells in their order never rise."""
     return _steps(cells, lambda a, b: b > a)
 
 
 @comparisons.register("not-falling")
 def not_falling(cells: list[Named]) -> Verdict:
-    """The cells in their order never fall."""
+    """Check that the cells in their order never fall."""
     return _steps(cells, lambda a, b: b < a)
 
 
 @comparisons.register("two-texts")
 def two_texts(cells: list[Named], *, both: tuple[str, str]) -> Verdict:
-    """The text gives the same at both places."""
+    """Check that the text gives the same number at both places."""
     return Verdict(both[0] == both[1], both[1])

@@ -1,13 +1,16 @@
-"""A statement put to its cells: on the numbers that a paper prints, and on those of our runs.
+"""Judge a statement of a paper's text on the numbers that the paper prints, and on those of our runs.
 
-Both sides are put to the same comparison. They differ in what a number in the text asks for:
+Both sides use the same comparison. They differ in what a number x in the text requires of a value v from the cells:
 
-- On the published numbers it has to be met: to its last digit, or as near as the statement's `within` allows.
-- On ours a difference, a share, a ratio or a value has to have its sign and to be at least as large, less `within` (or
-  half of its last digit): another run need not repeat a number to bear out what it is given for. Numbers of parameters
-  are no matter of luck, and have to be met as on the published side.
+- Published side: v must be x, to its last digit or within the statement's `within`: |v - x| <= within + slack. The
+  slack is what the rounding of the printed cells may have done to a ratio, and zero for other values.
+- Our side: v must have the sign of x and be at least as large, less the tolerance: sign(x) v >= |x| - within. Another
+  run need not repeat a number to support the statement. Numbers of parameters do not depend on the seed, so they must
+  meet x as on the published side.
 
-A statement cannot be decided where one of its cells has no number.
+Without `within`, the tolerance is half a unit of the last printed digit of x. This is no significance test: the spread
+over seeds enters only as a remark (`tables/claims.py`). A statement cannot be decided if any of its cells has no
+number.
 """
 
 from __future__ import annotations
@@ -24,20 +27,20 @@ from retort.tables.numbers import number as written
 from retort.tables.tidy import OK, Line
 
 Key = tuple[str, str, str]  # table, row, column
-SHOWN = 3  # rows that are named of many without a number
+SHOWN = 3  # of many rows without a number, so many are named
 UNPRINTED = "nothing is printed"
-# decimals of what is no score
+# unit -> printed decimals, for values that are not scores
 DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2}
 
 
 @dataclass(frozen=True)
 class Side:
-    """The numbers that statements are judged on.
+    """The numbers that statements are judged on, published or ours.
 
     Args:
         cells: every cell that has a number.
-        reasons: why a cell has none, where more is known than that there is none.
-        asks: what a number in the text asks for.
+        reasons: why a cell has no number, if the reason is known.
+        asks: the rule for a number in the text: `Said` (must be met) or `Reached` (its sign and at least its size).
     """
 
     cells: Mapping[Key, Named]
@@ -45,11 +48,11 @@ class Side:
     asks: type[Said] = Said
 
     def missing(self, keys: Iterable[Key]) -> list[Key]:
-        """Which of some cells have no number."""
+        """Return those of the cells that have no number, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self.cells]
 
     def why(self, keys: list[Key]) -> str:
-        """The rows of cells without a number, by the reason."""
+        """Return a text that names the rows of cells without a number, grouped by reason."""
         rows: dict[str, list[str]] = {}
         for key in keys:
             listed = rows.setdefault(self.reasons.get(key, UNPRINTED), [])
@@ -63,11 +66,11 @@ def _few(names: list[str]) -> str:
 
 
 def published(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]] | None = None) -> Side:
-    """What a paper prints in its tables, or what a study of ours recorded; a figure prints no number.
+    """Return the numbers that a paper prints in its tables, or that a study of ours recorded; figures print none.
 
     Args:
         exhibits: the tables and figures of the paper by name.
-        lines: their tidy lines, which know over how many seeds a recorded number is a mean.
+        lines: their tidy lines, which hold the number of seeds behind a recorded mean; None if not at hand.
     """
     runs = {(name, line.row, line.column): line.n for name, listed in (lines or {}).items() for line in listed}
     found = {}
@@ -81,12 +84,13 @@ def published(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]] | Non
 
 
 def _short(number: Number, decimals: int) -> Number:
+    """Return a recorded number with as many decimals in its text as the table prints; its value stays exact."""
     std = "" if number.std is None else f"{number.std:.{decimals}f}"
     return Number(f"{number.value:.{decimals}f}", number.value, std)
 
 
 def ours(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]]) -> Side:
-    """The numbers of our runs, and why a cell has none."""
+    """Return the numbers of our runs, and the reason for each cell that has none."""
     found, reasons = {}, {}
     for name, listed in lines.items():
         decimals = getattr(exhibits[name], "decimals", 1)
@@ -112,7 +116,7 @@ def _keys(listed: list[Cells]) -> list[Key]:
 
 
 def decide(statement: Statement, side: Side) -> Verdict | str:
-    """What the cells say of a statement, or why they cannot."""
+    """Return the verdict on a statement, or, as text, why its cells cannot decide it."""
     cells, than = _keys(statement.cells), _keys(statement.than)
     missing = side.missing([*cells, *than])
     if missing:

@@ -1,4 +1,4 @@
-"""From tidy lines to what stands in a printed table, before any markup."""
+"""Lay out tidy lines as the content of a printed table, before any markup."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ from retort.tables.numbers import NOTHING, p_value, signed, with_std
 from retort.tables.tidy import OK, SERVER, Line
 from retort.tables.words import COUNTS, SETTINGS, word_verdicts
 
-SHORT = {"diverged": "div.", SERVER: SERVER}  # how a status begins -> what its cell prints
+SHORT = {"diverged": "div.", SERVER: SERVER}  # prefix of a status -> what its cell prints
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One printed cell: ours, what was published, ours less that, the verdict, and the letter of its footnote."""
+    """One printed cell, as texts.
+
+    Args:
+        text: our value.
+        published: the published value; empty if there is none.
+        verdict: 'agrees', 'close', 'differs' or empty.
+        bold: whether `text` is printed bold.
+        mark: the letter of the cell's footnote; empty if there is none.
+        difference: ours minus published.
+    """
 
     text: str
     published: str = ""
@@ -34,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of entries under its label; `opens` where a new group of rows begins."""
+    """A row of entries with its label; `opens` is true for the first row of a new group."""
 
     label: str
     entries: list[Entry]
@@ -44,7 +53,7 @@ class PrintedRow:
 
 @dataclass(frozen=True)
 class Grid:
-    """One rectangle of rows and columns, with its own title where a table has several."""
+    """One rectangle of rows and columns; it has a title of its own if the table has several grids."""
 
     head: list[str]
     rows: list[PrintedRow]
@@ -53,7 +62,20 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole printed table: titles, grids, lettered footnotes, closing remarks; `state` says that nothing was run."""
+    """A whole printed table: titles, grids, lettered footnotes and closing remarks.
+
+    Args:
+        paper: name of the paper.
+        name: name of the table.
+        scale: name of the scale of the study.
+        title: title of the table.
+        question: the question that the table answers.
+        caption: caption of the table.
+        grids: its rows and columns.
+        notes: (letter, text) of each footnote.
+        remarks: sentences printed below the table.
+        state: why no cell of the table was run; empty if some cell was.
+    """
 
     paper: str
     name: str
@@ -68,19 +90,19 @@ class Sheet:
 
 
 class _Notes:
-    """Footnotes by their text; equal texts share a letter."""
+    """A collector of footnotes; equal texts share a letter."""
 
     def __init__(self) -> None:
         self.letters: dict[str, str] = {}
 
     def mark(self, text: str) -> str:
-        """The letter of a footnote."""
+        """Return the letter of a footnote, a new one for a new text."""
         index = len(self.letters)
         letter = (chr(96 + index // 26) if index >= 26 else "") + chr(97 + index % 26)
         return self.letters.setdefault(text, letter)
 
     def listed(self) -> list[tuple[str, str]]:
-        """(letter, text) of every footnote, in the order of its first use."""
+        """Return (letter, text) of every footnote, in the order of first use."""
         return [(letter, text) for text, letter in self.letters.items()]
 
 
@@ -89,14 +111,14 @@ layouts: Registry[Layout] = Registry("layout")
 
 
 def label_of(title: str) -> str:
-    """'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
+    """Return 'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
     stem, _, rest = title.partition("-")
     kind = stem[: next((at for at, letter in enumerate(stem) if letter.isdigit()), len(stem))]
     return f"{kind.capitalize()} {stem[len(kind) :]}".strip() + (f" ({rest})" if rest else "")
 
 
 def agreement(table: Table, lines: list[Line]) -> tuple[int, int]:
-    """How many cells agree with what was published, and how many have a verdict at all."""
+    """Return how many cells agree with the published values, and how many have a verdict at all."""
     words = isinstance(table, (SettingsTable, CountsTable))
     found = word_verdicts(table, lines) if words else verdicts(lines, table.decimals)  # type: ignore[arg-type, union-attr]
     given = [verdict for verdict in found.values() if verdict]
@@ -104,7 +126,7 @@ def agreement(table: Table, lines: list[Line]) -> tuple[int, int]:
 
 
 def _as_printed(table: ScoresTable | ProfilesTable) -> dict[tuple[str, str], str]:
-    """The text of each published cell of a paper; empty for a recorded run, whose numbers have more digits."""
+    """Return the text of each published cell of a paper; empty for a recorded run, whose numbers have more digits."""
     cells = table.printed_cells() if table.numbers else []
     return {(cell.row, cell.column): cell.text for cell in cells}
 
@@ -128,7 +150,7 @@ def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], En
 
 
 def _best(table: ScoresTable, lines: list[Line]) -> set[tuple[str, str]]:
-    """The (row, column) of the best value of each column as printed; baselines do not compete."""
+    """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
     baselines = {row.student for row in table.rows if row.baseline}
     best: dict[str, float] = {}
     shown = {}
@@ -145,7 +167,7 @@ def _agreed(table: Table, lines: list[Line]) -> list[str]:
 
 
 def _runs(lines: list[Line]) -> list[str]:
-    """Over how many runs ours are means."""
+    """Return a remark with the number of runs behind each of our means."""
     counts = sorted({line.n for line in lines if line.status == OK and line.n})
     few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
     return [f"Ours: n = {few}."] if few else []
@@ -159,7 +181,7 @@ def _sheet(table: Table, lines: list[Line], grids: list[Grid], notes: _Notes, re
 
 @layouts.register("scores")
 def scores(table: Table, lines: list[Line]) -> Sheet:
-    """The sheet of students x tasks."""
+    """Lay out a table of scores: one row per student, one column per task."""
     assert isinstance(table, ScoresTable)
     notes, judged, best = _Notes(), verdicts(lines, table.decimals), _best(table, lines)
     columns = list(dict.fromkeys(line.column for line in lines))
@@ -179,7 +201,7 @@ def scores(table: Table, lines: list[Line]) -> Sheet:
 
 @layouts.register("profiles")
 def profiles(table: Table, lines: list[Line]) -> Sheet:
-    """The sheet of architectures: parameters, latency, speed-up."""
+    """Lay out a table of profiles: one row per architecture, with its parameters, latency and speed-up."""
     assert isinstance(table, ProfilesTable)
     notes, judged, printed = _Notes(), verdicts(lines, table.decimals), _as_printed(table)
     columns = list(dict.fromkeys(line.column for line in lines))
@@ -198,7 +220,7 @@ def profiles(table: Table, lines: list[Line]) -> Sheet:
 @layouts.register("counts")
 @layouts.register("settings")
 def in_words(table: Table, lines: list[Line]) -> Sheet:
-    """The sheet of settings or counts: ours above what the paper prints, or the paper's text alone."""
+    """Lay out a table of settings or counts: ours above what the paper prints, or the paper's text alone."""
     assert isinstance(table, (SettingsTable, CountsTable))
     judged = word_verdicts(table, lines)
     printed = {(cell.row, cell.column): cell.text for cell in table.printed_cells()}
@@ -235,7 +257,10 @@ def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:
 
 
 def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
-    """Row labels and their p-values by (row, column): above the diagonal uncorrected, below it Holm's."""
+    """Return the row labels and the lines of p-values by (row, column) index.
+
+    Above the diagonal the p-values are uncorrected; below it they are corrected by Holm's procedure.
+    """
     labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
     cells = {}
     for line in lines:
@@ -248,7 +273,7 @@ def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
 
 
 def _tested(table: TestsTable, lines: list[Line]) -> Iterator[tuple[str, str, list[Line]]]:
-    """(table compared, title, lines) of each group of rows that were compared with one another."""
+    """Yield (name of the compared table, title, lines) for each group of rows compared with one another."""
     for of in dict.fromkeys(line.task for line in lines):
         mine = [line for line in lines if line.task == of]
         groups = table.said[of].among if of in table.said else {}
@@ -259,7 +284,7 @@ def _tested(table: TestsTable, lines: list[Line]) -> Iterator[tuple[str, str, li
 
 @layouts.register("paired-tests")
 def paired_tests(table: Table, lines: list[Line]) -> Sheet:
-    """The sheet of p-values: a matrix a group of rows, numbered so that its columns are narrow."""
+    """Lay out paired t-tests: one matrix of p-values per group of rows; rows are numbered to keep columns narrow."""
     assert isinstance(table, TestsTable)
     notes, grids = _Notes(), []
     counts: dict[str, set[int]] = {}
@@ -279,6 +304,6 @@ def paired_tests(table: Table, lines: list[Line]) -> Sheet:
 
 
 def lay_out(book: Book, paper: str, name: str, lines: list[Line]) -> Sheet:
-    """The sheet of a table, by its kind."""
+    """Lay out a table with the layout registered for its kind."""
     table = book.exhibits[paper, name]
     return layouts[table.kind](table, lines)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""From scores and profiles to tidy lines: one for each printed cell, with what was published beside what came out."""
+"""Turn scores and profiles into tidy lines: one per printed cell, with the published value beside ours."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Profile = Callable[[Record, Record, Timing], list[float]]
 
 
 def times(profile: Record, of: Timing) -> list[float]:
-    """The times of one measurement in ms, a value a run; empty where the profile does not have it."""
-    if of.device == "gpu":
+    """Return the times of one measurement in ms, one value per run; empty if the profile lacks the measurement."""
+    if of.device == "gpu":  # a profile made on a GPU stores its GPU times without a device name
         of = replace(of, device="") if not profile["device"].startswith("cpu") else of
     return list(profile["latency_ms"] if of == Timing() else profile.get("further", {}).get(of.name, []))
 
@@ -38,7 +38,7 @@ def _speed_up(own: Record, first: Record, of: Timing) -> list[float]:
     return [statistics.mean(both[0]) / statistics.mean(both[1])] if all(both) else []
 
 
-# what a profile tells of a model, given that of the first row, and the measurement that is shown
+# metric -> its values from (the model's profile, the profile of the table's first row, the measurement shown)
 MEASURED: dict[str, Profile] = {
     "parameters": lambda own, *_: [own["parameters"] / 1e6],
     "without_embeddings": lambda own, *_: [own["without_embeddings"] / 1e6],
@@ -61,7 +61,7 @@ def _unit(place: Place) -> str:
 
 
 def _mean(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The mean of some cells, where each has one; an average over incomplete rows is not printed."""
+    """Return the mean of some cells; without a value if a cell has none, as an average of a part would mislead."""
     cells = list(cells)
     if not cells or any(cell["mean"] is None for cell in cells):
         return {**summary([]), "status": INCOMPLETE}
@@ -71,7 +71,7 @@ def _mean(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Timing = PLAIN) -> dict[str, Any]:
-    """What a profile tells of a model: its size, or its speed against the first row's."""
+    """Return a cell read from a profile: the model's size, its latency, or its speed-up over the first row's model."""
     values = MEASURED[metric](own, first or own, of) if own else []
     if not values:
         why = "no profile" if not own else f"its profile was timed on {own['device']}"
@@ -80,13 +80,13 @@ def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Tim
 
 
 def _of_the_shape(book: Book, place: Place) -> dict[str, Any]:
-    """What the architecture of a model tells: its layers, its width."""
+    """Return a cell read from a model's architecture alone, such as its number of layers or its width."""
     of = book.students[place.student] if place.student in book.students else book.model_of(place.student)
     return {**summary([float(getattr(of.architecture, place.metric))]), "status": OK}
 
 
 def _on_a_server(book: Book, place: Place, held: list[str]) -> dict[str, Any]:
-    """The cell of a score that only a server tells: where the file stands that it is sent."""
+    """Return the cell of a score that only a test server can compute; its status names the file to submit."""
     if not any(runs(book, place.student, task) for task in held):
         return {**summary([]), "status": not_run(book, place.student)}
     zipped = submission_address(book, place.student)
@@ -94,7 +94,7 @@ def _on_a_server(book: Book, place: Place, held: list[str]) -> dict[str, Any]:
 
 
 def _ours(book: Book, place: Place, scores: Scores, profiles: dict[str, Record], table: Any) -> dict[str, Any]:
-    """Mean, std, n and status of one cell that needs no other cell."""
+    """Return mean, standard deviation, n and status of one cell that does not depend on other cells."""
     if not place.student:
         return {**summary([]), "status": f"quoted ({place.quoted}), never run" if place.quoted else PLANNED}
     if place.of_shape:
@@ -111,7 +111,7 @@ def _ours(book: Book, place: Place, scores: Scores, profiles: dict[str, Record],
 
 
 def _from_the_row(place: Place, row: dict[str, Line]) -> dict[str, Any]:
-    """Mean, n and status of a cell that is computed from others of its row."""
+    """Return mean, n and status of a cell computed from other cells of its row: a mean, or a change in %."""
     read = place.spec.mean_of or [place.spec.change_from, place.before]
     if waiting := [row[name].status for name in read if row[name].status.startswith(SERVER)]:
         return {**summary([]), "status": waiting[0]}
@@ -124,7 +124,7 @@ def _from_the_row(place: Place, row: dict[str, Line]) -> dict[str, Any]:
 
 
 def _beside(line: Line, quoted: str) -> Line:
-    """A cell of ours beside a number that the paper quotes: which says so."""
+    """Return our line with a note that the published number beside it is quoted from other work."""
     if line.status != OK:
         return replace(line, status=f"quoted ({quoted}); ours: {line.status}")
     said = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
@@ -132,7 +132,7 @@ def _beside(line: Line, quoted: str) -> Line:
 
 
 def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """A line per (row, column) of a table of models, and one per row where a study of ours asks for an average."""
+    """Return a line per (row, column) of a table of models, and one per row if a study of ours asks for an average."""
     exhibit: Any = book.exhibits[paper, name]
     cells, places = _published(exhibit), exhibit.places()
     lines = {
@@ -154,7 +154,7 @@ def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
 
 
 def figure_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
-    """A line per point of a figure; a single one where its students are planned."""
+    """Return a line per point of a figure; a single line for all points if its students are only planned."""
     if getattr(book.exhibits[paper, name], "planned", None):
         return [Line(paper, name, "all points", "", "", "", "", "x100", status=PLANNED, scale=book.config.scale)]
     return [
@@ -167,7 +167,7 @@ def figure_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line
 
 
 def score_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
-    """The lines of a table or figure that reads scores alone."""
+    """Return the lines of a table or figure that reads only scores, no profiles."""
     if isinstance(book.exhibits[paper, name], ScoresTable):
         return table_lines(book, paper, name, scores, {})
     return figure_lines(book, paper, name, scores)
@@ -200,7 +200,7 @@ def _averages(table: Any, lines: list[Line]) -> list[Line]:
 
 
 def profile_lines(book: Book, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
-    """A line per (student, measure) of the profiles that a figure draws."""
+    """Return a line per (student, measure) of the profiles that a figure draws."""
     labels = {point.student: point.label for point in getattr(book.exhibits[paper, name], "points", [])}
     students = profiled(book, book.exhibits[paper, name])
     return [

@@ -1,4 +1,4 @@
-"""One table: collected, written down as a tidy CSV, read back, printed."""
+"""Make one table: collect its cells, write them as a tidy CSV, read that back, and print it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _tests(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Nothing; the text stands at its path."""
+    """Write a text as UTF-8 with Unix line ends; missing folders are made."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(text, encoding="utf-8", newline="\n")
 
@@ -50,7 +50,7 @@ def make_table(
     csv: str,
     renders: Mapping[str, str],
 ) -> None:
-    """Nothing; the tidy CSV and each asked-for rendering of it are written.
+    """Write the tidy CSV of a table and each requested rendering of it.
 
     Raises:
         RetortError: a score or profile was made with other settings than the study's.

@@ -1,4 +1,4 @@
-"""What the papers print, read back from the table files: counted, listed as CSV, shown as the paper shows it."""
+"""Read the published numbers back from the table files: count them, list them as CSV, show a table as printed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """A key that sorts table2 before table10 and table5 before table5-acl."""
+    """Return a sort key that puts table2 before table10 and table5 before table5-acl."""
     digits = "".join(letter for letter in name.partition("-")[0] if letter.isdigit())
     return name.rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789"), int(digits or 0), name
 
 
 def printed_tables(book: Book) -> dict[tuple[str, str], TextTable]:
-    """Every table that a paper printed, by paper and name; a study of ours prints none."""
+    """Return every table printed in a paper, by paper and name; a study of ours has none."""
     keys = sorted(book.exhibits, key=lambda key: (key[0], natural(key[1])))
     tables = {key: book.exhibits[key] for key in keys if not book.papers[key[0]].ours}
     return {key: table for key, table in tables.items() if isinstance(table, TextTable)}
 
 
 def counts(book: Book) -> list[str]:
-    """A line a table: its rows, columns and numbers; and the sum of all."""
+    """Return one line per table with its numbers of rows, columns and values, and a last line with the totals."""
     lines, numbers, deviations = [], 0, 0
     tables = printed_tables(book)
     for (paper, name), table in tables.items():
@@ -41,7 +41,7 @@ def counts(book: Book) -> list[str]:
 
 
 def cells_csv(book: Book) -> str:
-    """Every printed value as CSV, exactly as the paper prints it."""
+    """Return every published value as CSV, exactly as the paper prints it."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(HEADER)
@@ -58,13 +58,16 @@ def _line(cells: list[str]) -> str:
 
 
 def show(book: Book, which: str) -> str:
-    """One table as Markdown, as the paper prints it; in brackets, above what a label continues.
+    """Return one table as Markdown, as the paper prints it.
+
+    The name of a row group stands in brackets above its rows, unless the label of a row is already that name.
 
     Args:
+        book: the study.
         which: 'paper/table'.
 
     Raises:
-        RetortError: no paper prints such a table.
+        RetortError: no paper prints such a table, or a row label has more parts than the table's first columns.
     """
     tables = printed_tables(book)
     names = [f"{paper}/{name}" for paper, name in tables]

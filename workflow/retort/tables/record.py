@@ -1,4 +1,4 @@
-"""A run becomes the published numbers of its paper: for the study whose published run is our own."""
+"""Record a run as the published numbers of its paper: for a study whose published run is our own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retort.specs.expand import expand, score_address
 from retort.tables.lines import AVERAGE
 from retort.tables.tidy import OK, Line, read
 
-KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # decimals: one or two more than are printed
+KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # unit -> decimals kept, more than are printed
 
 
 def _value(line: Line) -> list[float] | None:
@@ -46,7 +46,7 @@ def _tests(book: Book, paper: str, lines: list[Line]) -> dict[str, dict[str, lis
 
 
 def replace_block(path: Path, key: str, content: Any) -> None:
-    """Nothing; the last block of a YAML file is `key` with the content, and all above it stands as it was.
+    """Replace the last block of a YAML file by `key` with the content; everything above it stays as it was.
 
     Raises:
         RetortError: another key comes after the block.
@@ -59,10 +59,11 @@ def replace_block(path: Path, key: str, content: Any) -> None:
 
 
 def origin(book: Book, paper: str) -> dict[str, str]:
-    """Machine, date, commit, precision and versions of a paper's scores.
+    """Return machine, date, commit, precision and versions of a paper's scores.
 
     Raises:
-        RetortError: a score is missing, or the scores are of several machines or versions.
+        RetortError: a score is missing, the scores are of several machines, commits or versions, or the code that made
+            them is not committed.
     """
     stamps = []
     for cell in expand(book):
@@ -90,10 +91,10 @@ def origin(book: Book, paper: str) -> dict[str, str]:
 
 
 def record(book: Book, paper: str) -> list[str]:
-    """The files of a paper that now hold the numbers of the last run as published ones.
+    """Write the numbers of the last run into a paper's files as its published numbers; return the written files.
 
     Raises:
-        RetortError: a table has not been made, or the scores are of several machines or versions.
+        RetortError: the paper is not a study of ours, a table has not been made, or `origin` refuses the scores.
     """
     if not book.papers[paper].ours:
         raise RetortError(

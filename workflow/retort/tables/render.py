@@ -1,4 +1,4 @@
-"""A sheet as Markdown, LaTeX or HTML; everything that comes from a file is escaped."""
+"""Render a sheet as Markdown, LaTeX or HTML; everything that comes from a file is escaped."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _TEX = {
 
 
 def tex_escape(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
+    """Escape a text so that LaTeX prints it literally."""
     return "".join(_TEX.get(letter, letter) for letter in text)
 
 
 def markdown_escape(text: str) -> str:
-    """Text that Markdown prints as it stands, also inside a table."""
+    """Escape a text so that Markdown prints it literally, also inside a table; white space becomes single spaces."""
     return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", " ".join(text.split()))
 
 
 @functools.cache
 def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
-    """The templates of a folder; autoescape is on, a name that is not given is an error."""
+    """Return the Jinja environment of a folder of templates; autoescape is on, an undefined name is an error."""
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
@@ -50,18 +50,18 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 
 
 def style() -> Markup:
-    """The style sheet that single tables and the report share."""
+    """Return the style sheet shared by single tables and the report."""
     return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
 
 
 def html_document(template: str, **values: object) -> str:
-    """A small HTML document around one `<article>`."""
+    """Return a small HTML document with one `<article>`, from a template and its values."""
     return environment().get_template(template).render(**values)
 
 
 @formats.register("html")
 def html(sheet: Sheet) -> str:
-    """The sheet as a document of its own; the report takes its `<article>`."""
+    """Return the sheet as an HTML document of its own; the report embeds its `<article>`."""
     return html_document("table.html", sheet=sheet, title=sheet.title, published=has_published(sheet))
 
 
@@ -87,7 +87,7 @@ def _markdown_grid(grid: Grid) -> list[str]:
 
 @formats.register("md")
 def markdown(sheet: Sheet) -> str:
-    """The sheet as GitHub's Markdown."""
+    """Return the sheet as GitHub Markdown."""
     title, question = markdown_escape(sheet.title), markdown_escape(sheet.question)
     lines = [f"## {label_of(sheet.name)}. {title}", "", f"*{question}*", ""]
     lines += [f"**{markdown_escape(sheet.state)}**", ""] if sheet.state else []
@@ -137,7 +137,7 @@ def _tex_grid(grid: Grid) -> list[str]:
 
 @formats.register("tex")
 def tex(sheet: Sheet) -> str:
-    """The sheet as a LaTeX table."""
+    """Return the sheet as a LaTeX table."""
     caption = " ".join(
         filter(None, [f"{sheet.title}.", sheet.question, sheet.state, sheet.caption, f"Scale: {sheet.scale}."])
     )
@@ -156,5 +156,5 @@ def tex(sheet: Sheet) -> str:
 
 
 def has_published(sheet: Sheet) -> bool:
-    """Whether any cell stands beside a published value."""
+    """Return whether any cell has a published value."""
     return any(entry.published for grid in sheet.grids for row in grid.rows for entry in row.entries)

@@ -1,4 +1,4 @@
-"""The tidy CSV: a line per printed cell. All that is printed, judged or plotted is read from it."""
+"""The tidy CSV: one line per printed cell. Everything that is printed, judged or plotted is read from it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from retort.errors import RetortError
 
 OK = "ok"
-SERVER = "server"  # how the status begins of a score that only a server tells
+SERVER = "server"  # prefix of the status of a score that only a test server can compute
 AGAIN = "delete it, the next run makes it again"
 NUMBERS = ("published", "published_std", "mean", "std")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One printed cell: where it stands, what was published, what came out.
+    """One printed cell: its table, row and column, the published value, and our value.
 
     Args:
         unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows'.
         std: sample standard deviation (n - 1); None for a single value.
         status: 'ok', 'diverged at step ...', 'not run at this scale', 'server: ...', or 'missing (why)'.
-        note: what must be known to read the value: that it was measured on a part of the data.
-        text: ours as the paper would print it, in a cell that holds a setting.
+        note: what a reader of the value must know, such as that it was measured on a part of the data.
+        text: our value as the paper would print it, in a cell that holds a setting.
     """
 
     paper: str
@@ -47,7 +47,7 @@ class Line:
 
 
 HEADER = [field.name for field in fields(Line)]
-LATER = HEADER[-1:]  # columns that a file of an earlier version may lack
+LATER = HEADER[-1:]  # columns that `read` does not require
 
 
 def _written(value: object) -> str:
@@ -57,7 +57,7 @@ def _written(value: object) -> str:
 
 
 def write(path: Path | str, lines: Iterable[Line]) -> None:
-    """Nothing; the same lines give the same bytes, and the file is whole or not there."""
+    """Write a tidy CSV atomically: the same lines give the same bytes, and no partial file is ever at the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.part")
@@ -69,7 +69,7 @@ def write(path: Path | str, lines: Iterable[Line]) -> None:
 
 
 def read(path: Path | str) -> list[Line]:
-    """The lines of a tidy CSV.
+    """Read the lines of a tidy CSV.
 
     Raises:
         RetortError: the file has other columns or holds no number where one belongs.

@@ -1,4 +1,4 @@
-"""Any two rows of a table of scores, compared by a paired t-test over what has been run."""
+"""Compare any two rows of a table of scores by a paired t-test over the scores that have been run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHOICES = (
 
 
 def _scores(book: Book, table: ScoresTable, row: str) -> Scores:
-    """The scores of a row that have been run."""
+    """Read those scores of a row that have been run."""
     cells = {(place.student, task) for place in table.places() if place.row == row for task, _ in place.scored}
     addresses = [score_address(student, task, seed) for student, task in cells for seed in seeds_of(book, student)]
     return read_scores(book, sorted(path for path in addresses if Path(path).is_file()))
@@ -45,13 +45,16 @@ def _values(book: Book, table: ScoresTable, which: str, row: str) -> dict[Key, f
 
 
 def compare_rows(book: Book, which: str, first: str, second: str) -> list[str]:
-    """Lines with the mean difference of two rows, t, p, the number of pairs, and the choices behind them.
+    """Return lines with the mean difference of two rows, t, p, the number of pairs, and the choices behind them.
 
     Args:
+        book: the study.
         which: 'paper/table'.
+        first: label of the row from which the other is subtracted.
+        second: label of the row that is subtracted.
 
     Raises:
-        RetortError: there is no such table or row, or a row has no scores.
+        RetortError: there is no such table or row, a row has no scores, or the two have no task and seed in common.
     """
     tables = {f"{paper}/{name}": table for (paper, name), table in book.exhibits.items()}
     scored = {name: table for name, table in tables.items() if isinstance(table, ScoresTable)}

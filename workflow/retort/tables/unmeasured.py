@@ -1,4 +1,4 @@
-"""A table of which no cell was run: the published numbers stand alone, and why is said once."""
+"""Print a table of which no cell was run: the published numbers alone, with the reason said once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from retort.tables.tidy import Line
 
 QUOTED = "quoted ("
 STANDS = "the numbers are the published ones."
-# how the status of a cell begins that decides what its table says; the first that is found
+# prefix of a cell's status -> what its table says; the first entry that any cell matches is used
 STATES = {
     NOT_RUN: "Not run at this scale{why}: " + STANDS,
     PLANNED: "Not run, for no student stands for these rows yet: " + STANDS,
     QUOTED: "Quoted from other work and never run: " + STANDS,
 }
-OF_THE_SHAPE = ("layers", "units")  # units of what an architecture says by itself, run or not
+OF_THE_SHAPE = ("layers", "units")  # units of values that an architecture alone determines, run or not
 
 
 def _kind(status: str) -> str:
@@ -25,7 +25,7 @@ def _kind(status: str) -> str:
 
 
 def _state(lines: list[Line]) -> str:
-    """What a table says of itself where no cell was run; empty where one was, or should have been."""
+    """Return why no cell of a table was run; an empty string if a cell was run or should have been."""
     statuses = {line.status for line in lines if line.unit not in OF_THE_SHAPE}
     kinds = {_kind(status) for status in statuses}
     said = next((text for kind, text in STATES.items() if kind in kinds), "")
@@ -36,7 +36,7 @@ def _state(lines: list[Line]) -> str:
 
 
 def once(sheet: Sheet, lines: list[Line]) -> Sheet:
-    """The sheet as it is; of a table that was not run, its published numbers with one line that says so."""
+    """Return the sheet unchanged if a cell was run; else one with the published numbers and one line that says why."""
     state = _state(lines)
     if not state:
         return sheet

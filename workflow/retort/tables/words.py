@@ -1,4 +1,4 @@
-"""Tables of settings and of counts: what a paper prints beside what our own specs say, and whether the two agree."""
+"""Tables of settings and of counts: compare what a paper prints with the settings and counts of our own study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def _line(book: Book, place: tuple[str, str], cell: PublishedCell, **more: Any) 
 
 
 def settings_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """A line per cell of a table of settings; `text` is ours, as at the papers' own scale, where the cell reads it."""
+    """Return a line per cell of a table of settings; `text` is our setting at the papers' own scale.
+
+    A cell that reads none of our settings has the status 'as the paper prints it' and no text.
+    """
     table, written = book.exhibits[paper, name], open_written(book.config)
     assert isinstance(table, SettingsTable)
     read = {(cell.row, cell.column): cell for cell in table.bound()}
@@ -39,7 +42,10 @@ def settings_lines(book: Book, paper: str, name: str, scores: Scores, profiles: 
 
 
 def rows_of(book: Book, task: str, split: str) -> int | None:
-    """How many rows a split has, all its parts together; of several editions the first; None where it has no file."""
+    """Return the number of rows of a split, summed over its subsets; None if the task has no such split.
+
+    Where data sets have several editions with different numbers of rows, the first one counts.
+    """
     spec = book.tasks[task].splits.get(split) if task in book.tasks else None
     if spec is None:
         return None
@@ -48,7 +54,7 @@ def rows_of(book: Book, task: str, split: str) -> int | None:
 
 
 def count_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """A line per cell of a table of counts; `mean` is the number of rows where the cell counts those of a split."""
+    """Return a line per cell of a table of counts; `mean` is our number of rows if the cell counts those of a split."""
     table = book.exhibits[paper, name]
     assert isinstance(table, CountsTable)
     counted, lines = table.counted(), []
@@ -62,7 +68,10 @@ def count_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
 
 
 def word_verdicts(table: SettingsTable | CountsTable, lines: list[Line]) -> dict[tuple[str, str], str]:
-    """The verdict of each cell that has one: a setting agrees when it prints alike, a count when rounded or cut."""
+    """Return the verdict of each cell that has one.
+
+    A setting agrees if its text is the same; a count agrees if, rounded or cut, it is the printed number.
+    """
     printed = {(cell.row, cell.column): cell for cell in table.printed_cells()}
     found = {}
     for line in lines:

@@ -1,1 +1,1 @@
-"""One loop, one optimiser, and state that survives a kill."""
+"""The training loop, its optimiser, and checkpoints from which a killed job resumes."""

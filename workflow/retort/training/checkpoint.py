@@ -1,4 +1,8 @@
-"""State for resuming: outside declared outputs, keyed by the job's settings, written atomically, never pickled."""
+"""Checkpoints for resuming a killed job.
+
+They lie outside the job's declared outputs, are valid for one set of settings only, are written atomically and never
+pickled.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,12 @@ STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each paramete
 
 
 class Checkpoint:
-    """Where one job keeps its state.
+    """The checkpoint of one job.
 
     Args:
         folder: results/checkpoints/<names of the job>.
-        settings: the job's settings and seed; state that was written under others is thrown away.
-        every: seconds between two writes.
+        settings: the job's settings and seed; a state that was written under other settings is ignored.
+        every: least number of seconds between two writes.
     """
 
     def __init__(self, folder: Path | str, settings: Any, every: float) -> None:
@@ -35,6 +39,7 @@ class Checkpoint:
         self.found = self._read()
 
     def _read(self) -> dict[str, Any] | None:
+        """Return the state on disk with its tensors, or None if there is none that is whole and of these settings."""
         try:
             header = json.loads((self.folder / "state.json").read_text())
             if header["key"] != self.key:
@@ -46,11 +51,11 @@ class Checkpoint:
         return found
 
     def past(self, part: int) -> bool:
-        """True when the state that was found is of a later part: this one is done."""
+        """Return True if the state on disk is of a later training run, so that this one is done."""
         return self.found is not None and self.found["part"] > part
 
     def notes(self) -> list[Any]:
-        """What `note` wrote for a job of these settings, in order."""
+        """Return what `note` wrote for a job of these settings, in order."""
         try:
             lines = [json.loads(line) for line in (self.folder / "notes.jsonl").read_text().splitlines()]
         except (OSError, ValueError):
@@ -58,24 +63,25 @@ class Checkpoint:
         return [line["note"] for line in lines if line["key"] == self.key]
 
     def note(self, note: Any) -> None:
-        """Nothing; a finished part's result is on disk."""
+        """Append the result of a finished training run to the notes on disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "notes.jsonl").open("a") as stream:
             stream.write(json.dumps({"key": self.key, "note": note}) + "\n")
 
     @property
     def due(self) -> bool:
-        """True when the last write is long enough ago."""
+        """True if `every` seconds have passed since the last write."""
         return time.monotonic() - self.last >= self.every
 
     def write(self, part: int, step: int, tensors: dict[str, Tensor]) -> None:
-        """Nothing; the state is on disk. A kill at any moment leaves either the old state or the new one."""
+        """Write the state atomically: a kill at any moment leaves either the old state or the new one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         name = f"part-{part}-step-{step}.safetensors"
         save_file({k: v.contiguous() for k, v in tensors.items()}, str(self.folder / f".{name}"))
-        os.replace(self.folder / f".{name}", self.folder / name)
+        os.replace(self.folder / f".{name}", self.folder / name)  # atomic: no half-written file has this name
         header = {"key": self.key, "part": part, "step": step, "file": name}
         (self.folder / ".state.json").write_text(json.dumps(header))
+        # until here the header names the old file, which is removed only after it
         os.replace(self.folder / ".state.json", self.folder / "state.json")
         for old in self.folder.glob("*.safetensors"):
             if old.name != name:
@@ -83,21 +89,21 @@ class Checkpoint:
         self.last = time.monotonic()
 
     def remove(self) -> None:
-        """Nothing; the job has succeeded and its state is gone."""
+        """Remove the state of a job that has succeeded."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def pack(
     parameters: dict[str, nn.Parameter], buffers: dict[str, Tensor], optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
-    """All that the next step depends on, as named tensors: weights, buffers, moments, the random state."""
+    """Return all that the next step depends on as named tensors: weights, buffers, moments and random state."""
     tensors = {"random": torch.get_rng_state()}
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    tensors |= {f"buffer.{name}": buffer.clone() for name, buffer in buffers.items()}
+    tensors |= {f"buffer.{name}": buffer.clone() for name, buffer in buffers.items()}  # such as the bank of `Contrast`
     for name, parameter in parameters.items():
         tensors[f"weight.{name}"] = parameter.detach()
-        for state, value in optimiser.state.get(parameter, {}).items():  # none where frozen or where no loss reaches
+        for state, value in optimiser.state.get(parameter, {}).items():  # empty if frozen or outside the loss
             tensors[f"{state}.{name}"] = value
     return tensors
 
@@ -108,13 +114,14 @@ def unpack(
     buffers: dict[str, Tensor],
     optimiser: torch.optim.Optimizer,
 ) -> None:
-    """Nothing; weights, buffers, optimiser and random numbers are as they were when the state was packed."""
+    """Restore weights, buffers, optimiser and random state as they were when `pack` was called."""
     with torch.no_grad():
         for name, buffer in buffers.items():
             buffer.copy_(tensors[f"buffer.{name}"])
         for name, parameter in parameters.items():
             parameter.copy_(tensors[f"weight.{name}"])
             if f"step.{name}" in tensors:
+                # by name: load_state_dict would match parameters by their order
                 optimiser.state[parameter] = {
                     state: tensors[f"{state}.{name}"].to(parameter.device).clone() for state in STATES
                 }

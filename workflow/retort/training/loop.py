@@ -1,4 +1,4 @@
-"""The training loop: the only one, whatever is trained."""
+"""The training loop, used for teachers, distillation and fine-tuning alike."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
 
 @dataclass
 class Part:
-    """One training of a job; a job of two stages has two.
+    """One training run of a job; a job of two stages has two.
 
     Args:
-        modules: what is trained; parameters that take no gradient stay out.
-        schedule: steps, rates and the rest, as in specs/protocol.py.
-        batches: given the number of batches to leave out, the batches from there on.
-        loss: a batch to (loss, its terms by name); the only thing in which teachers, distillation and
+        modules: the modules to train; parameters that take no gradient are left alone.
+        schedule: steps, learning rate and the other settings, as in specs/protocol.py.
+        batches: a function from a number of batches to skip to an iterator over the batches after them.
+        loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
             fine-tuning differ.
-        number: the part's place in its job, from 1.
-        before: steps of earlier parts, for the step at which a loss diverged.
-        close: called when the part is done, to leave the modules without hooks.
+        number: the position of the training run in its job, from 1.
+        before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
+        close: called when the training run is done, to remove the hooks from the modules.
     """
 
     modules: list[nn.Module]
@@ -44,15 +44,23 @@ class Part:
 
 
 def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, precision: str, device: str) -> None:
-    """Nothing; the part's modules are trained, from the checkpoint's step on if it holds this part.
+    """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
+
+    Args:
+        part: what is trained, on which batches and with which loss.
+        seed: seed of the dropout.
+        checkpoint: where the state is read from and written to.
+        progress: where steps and losses are reported.
+        precision: 'bfloat16' runs the forward pass under autocast; weights and moments are always in float32.
+        device: 'cpu' or 'cuda'.
 
     Raises:
-        Diverged: the loss became NaN or infinite, or a gradient did.
+        Diverged: the loss or a gradient became NaN or infinite.
     """
     found = checkpoint.found
     parameters, buffers = optim.parameters(*part.modules), optim.buffers(*part.modules)
     optimiser = optim.adamw(parameters.values(), part.schedule)
-    torch.manual_seed(seed * 1000 + part.number)  # dropout; a part of its own, so that parts can be resumed
+    torch.manual_seed(seed * 1000 + part.number)  # for dropout; each run has its own, so that a job can resume at any
     start = 0
     if found is not None and found["part"] == part.number:
         start = found["step"]
@@ -61,13 +69,14 @@ def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, pre
         module.train()
     steps = part.schedule["steps"]
     progress.begin(part.number, start, steps)
-    for step, batch in zip(range(start + 1, steps + 1), part.batches(start), strict=False):
+    for step, batch in zip(range(start + 1, steps + 1), part.batches(start), strict=False):  # batches never end
         optim.set_rate(optimiser, optim.rate(step, part.schedule))
         with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-            loss, terms = part.loss(batch.to(device))
+            loss, terms = part.loss(batch.to(device))  # scalar, scalars by name
         loss.backward()  # type: ignore[no-untyped-call]
         value = loss.detach().item()
-        norm = optim.clip(parameters.values(), part.schedule["clip"])
+        norm = optim.clip(parameters.values(), part.schedule["clip"])  # of all gradients together, before clipping
+        # before the update: a NaN must not reach the weights
         if not (math.isfinite(value) and math.isfinite(norm)):
             raise Diverged(part.before + step)
         optimiser.step()

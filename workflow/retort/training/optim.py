@@ -1,4 +1,4 @@
-"""AdamW with linear warm-up and decay; weights that take no gradient never reach the optimiser."""
+"""AdamW with linear warm-up and decay; weights that take no gradient are not given to the optimiser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import nn
 
 
 def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
-    """Every parameter, frozen ones too, by a name that is unique over the modules."""
+    """Return every parameter, frozen ones too, by a name that is unique over the modules."""
     return {
         f"{index}.{name}": parameter
         for index, module in enumerate(modules)
@@ -20,16 +20,16 @@ def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def buffers(*modules: nn.Module) -> dict[str, torch.Tensor]:
-    """The buffers, such as memory banks, by a name that is unique over the modules."""
+    """Return the buffers, such as memory banks, by a name that is unique over the modules."""
     return {
         f"{index}.{name}": buffer for index, module in enumerate(modules) for name, buffer in module.named_buffers()
     }
 
 
 def adamw(weights: Iterable[nn.Parameter], schedule: dict[str, Any]) -> torch.optim.AdamW:
-    """The optimiser of the weights that take a gradient; biases and layer norms have no weight decay, as in BERT."""
+    """Return AdamW for the weights that take a gradient; biases and layer norms have no weight decay, as in BERT."""
     trained = [p for p in weights if p.requires_grad]
-    plain = [p for p in trained if p.ndim < 2]
+    plain = [p for p in trained if p.ndim < 2]  # vectors: biases and layer norms
     decayed = [p for p in trained if p.ndim >= 2]
     groups = [
         {"params": decayed, "weight_decay": schedule["weight_decay"]},
@@ -45,8 +45,12 @@ def adamw(weights: Iterable[nn.Parameter], schedule: dict[str, Any]) -> torch.op
 
 
 def rate(step: int, schedule: dict[str, Any]) -> float:
-    """The learning rate of a step (from 1): linear up over the warm-up, then linear down to zero."""
-    steps, warm = schedule["steps"], max(1, round(schedule["warmup"] * schedule["steps"]))
+    """Return the learning rate of a step, counted from 1.
+
+    With n steps, w of them warm-up, and peak rate r: r * step / w up to step w, then r * (n - step + 1) / (n - w + 1),
+    which would be zero one step after the last.
+    """
+    steps, warm = schedule["steps"], max(1, round(schedule["warmup"] * schedule["steps"]))  # w >= 1
     if step <= warm:
         share = step / warm
     else:
@@ -55,11 +59,11 @@ def rate(step: int, schedule: dict[str, Any]) -> float:
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
-    """Nothing; every group has the rate."""
+    """Set the learning rate of every parameter group."""
     for group in optimiser.param_groups:
         group["lr"] = value
 
 
 def clip(weights: Iterable[nn.Parameter], largest: float) -> float:
-    """The gradient's norm before it was cut to at most `largest`, where that is not 0."""
-    return float(torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf))
+    """Scale the gradients to a joint norm of at most `largest` (0: no limit); return the norm before."""
+    return float(torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf))  # inf: only measured

@@ -1,4 +1,4 @@
-"""What a training tells: a line to the terminal now and then, every loss term to the log."""
+"""Report the progress of training: a line on the terminal every few seconds, all loss terms in the log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LOGGED = 10  # steps between two lines in the log
 
 
 class Progress:
-    """One job's progress.
+    """The progress of one job.
 
     Args:
         name: what is trained, as the terminal shows it.
-        log: where the loss terms go.
-        parts: trainings that the job has.
+        log: the log file that the loss terms are written to.
+        parts: number of training runs of the job.
     """
 
     def __init__(self, name: str, log: TextIO, parts: int = 1) -> None:
@@ -26,14 +26,16 @@ class Progress:
         self.started = self.shown = time.monotonic()
 
     def _say(self, text: str) -> None:
+        """Print a line on the terminal."""
         print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
 
     @property
     def _part(self) -> str:
+        """The current training run, as lines begin; empty if the job has only one."""
         return f"stage {self.number} of {self.parts}, " if self.parts > 1 else ""
 
     def begin(self, number: int, start: int, steps: int) -> None:
-        """Nothing; a part begins, after `start` steps that a killed job had done."""
+        """Report that a training run begins after `start` steps, which are not 0 if a killed job is resumed."""
         self.number, self.steps, self.first = number, steps, start
         self.started = self.shown = time.monotonic()
         resumed = f", resumed at step {start}" if start else ""
@@ -42,7 +44,7 @@ class Progress:
             self._say(f"{self._part}resumed at step {start} of {steps}")
 
     def step(self, step: int, loss: float, terms: Mapping[str, object]) -> None:
-        """Nothing; one more step is done."""
+        """Report one finished step: to the log every LOGGED steps, to the terminal every EVERY seconds."""
         if step % LOGGED == 0 or step == self.steps:
             shown = "  ".join(f"{name} {float(value):.5f}" for name, value in terms.items())  # type: ignore[arg-type]
             self.log.write(f"step {step:5d}  loss {loss:.5f}  {shown}\n")
@@ -50,10 +52,10 @@ class Progress:
         now = time.monotonic()
         if now - self.shown >= EVERY:
             self.shown = now
-            left = (now - self.started) / max(1, step - self.first) * (self.steps - step)
+            left = (now - self.started) / max(1, step - self.first) * (self.steps - step)  # seconds
             self._say(f"{self._part}step {step} of {self.steps}, loss {loss:.3f}, {left:.0f} s left")
 
     def end(self, step: int) -> None:
-        """Nothing; a part is done."""
+        """Report that a training run is done."""
         self.log.write(f"{self._part}done after step {step}\n")
         self.log.flush()
