@@ -20,7 +20,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"),
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study_folder(tmp_path: Path) -> Path:
     """Return a copy of the tiny study's YAML files, which a test may break."""
     import shutil
 

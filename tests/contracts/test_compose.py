@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import torch
+from retort.batch import Shape
 from retort.errors import RetortError
-from retort.objectives import Pair, Shape, Sum, compose, objectives
+from retort.objectives import Pair, Sum, compose, objectives
 from torch import Tensor
 
-from tests.references.examples import LENGTHS, NARROW, WIDE, Case, batch_of, taps_of
+from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of
 
 TERMS: list[dict[str, Any]] = [
     {"objective": "hidden-sequence", "mapping": "uniform", "weight": 0.5},
@@ -30,7 +31,8 @@ def built(terms: list[dict[str, Any]], student: Shape = NARROW, teacher: Shape =
 def recorded(needs: set[tuple[str, int | None]], shape: Shape, seed: int) -> dict[tuple[str, int | None], Tensor]:
     case, size = Case("hidden-cls"), len(LENGTHS["padded"])
     return {
-        key: taps_of(case, shape, size, seed + (key[1] or 0))[key[0]].requires_grad_() for key in sorted(needs, key=str)
+        key: activations_of(case, shape, size, seed + (key[1] or 0))[key[0]].requires_grad_()
+        for key in sorted(needs, key=str)
     }
 
 
@@ -118,8 +120,8 @@ def test_layers_that_are_read_together_come_as_one_tensor() -> None:
     student, teacher = both(total)
     loss, _ = total.eval()(student, teacher, batch)
     stacked = [
-        {"hidden": torch.stack([taps["hidden", layer] for layer in layers])}
-        for taps, layers in ((student, (1, 2)), (teacher, range(1, 7)))
+        {"hidden": torch.stack([activations["hidden", layer] for layer in layers])}
+        for activations, layers in ((student, (1, 2)), (teacher, range(1, 7)))
     ]
     (part,) = total.terms[0].parts
     assert torch.equal(loss, part(*stacked, batch))

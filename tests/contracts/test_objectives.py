@@ -10,14 +10,15 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
+from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.objectives import Batch, Pair, Shape, objectives
+from retort.objectives import Pair, objectives
 from retort.objectives.logits import choices
 from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tests.references.examples import CASES, LENGTHS, NARROW, SCORE, WIDE, Case, batch_of, taps_of
+from tests.references.examples import CASES, LENGTHS, NARROW, SCORE, WIDE, Case, activations_of, batch_of
 
 PADDED = LENGTHS["padded"]
 
@@ -25,16 +26,19 @@ PADDED = LENGTHS["padded"]
 def both(case: Case, dtype: torch.dtype = torch.float64) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return random activations of the case's student and of its teacher, for a padded batch."""
     size = len(PADDED)
-    return taps_of(case, case.student, size, 1, dtype), taps_of(case, case.teacher, size, 2, dtype)
+    return activations_of(case, case.student, size, 1, dtype), activations_of(case, case.teacher, size, 2, dtype)
 
 
-def filled(taps: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Tensor]:
+def filled(activations: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Tensor]:
     """Return the activations with `value` wherever a padding token is a row, a query or a key."""
     real = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), mask[..., None])
-    real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(taps["scores"])
-    if taps["logits"].dim() == 3:
+    real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(activations["scores"])
+    if activations["logits"].dim() == 3:
         real["logits"] = mask[..., None]
-    return {tap: torch.where(real[tap], x, value) if tap in real else x for tap, x in taps.items()}
+    return {
+        activation: torch.where(real[activation], x, value) if activation in real else x
+        for activation, x in activations.items()
+    }
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.padded], ids=str)
@@ -42,7 +46,9 @@ def test_padding_does_not_matter(case: Case) -> None:
     batch = batch_of(case, PADDED)
     student, teacher = both(case)
     before = case.build()(student, teacher, batch)
-    after = case.build()(filled(student, batch.mask, 99.0), filled(teacher, batch.mask, -99.0), batch)
+    after = case.build()(
+        filled(student, batch.attention_mask, 99.0), filled(teacher, batch.attention_mask, -99.0), batch
+    )
     assert torch.equal(before, after)
 
 
@@ -51,7 +57,7 @@ def test_padding_matters_where_it_is_to_count(case: Case) -> None:
     batch = batch_of(case, PADDED)
     student, teacher = both(case)
     before = case.build()(student, teacher, batch)
-    after = case.build()(filled(student, batch.mask, 9.0), teacher, batch)
+    after = case.build()(filled(student, batch.attention_mask, 9.0), teacher, batch)
     assert not torch.isclose(before, after)
 
 
@@ -59,17 +65,17 @@ def test_padding_matters_where_it_is_to_count(case: Case) -> None:
 def test_least_at_the_teacher(case: Case) -> None:
     case = dataclasses.replace(case, teacher=case.student, layers=(case.layers[0], case.layers[0]))
     batch = batch_of(case, PADDED)
-    taps = taps_of(case, case.student, len(PADDED), seed=1)
-    taps = {tap: x.requires_grad_() for tap, x in taps.items()}
-    value = case.build()(taps, {tap: x.detach() for tap, x in taps.items()}, batch)
+    activations = activations_of(case, case.student, len(PADDED), seed=1)
+    activations = {activation: x.requires_grad_() for activation, x in activations.items()}
+    value = case.build()(activations, {activation: x.detach() for activation, x in activations.items()}, batch)
     least = torch.zeros((), dtype=value.dtype)
     if case.same == "entropy":
         temperature = case.options.get("temperature", 1.0)
-        log_p = F.log_softmax(choices(taps["logits"] / temperature, batch.mask), dim=-1)
+        log_p = F.log_softmax(choices(activations["logits"] / temperature, batch.attention_mask), dim=-1)
         factor = temperature**2 if case.options.get("squared", True) else 1.0
         least = -factor * (log_p.exp() * log_p).sum(-1).mean().detach()
     torch.testing.assert_close(value.detach(), least, rtol=1e-10, atol=1e-12)
-    for gradient in torch.autograd.grad(value, list(taps.values()), allow_unused=True):
+    for gradient in torch.autograd.grad(value, list(activations.values()), allow_unused=True):
         assert gradient is None or gradient.abs().max() < 1e-10
 
 
@@ -79,10 +85,10 @@ def test_scalar_and_finite_with_padded_tails(case: Case, dtype: torch.dtype) -> 
     lengths = (7, 1, 0)  # the last example is all padding
     batch = batch_of(case, lengths)
     batch.labels = batch.labels.float() if batch.labels.is_floating_point() else batch.labels
-    student = taps_of(case, case.student, 3, seed=1, dtype=dtype)
-    student = {tap: (30 * x).detach().requires_grad_() for tap, x in student.items()}
+    student = activations_of(case, case.student, 3, seed=1, dtype=dtype)
+    student = {activation: (30 * x).detach().requires_grad_() for activation, x in student.items()}
     objective = case.build(torch.float32)
-    value = objective(student, taps_of(case, case.teacher, 3, seed=2, dtype=dtype), batch)
+    value = objective(student, activations_of(case, case.teacher, 3, seed=2, dtype=dtype), batch)
     assert value.shape == ()
     assert value.dtype == torch.float32
     assert value.isfinite()
@@ -100,9 +106,13 @@ def test_bfloat16_is_summed_in_float32(case: Case) -> None:
     student, teacher = both(case, torch.bfloat16)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         rounded = case.build(torch.float32)(student, teacher, batch)
-    student, teacher = ({tap: x.double() for tap, x in taps.items()} for taps in (student, teacher))
+    student, teacher = (
+        {activation: x.double() for activation, x in activations.items()} for activations in (student, teacher)
+    )
     exact = case.build()(student, teacher, batch)
-    tolerance = 2e-2 if getattr(objectives[case.name], "learns", False) else 1e-5  # a learned map runs in 16 bits
+    tolerance = (
+        2e-2 if getattr(objectives[case.name], "has_parameters", False) else 1e-5
+    )  # a learned map runs in 16 bits
     torch.testing.assert_close(rounded.double(), exact, rtol=tolerance, atol=tolerance)
 
 
@@ -113,8 +123,8 @@ def test_nothing_waits_for_a_value(case: Case) -> None:
     The fake tensors of this test have no values, so reading one raises an error. An objective that must read
     one says why in `waits`.
     """
-    if getattr(objectives[case.name], "waits", ""):
-        pytest.skip(f"{case.name}: {objectives[case.name].waits}")
+    if getattr(objectives[case.name], "synchronises", ""):
+        pytest.skip(f"{case.name}: {objectives[case.name].synchronises}")
     with FakeTensorMode(allow_non_fake_inputs=False):
         batch, (student, teacher) = batch_of(case, PADDED, torch.float32), both(case, torch.float32)
         assert case.build(None)(student, teacher, batch).shape == ()
@@ -122,23 +132,23 @@ def test_nothing_waits_for_a_value(case: Case) -> None:
 
 # the weight of a part of a batch, for a value that is a mean over the key
 PARTS: dict[str, Callable[[Batch], Tensor | int]] = {
-    "examples": lambda batch: len(batch.mask),
-    "tokens": lambda batch: batch.mask.sum(),
-    "token-pairs": lambda batch: batch.mask.sum(1).square().sum(),
+    "examples": lambda batch: len(batch.attention_mask),
+    "tokens": lambda batch: batch.attention_mask.sum(),
+    "token-pairs": lambda batch: batch.attention_mask.sum(1).square().sum(),
     "labels": lambda batch: torch.ne(batch.labels, -100).sum(),
     "batch": lambda batch: 0,
 }
 
 
-def part_of(taps: dict[str, Tensor], batch: Batch, case: Case, rows: slice) -> tuple[dict[str, Tensor], Batch]:
+def part_of(activations: dict[str, Tensor], batch: Batch, case: Case, rows: slice) -> tuple[dict[str, Tensor], Batch]:
     """Return some examples of a batch with their activations; masked-LM logits are cut to as many positions."""
     ahead = (slice(None),) if case.layers != (1, 1) or objectives[case.name] in TOGETHER else ()
-    cut = {tap: x[rows] if tap == "logits" else x[*ahead, rows] for tap, x in taps.items()}
+    cut = {activation: x[rows] if activation == "logits" else x[*ahead, rows] for activation, x in activations.items()}
     return cut, Batch(**{key: None if x is None else x[rows] for key, x in vars(batch).items()})
 
 
 TOGETHER = [objectives[name] for name in objectives if getattr(objectives[name], "level", "") == "layers"]
-SPLIT = [c for c in CASES if not c.padded and objectives[c.name].over != "batch"]
+SPLIT = [c for c in CASES if not c.padded and objectives[c.name].reduction != "batch"]
 
 
 @pytest.mark.parametrize("case", SPLIT, ids=str)
@@ -147,12 +157,12 @@ def test_a_batch_may_be_computed_in_parts(case: Case) -> None:
     batch, (student, teacher), objective = batch_of(case, PADDED), both(case), case.build()
     if isinstance(objective, torch.nn.Module):
         objective.eval()
-    over = PARTS[getattr(objective, "over")]  # noqa: B009 - read from the built objective: an option may change it
+    reduction = PARTS[getattr(objective, "reduction")]  # noqa: B009 - read from the built objective: an option may change it
     whole, weighed = objective(student, teacher, batch), []
     for rows in (slice(0, 1), slice(1, None)):
         (ours, part), (theirs, _) = part_of(student, batch, case, rows), part_of(teacher, batch, case, rows)
-        weighed.append(over(part) * objective(ours, theirs, part))
-    torch.testing.assert_close(sum(weighed) / over(batch), whole)
+        weighed.append(reduction(part) * objective(ours, theirs, part))
+    torch.testing.assert_close(sum(weighed) / reduction(batch), whole)
 
 
 @pytest.mark.parametrize("name", objectives)
@@ -162,12 +172,12 @@ def test_says_in_literals_what_it_is(name: str) -> None:
     assert entry.summary.endswith(".")
     assert len(entry.summary) < 120
     assert entry.version == made.version >= 1
-    assert entry.taps == made.taps
+    assert entry.activations == made.activations
     assert entry.level == getattr(made, "level", "layer")
-    assert entry.over == made.over
-    assert entry.over in PARTS
+    assert entry.reduction == made.reduction
+    assert entry.reduction in PARTS
     assert entry.options == {p.name: p.default for p in signature.values() if p.kind is p.KEYWORD_ONLY}
-    assert getattr(made, "learns", False) == issubclass(made, torch.nn.Module)
+    assert getattr(made, "has_parameters", False) == issubclass(made, torch.nn.Module)
 
 
 def test_catalogue_knows_what_is_registered() -> None:
@@ -180,7 +190,7 @@ def test_a_misspelt_objective_has_a_suggestion() -> None:
     assert str(error.value) == "no objective is called 'atention-kl'; did you mean 'attention-kl'?"
 
 
-SIX = Shape(width=24, heads=6, intermediate=40, classes=3)
+SIX = Shape(width=24, heads=6, intermediate=40, num_labels=3)
 
 
 @pytest.mark.parametrize(
@@ -210,12 +220,12 @@ def test_labels_that_are_missing() -> None:
     case = Case("supervised")
     batch = dataclasses.replace(batch_of(case, PADDED), labels=None)
     with pytest.raises(RetortError, match="objective 'supervised' needs labels"):
-        case.build()(taps_of(case, NARROW, 3, seed=1), {}, batch)
+        case.build()(activations_of(case, NARROW, 3, seed=1), {}, batch)
 
 
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 3)])
 def test_orthogonal_maps_stay_orthogonal(sizes: tuple[int, int]) -> None:
-    student, teacher = (Shape(width=2 * size, heads=2, intermediate=1, classes=1) for size in sizes)
+    student, teacher = (Shape(width=2 * size, heads=2, intermediate=1, num_labels=1) for size in sizes)
     objective = objectives["direct"](Pair(student, teacher), orthogonal=True).double()
     for maps in objective.maps:
         maps.skew.data.normal_(std=3.0)
@@ -270,5 +280,5 @@ def test_layer_weights_follow_the_costs_in_training_alone_and_are_saved() -> Non
 def test_regression_has_one_score() -> None:
     case = Case("supervised", student=SCORE, teacher=SCORE)
     batch = batch_of(case, PADDED)
-    taps = {"logits": batch.labels[:, None]}
-    assert case.build()(taps, {}, batch) == 0
+    activations = {"logits": batch.labels[:, None]}
+    assert case.build()(activations, {}, batch) == 0

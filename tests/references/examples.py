@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from retort.objectives import Batch, Pair, Shape, objectives
+from retort.batch import Batch, Shape
+from retort.objectives import Pair, objectives
 from torch import Tensor
 
 LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens per example; all are padded to 7
 LENGTH = 7
 VOCABULARY = 5
 
-NARROW = Shape(width=12, heads=3, intermediate=20, classes=3)
-WIDE = Shape(width=24, heads=3, intermediate=40, classes=3)
-MANY_HEADS = Shape(width=24, heads=6, intermediate=40, classes=3)
-SCORE = Shape(width=12, heads=3, intermediate=20, classes=1)
+NARROW = Shape(width=12, heads=3, intermediate=20, num_labels=3)
+WIDE = Shape(width=24, heads=3, intermediate=40, num_labels=3)
+MANY_HEADS = Shape(width=24, heads=6, intermediate=40, num_labels=3)
+SCORE = Shape(width=12, heads=3, intermediate=20, num_labels=1)
 
 
 @dataclass
@@ -126,7 +127,7 @@ def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.fl
     elif case.span:
         last = torch.tensor(lengths)[:, None] - 1
         labels = torch.tensor([[1, 3], [0, 2], [0, 0]])[:size].minimum(last).clamp(min=0)
-    elif case.student.classes == 1:
+    elif case.student.num_labels == 1:
         labels = torch.randn(size, generator=generator, dtype=dtype)
     else:
         labels = torch.tensor([1, 0, 1])[:size]
@@ -134,7 +135,9 @@ def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.fl
     return Batch(ids, torch.zeros_like(ids), mask, labels, torch.tensor([3, 8, 13])[:size])
 
 
-def taps_of(case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+def activations_of(
+    case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype = torch.float64
+) -> dict[str, Tensor]:
     """Return random tensors for all activations that an objective may read from a model of this shape."""
     generator = torch.Generator().manual_seed(seed)
     tokens = (size, LENGTH, shape.width)
@@ -143,8 +146,8 @@ def taps_of(case: Case, shape: Shape, size: int, seed: int, dtype: torch.dtype =
     sizes["scores"] = (size, shape.heads, LENGTH, LENGTH)
     if getattr(objectives[case.name], "level", "layer") == "layers":
         layers = case.layers[0 if shape is case.student else 1]
-        sizes = {tap: (layers, *size) for tap, size in sizes.items()}
-    sizes["logits"] = (4, VOCABULARY) if case.name == "masked-lm" else (size, shape.classes)
+        sizes = {activation: (layers, *size) for activation, size in sizes.items()}
+    sizes["logits"] = (4, VOCABULARY) if case.name == "masked-lm" else (size, shape.num_labels)
     if case.span:
         sizes["logits"] = (size, LENGTH, 2)
-    return {tap: torch.randn(*shape, generator=generator, dtype=dtype) for tap, shape in sizes.items()}
+    return {activation: torch.randn(*shape, generator=generator, dtype=dtype) for activation, shape in sizes.items()}

@@ -13,7 +13,8 @@ from typing import Any
 
 import scipy.optimize
 import torch
-from retort.objectives import Batch, Taps
+from retort.batch import Batch
+from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import Case
@@ -22,12 +23,15 @@ from tests.references.plain import chunks, kl, lengths, mean, related, relation_
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 
 
-def tap_relation(tap: str, heads: Callable[[Case], int]) -> Callable[..., Tensor]:
-    def form(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def activation_relation(activation: str, heads: Callable[[Case], int]) -> Callable[..., Tensor]:
+    def form(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
         values = []
         sizes = zip(lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys"), strict=True)
         for i, (rows, columns) in enumerate(sizes):
-            ours, theirs = (related(taps, tap, tap, heads(case), i, rows, columns) for taps in (student, teacher))
+            ours, theirs = (
+                related(activations, activation, activation, heads(case), i, rows, columns)
+                for activations in (student, teacher)
+            )
             values += relation_kl(ours, theirs, case.options.get("floor", 0.0))
         return mean(values)
 
@@ -38,21 +42,21 @@ def distributions(logits: Tensor, batch: Batch) -> list[Tensor]:
     """Return each row of logits that is one distribution; for the start and end of an answer, over real tokens only."""
     if logits.dim() == 2:
         return list(logits)
-    return [logits[i, :n, end] for i, n in enumerate(batch.mask.sum(1).tolist()) for end in (0, 1)]
+    return [logits[i, :n, end] for i, n in enumerate(batch.attention_mask.sum(1).tolist()) for end in (0, 1)]
 
 
-def supervised(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def supervised(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     rows = distributions(student["logits"], batch)
-    if case.student.classes == 1:
+    if case.student.num_labels == 1:
         return mean([(row[0] - label) ** 2 for row, label in zip(rows, batch.labels, strict=True)])
     return mean([-torch.log(softmax(row)[label]) for row, label in zip(rows, batch.labels.flatten(), strict=True)])
 
 
-def soft_labels(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    if case.student.classes == 1:
+def soft_labels(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+    if case.student.num_labels == 1:
         return mean(squares(student["logits"], teacher["logits"]))
     rows, temperature = [], case.options.get("temperature", 1)
-    both = (distributions(taps["logits"], batch) for taps in (student, teacher))
+    both = (distributions(activations["logits"], batch) for activations in (student, teacher))
     for ours, theirs in zip(*both, strict=True):
         q, p = softmax(ours / temperature), softmax(theirs / temperature)
         below = p if case.options.get("divergence") else torch.ones_like(p)
@@ -60,26 +64,26 @@ def soft_labels(student: Taps, teacher: Taps, batch: Batch, case: Case, learned:
     return (temperature**2 if case.options.get("squared", True) else 1) * mean(rows)
 
 
-def masked_lm(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def masked_lm(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     pairs = zip(student["logits"], batch.labels.tolist(), strict=True)
     return mean([-torch.log(softmax(row)[label]) for row, label in pairs if label != -100])
 
 
-def cls_mse(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def cls_mse(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     return mean(squares(learned.map(student["cls"]), teacher["cls"]))
 
 
-def sequence_mse(tap: str) -> Callable[..., Tensor]:
-    def form(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def sequence_mse(activation: str) -> Callable[..., Tensor]:
+    def form(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
         values = []
-        for ours, theirs in vectors(student[tap], teacher[tap], batch, case):
+        for ours, theirs in vectors(student[activation], teacher[activation], batch, case):
             values += squares(learned.map(ours), theirs)
         return mean(values)
 
     return form
 
 
-def hidden_cosine(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def hidden_cosine(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
     for ours, theirs in vectors(student["hidden"], teacher["hidden"], batch, case):
         a = learned.map(ours)
@@ -87,29 +91,29 @@ def hidden_cosine(student: Taps, teacher: Taps, batch: Batch, case: Case, learne
     return mean(values)
 
 
-def patient_cls(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def patient_cls(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
     for ours, theirs in zip(learned.map(student["cls"]), teacher["cls"], strict=True):
         values.append(sum(squares(ours / ours.norm(), theirs / theirs.norm())))
     return mean(values)
 
 
-def attention_mse(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def attention_mse(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values, zero = [], torch.zeros((), dtype=torch.float64)
     lowest = case.options.get("zero_below", -math.inf)
-    for i, (n, keys) in enumerate(zip(lengths(batch, case), batch.mask.sum(1).tolist(), strict=True)):
+    for i, (n, keys) in enumerate(zip(lengths(batch, case), batch.attention_mask.sum(1).tolist(), strict=True)):
         for head in range(student["scores"].shape[1]):
             ours, theirs = (
-                [zero if x <= lowest else x for x in taps["scores"][i, head, :n, :keys].flatten()]
-                for taps in (student, teacher)
+                [zero if x <= lowest else x for x in activations["scores"][i, head, :n, :keys].flatten()]
+                for activations in (student, teacher)
             )
             values += [(x - y) ** 2 for x, y in zip(ours, theirs, strict=True)] + [zero] * (n * (n - keys))
     return mean(values)
 
 
-def attention_kl(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def attention_kl(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
-    rows, columns = lengths(batch, case, "padded_queries"), batch.mask.sum(1).tolist()
+    rows, columns = lengths(batch, case, "padded_queries"), batch.attention_mask.sum(1).tolist()
     for i, (queries, keys) in enumerate(zip(rows, columns, strict=True)):
         for head in range(student["scores"].shape[1]):
             for query in range(queries):
@@ -119,7 +123,7 @@ def attention_kl(student: Taps, teacher: Taps, batch: Batch, case: Case, learned
     return mean(values)
 
 
-def relations(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def relations(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     heads, total = case.options["heads"], 0.0
     pairs = case.options.get("pairs", ["q-q", "k-k", "v-v"])
     rows, columns = lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys")
@@ -128,26 +132,26 @@ def relations(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: A
         a, b = (LETTERS[letter] for letter in pair.split("-"))
         values = []
         for i, (n, m) in enumerate(zip(rows, columns, strict=True)):
-            values += relation_kl(*(related(taps, a, b, heads, i, n, m) for taps in (student, teacher)))
+            values += relation_kl(*(related(activations, a, b, heads, i, n, m) for activations in (student, teacher)))
         total = total + weight * sum(values) / below[case.options.get("normaliser", "mean")]
     return total
 
 
-def direct(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def direct(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     total, heads = 0.0, case.options.get("heads", case.teacher.heads)
-    for tap, maps in zip(("queries", "keys", "values"), learned.maps, strict=True):
-        matrices = maps.matrices().to(student[tap].dtype)
+    for activation, maps in zip(("queries", "keys", "values"), learned.maps, strict=True):
+        matrices = maps.matrices().to(student[activation].dtype)
         for head in range(heads):
             values = []
             for i, n in enumerate(lengths(batch, case)):
-                ours = chunks(student[tap][i, :n], heads)[head]
-                theirs = chunks(teacher[tap][i, :n], heads)[head]
+                ours = chunks(student[activation][i, :n], heads)[head]
+                theirs = chunks(teacher[activation][i, :n], heads)[head]
                 values += squares(ours @ matrices[head], theirs)
             total = total + mean(values)
     return total
 
 
-def mha_output_relation(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def mha_output_relation(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     splits, values = case.options.get("splits", case.student.heads), []
     draw = random.Random(case.options.get("seed", 0))
     group = case.teacher.heads // splits or 1
@@ -166,11 +170,11 @@ def mha_output_relation(student: Taps, teacher: Taps, batch: Batch, case: Case, 
     return mean(values)
 
 
-def sample_similarity(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def sample_similarity(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     return mean(relation_kl([(student["cls"],) * 2], [(teacher["cls"],) * 2]))
 
 
-def sample_contrastive(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def sample_contrastive(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     h = [*learned.map(student["cls"]), *teacher["cls"]]
     y, temperature = batch.labels.tolist() * 2, 0.07
     printed = case.options.get("reading") == "printed"
@@ -191,11 +195,11 @@ def sample_contrastive(student: Taps, teacher: Taps, batch: Batch, case: Case, l
     return loss * temperature if case.options.get("scaled") else loss
 
 
-def contrast(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
+def contrast(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values, bank, temperature = [], learned.bank.clone(), 0.07
     ours, theirs = (
-        [side(torch.cat([layer[i] for layer in taps["cls"]])) for i in range(len(batch.mask))]
-        for side, taps in ((learned.student_map, student), (learned.teacher_map, teacher))
+        [side(torch.cat([layer[i] for layer in activations["cls"]])) for i in range(len(batch.attention_mask))]
+        for side, activations in ((learned.student_map, student), (learned.teacher_map, teacher))
     )
     for a, b, negatives in zip(ours, theirs, learned.negatives(batch.rows).tolist(), strict=True):
         a, b = a / a.norm(), b / b.norm()
@@ -221,8 +225,8 @@ def earth_mover(costs: list[list[Tensor]], given: list[float], taken: list[float
     return sum(float(carried) * cost for carried, cost in zip(flow, flat, strict=True))
 
 
-def emd(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) -> Tensor:
-    sizes = batch.mask.sum(1).tolist()
+def emd(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+    sizes = batch.attention_mask.sum(1).tolist()
     weights = learned.student_weights.tolist(), learned.teacher_weights.tolist()
 
     def tokens(layer: Tensor) -> list[Tensor]:
@@ -237,7 +241,7 @@ def emd(student: Taps, teacher: Taps, batch: Batch, case: Case, learned: Any) ->
     return total
 
 
-FORMS: dict[str, Callable[[Taps, Taps, Batch, Case, Any], Tensor]] = {
+FORMS: dict[str, Callable[[Activations, Activations, Batch, Case, Any], Tensor]] = {
     "supervised": supervised,
     "soft-labels": soft_labels,
     "masked-lm": masked_lm,
@@ -247,13 +251,13 @@ FORMS: dict[str, Callable[[Taps, Taps, Batch, Case, Any], Tensor]] = {
     "hidden-cosine": hidden_cosine,
     "patient-cls": patient_cls,
     "embedding-mse": sequence_mse("embeddings"),
-    "embedding-relation": tap_relation("embeddings", lambda case: 1),
+    "embedding-relation": activation_relation("embeddings", lambda case: 1),
     "attention-mse": attention_mse,
     "attention-kl": attention_kl,
-    "value-relation": tap_relation("values", lambda case: case.teacher.heads),
+    "value-relation": activation_relation("values", lambda case: case.teacher.heads),
     "relations": relations,
     "direct": direct,
-    "hidden-relation": tap_relation("hidden", lambda case: case.options["heads"]),
+    "hidden-relation": activation_relation("hidden", lambda case: case.options["heads"]),
     "mha-output-relation": mha_output_relation,
     "sample-similarity": sample_similarity,
     "sample-contrastive": sample_contrastive,

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 import torch
-from retort.objectives import Batch, Taps
+from retort.batch import Batch
+from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import Case
@@ -15,8 +16,8 @@ from tests.references.examples import Case
 def lengths(batch: Batch, case: Case, switch: str = "count_padding") -> list[int]:
     """Return how many tokens of each example count: the real ones, or all if the case turns `switch` on."""
     if case.options.get(switch):
-        return [batch.mask.shape[1]] * len(batch.mask)
-    return batch.mask.sum(1).tolist()
+        return [batch.attention_mask.shape[1]] * len(batch.attention_mask)
+    return batch.attention_mask.sum(1).tolist()
 
 
 def mean(values: list[Tensor]) -> Tensor:
@@ -64,6 +65,8 @@ def relation_kl(
     return values
 
 
-def related(taps: Taps, a: str, b: str, heads: int, i: int, rows: int, columns: int) -> list[tuple[Tensor, Tensor]]:
+def related(
+    activations: Activations, a: str, b: str, heads: int, i: int, rows: int, columns: int
+) -> list[tuple[Tensor, Tensor]]:
     """Return, for each head, the pair of a relation: row vectors of one activation, column vectors of another."""
-    return list(zip(chunks(taps[a][i, :rows], heads), chunks(taps[b][i, :columns], heads), strict=True))
+    return list(zip(chunks(activations[a][i, :rows], heads), chunks(activations[b][i, :columns], heads), strict=True))

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from retort.data.tasks import Encoded
-from retort.kinds import kinds
-from retort.scoring.metrics import metrics
+from retort.data.encoded import Encoded
+from retort.tasks import task_types
+from retort.tasks.metrics import metrics
 
-CLASSES, SCORES = kinds["classification"].metrics, kinds["regression"].metrics
+CLASSES, SCORES = task_types["classification"].metrics, task_types["regression"].metrics
 
 
 def reference(name: str) -> Callable[[np.ndarray, np.ndarray], float]:
@@ -69,24 +69,24 @@ def rows(labels: list[float]) -> Encoded:
 
 
 def test_logits_become_answers() -> None:
-    classes, regression = kinds["classification"](), kinds["regression"]()
-    answers = classes.answers(np.array([[0.1, 0.9], [2.0, 1.0], [0.0, 0.3]]), rows([1, 0, 0]))
+    num_labels, regression = task_types["classification"](), task_types["regression"]()
+    answers = num_labels.answers(np.array([[0.1, 0.9], [2.0, 1.0], [0.0, 0.3]]), rows([1, 0, 0]))
     assert answers == [1, 0, 1]
-    assert classes.scores(answers, [1, 0, 0])["accuracy"] == pytest.approx(2 / 3)
+    assert num_labels.scores(answers, [1, 0, 0])["accuracy"] == pytest.approx(2 / 3)
     answers = regression.answers(np.array([[1.0], [2.0], [4.0]]), rows([1.0, 2.0, 4.0]))
     assert regression.scores(answers, [1.0, 2.0, 4.0]) == {"pearson": pytest.approx(1), "spearman": pytest.approx(1)}
 
 
 @pytest.mark.parametrize("kind", ["classification", "regression"])
 def test_logits_that_are_not_finite_have_no_score(kind: str) -> None:
-    answers = kinds[kind]().answers(np.array([[np.nan], [0.5]]), rows([1, 0]))
-    scores = kinds[kind]().scores(answers, [1, 0])
+    answers = task_types[kind]().answers(np.array([[np.nan], [0.5]]), rows([1, 0]))
+    scores = task_types[kind]().scores(answers, [1, 0])
     assert answers[0] is None
-    assert sorted(scores) == sorted(kinds[kind].metrics)
+    assert sorted(scores) == sorted(task_types[kind].metrics)
     assert all(np.isnan(value) for value in scores.values())
 
 
 def test_metrics_of_two_classes_are_not_made_of_three() -> None:
-    assert set(kinds["classification"]().scores([0, 1, 2], [0, 1, 1])) == {"accuracy"}
-    assert set(kinds["classification"]().scores([0, 1, 0], [0, 1, 2])) == {"accuracy"}
-    assert set(kinds["classification"]().scores([0, 1, 0], [0, 1, 1])) == {"accuracy", "f1", "matthews"}
+    assert set(task_types["classification"]().scores([0, 1, 2], [0, 1, 1])) == {"accuracy"}
+    assert set(task_types["classification"]().scores([0, 1, 0], [0, 1, 2])) == {"accuracy"}
+    assert set(task_types["classification"]().scores([0, 1, 0], [0, 1, 1])) == {"accuracy", "f1", "matthews"}

@@ -7,7 +7,7 @@ import torch
 from retort.objectives import objectives
 from torch import Tensor
 
-from tests.references.examples import CASES, LENGTHS, Case, batch_of, taps_of
+from tests.references.examples import CASES, LENGTHS, Case, activations_of, batch_of
 from tests.references.forms import FORMS
 
 
@@ -26,8 +26,11 @@ def gradients(value: Tensor, inputs: list[Tensor]) -> list[Tensor]:
 def test_agrees_with_its_slow_form(case: Case, lengths: tuple[int, ...]) -> None:
     batch = batch_of(case, lengths)
     objective = case.build()
-    student = {tap: x.requires_grad_() for tap, x in taps_of(case, case.student, len(lengths), seed=1).items()}
-    teacher = taps_of(case, case.teacher, len(lengths), seed=2)
+    student = {
+        activation: x.requires_grad_()
+        for activation, x in activations_of(case, case.student, len(lengths), seed=1).items()
+    }
+    teacher = activations_of(case, case.teacher, len(lengths), seed=2)
     learned = list(objective.parameters()) if isinstance(objective, torch.nn.Module) else []
     for parameter in learned:  # move away from the identity, which would hide many mistakes
         parameter.data += 0.1 * torch.randn(parameter.shape, dtype=parameter.dtype)

@@ -10,27 +10,29 @@ from typing import Any
 
 import pytest
 import torch
-from retort.objectives import Batch
+from retort.batch import Batch
 from torch import Tensor
 
-from tests.references.examples import CASES, LENGTHS, Case, batch_of, taps_of
+from tests.references.examples import CASES, LENGTHS, Case, activations_of, batch_of
 from tests.references.forms import FORMS
 
 ROUNDINGS = 4  # allowed roundings of the result, for cases where plain PyTorch has no error by chance
 
-Taps = dict[str, Tensor]
+Activations = dict[str, Tensor]
 
 
-def cast(student: Taps, teacher: Taps, dtype: torch.dtype) -> tuple[Taps, Taps]:
+def cast(student: Activations, teacher: Activations, dtype: torch.dtype) -> tuple[Activations, Activations]:
     """Convert both models' activations to a precision; only the student's take a gradient."""
-    ours = {tap: x.detach().to(dtype).requires_grad_() for tap, x in student.items()}
-    return ours, {tap: x.to(dtype) for tap, x in teacher.items()}
+    ours = {activation: x.detach().to(dtype).requires_grad_() for activation, x in student.items()}
+    return ours, {activation: x.to(dtype) for activation, x in teacher.items()}
 
 
-def measured(value: Callable[[Taps, Taps], Tensor], taps: tuple[Taps, Taps]) -> tuple[Tensor, Tensor]:
+def measured(
+    value: Callable[[Activations, Activations], Tensor], activations: tuple[Activations, Activations]
+) -> tuple[Tensor, Tensor]:
     """Return, in 64 bits, the value and its gradients with respect to all student activations as one vector."""
-    loss = value(*taps)
-    gradients = torch.autograd.grad(loss, list(taps[0].values()), allow_unused=True)
+    loss = value(*activations)
+    gradients = torch.autograd.grad(loss, list(activations[0].values()), allow_unused=True)
     return loss.detach().double(), torch.cat([g.double().flatten() for g in gradients if g is not None])
 
 
@@ -44,15 +46,17 @@ def labelled(batch: Batch, dtype: torch.dtype) -> Batch:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_at_most_twice_the_error_of_plain_pytorch(case: Case, dtype: torch.dtype) -> None:
     lengths = LENGTHS["padded"]
-    rounded = [taps_of(case, side, len(lengths), seed, dtype) for side, seed in ((case.student, 1), (case.teacher, 2))]
+    rounded = [
+        activations_of(case, side, len(lengths), seed, dtype) for side, seed in ((case.student, 1), (case.teacher, 2))
+    ]
 
     def in_slow_form(precision: torch.dtype) -> tuple[Tensor, Tensor]:
         learned: Any = case.build(precision)
         batch = labelled(batch_of(case, lengths), precision)
-        taps = cast(*rounded, precision)
-        return measured(lambda ours, theirs: FORMS[case.name](ours, theirs, batch, case, learned), taps)
+        activations = cast(*rounded, precision)
+        return measured(lambda ours, theirs: FORMS[case.name](ours, theirs, batch, case, learned), activations)
 
-    def fast(ours: Taps, theirs: Taps) -> Tensor:
+    def fast(ours: Activations, theirs: Activations) -> Tensor:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
             return case.build(torch.float32)(ours, theirs, labelled(batch_of(case, lengths), torch.float32))
 

@@ -82,6 +82,6 @@ def write_form(task: Task, form: str, sources: dict[str, Path]) -> None:
             given = {"id": number, **record, "label": _label(task, files, record["label"])}
             known = {key: column for key, column in columns.items() if key != "label" or split.labelled}
             rows.append({column: given[key] for key, column in known.items()})
-        path = sources[split.source or task.source] / files.files[name].replace("{part}", part or "")
+        path = sources[split.source or task.source] / files.files[name].replace("{subset}", part or "")
         path.parent.mkdir(parents=True, exist_ok=True)
         WRITERS[files.format](path, rows, **options)

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 from retort.audit import audit
 from retort.audit.base import Finding
-from retort.specs.book import open_book
 from retort.specs.config import read_config
+from retort.study.load import open_study
 
 FACTS = {
     "coin": {"sizes": {"train": 1000, "dev": 100, "test": 50}, "floors": {"accuracy": 60.0}, "source": "counted"},
@@ -26,7 +26,7 @@ def table(columns: list[dict[str, Any]], cells: dict[str, str], numbers: int, **
     return {"kind": "scores", **COMMON, "columns": columns, "rows": rows, "numbers": numbers, **more}
 
 
-def study(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]:
+def study_config(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]:
     """Write a study of one paper that prints these tables, and return its configuration."""
     paper = folder / "study/papers/some"
     paper.mkdir(parents=True)
@@ -41,4 +41,4 @@ def study(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]
 
 def found(folder: Path, check: str, **given: Any) -> list[Finding]:
     """Return what one check finds in a study."""
-    return audit(open_book(read_config(study(folder, **given))))[check].findings
+    return audit(open_study(read_config(study_config(folder, **given))))[check].findings

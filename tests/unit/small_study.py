@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from retort.jobs import Job
-from retort.specs import settings as resolve
-from retort.specs.book import Book, open_book
+from retort.plan import resolve
 from retort.specs.config import read_config
-from retort.specs.expand import expand
+from retort.study.cells import expand
+from retort.study.load import open_study
+from retort.study.study import Study
 from retort.tables.make import make_table
 from retort.tables.tidy import Line, read
 
@@ -31,7 +32,7 @@ SAMPLE = [{"text": "good", "label": 0.5}, {"text": "bad", "label": -0.5}]
 
 def _task(kind: str, **more: Any) -> dict[str, Any]:
     common = {"title": kind, "source": "texts", "split": SPLIT, "max_length": 8, "version": 1}
-    return {**common, "kind": kind, "sample": SAMPLE, **more}
+    return {**common, "task_type": kind, "sample": SAMPLE, **more}
 
 
 RATED = _task("regression", reader={"name": "rated-texts", "options": {"file": "t", "scale": 4.0}}, metrics=["pearson"])
@@ -118,28 +119,28 @@ def write_study(folder: Path, **papers_files: Any) -> dict[str, Any]:
     return {"papers": ["mini"], "study": str(folder), "precision": "float32"}
 
 
-def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float | None]]] = SCORES) -> Book:
+def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float | None]]] = SCORES) -> Study:
     """Write a score and a profile at each address under the current folder, and return the study."""
-    book = open_book(read_config(config))
+    study = open_study(read_config(config))
     metric = {"signed": "accuracy", "rated": "pearson"}
-    for cell in expand(book):
+    for cell in expand(study):
         value = scores[cell.student][cell.task][cell.seed - 1]
         record = {
             "student": cell.student, "task": cell.task, "seed": cell.seed,
             "status": "ok" if value is not None else "diverged", "step": None if value is not None else 40 + cell.seed,
             "metrics": {} if value is None else {metric[cell.task]: value},
-            "settings": resolve.score(book, cell.student, cell.task), **STAMP,
+            "settings": resolve.score(study, cell.student, cell.task), **STAMP,
         }  # fmt: skip
         path = Path(f"results/scores/{cell.student}/{cell.task}/seed-{cell.seed}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record))
     for student, size, times in (("mini-teacher", 3_000_000, [4.0, 6.0]), ("mini-b", 1_500_000, [2.0, 3.0])):
         record = {"student": student, "parameters": size, "without_embeddings": size // 3, "latency_ms": times,
-                  "settings": resolve.profile(book, student), **STAMP}  # fmt: skip
+                  "settings": resolve.profile(study, student), **STAMP}  # fmt: skip
         path = Path(f"results/profiles/{student}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record))
-    return book
+    return study
 
 
 def paths() -> tuple[list[str], list[str]]:

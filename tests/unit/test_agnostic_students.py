@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from retort.plan import Plan
-from retort.specs import heads, terms
-from retort.specs import settings as resolve
+from retort.plan import resolve
+from retort.plan.plan import Plan
 from retort.specs.base import read_yaml
-from retort.specs.book import Book, open_book
 from retort.specs.config import ROOT, Config
-from retort.specs.expand import expand
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Row
-from retort.stages.finetune import choose
+from retort.study import check_terms, questions
+from retort.study.cells import expand
+from retort.study.load import open_study
+from retort.study.study import Study
+from retort.training.grid import choose
 
 PAPERS = ["minilmv2", "udagawa2023"]
 GLUE = ["mnli", "qqp", "qnli", "sst2", "cola", "stsb", "mrpc", "rte"]
@@ -22,40 +23,40 @@ ENGLISH, MULTILINGUAL = "wikipedia-bookcorpus-512", "cc100-512"
 
 
 @pytest.fixture(scope="module")
-def book() -> Book:
+def study() -> Study:
     """Return the study of the two papers, at the scale of the papers."""
-    return open_book(Config(papers=PAPERS, scale="paper", precision="bfloat16"))
+    return open_study(Config(papers=PAPERS, scale="paper", precision="bfloat16"))
 
 
-def stage(book: Book, name: str) -> Any:
+def stage(study: Study, name: str) -> Any:
     """Return the settings of a student's only stage."""
-    (found,) = resolve.on_corpus(book, name)["stages"]
+    (found,) = resolve.on_corpus(study, name)["stages"]
     return found
 
 
-def test_nothing_is_planned_any_more(book: Book) -> None:
-    assert {slug for slug, _ in book.exhibits} == set(PAPERS)
-    for exhibit in book.exhibits.values():
+def test_nothing_is_planned_any_more(study: Study) -> None:
+    assert {slug for slug, _ in study.exhibits} == set(PAPERS)
+    for exhibit in study.exhibits.values():
         assert not getattr(exhibit, "planned", None)
         assert not [row for row in getattr(exhibit, "rows", []) if isinstance(row, Row) and row.planned]
 
 
-def test_every_score_that_a_table_shows_has_settings(book: Book) -> None:
-    pairs = {(cell.student, cell.task) for cell in expand(book)}
+def test_every_score_that_a_table_shows_has_settings(study: Study) -> None:
+    pairs = {(cell.student, cell.task) for cell in expand(study)}
     assert {task for _, task in pairs} == {*GLUE, "squad2", "xnli", "mlqa"}
-    assert {student for student, _ in pairs} == set(book.students)
+    assert {student for student, _ in pairs} == set(study.students)
     for student, task in pairs:
-        assert resolve.score(book, student, task)["task"]["kind"] == book.tasks[task].kind
+        assert resolve.score(study, student, task)["task"]["task_type"] == study.tasks[task].task_type
 
 
-def test_no_two_students_are_distilled_alike(book: Book) -> None:
+def test_no_two_students_are_distilled_alike(study: Study) -> None:
     """No two students are distilled alike: work that a table and a figure share belongs to one student."""
-    found = [str(resolve.on_corpus(book, name)) for name, student in book.students.items() if student.stages]
+    found = [str(resolve.on_corpus(study, name)) for name, student in study.students.items() if student.stages]
     assert len(set(found)) == len(found)
 
 
-def test_every_student_says_where_its_paper_is_silent(book: Book) -> None:
-    assert not [name for name, student in book.students.items() if not student.deviations]
+def test_every_student_says_where_its_paper_is_silent(study: Study) -> None:
+    assert not [name for name, student in study.students.items() if not student.deviations]
 
 
 @pytest.mark.parametrize(
@@ -71,23 +72,23 @@ def test_every_student_says_where_its_paper_is_silent(book: Book) -> None:
         ("6x384-xlm-r-large-layer-3", [[6, 3]], 64, MULTILINGUAL),
     ],
 )
-def test_what_students_of_minilmv2_learn(book: Book, name: str, pairs: Any, heads: int, data: str) -> None:
-    found = stage(book, f"minilmv2-{name}")
+def test_what_students_of_minilmv2_learn(study: Study, name: str, pairs: Any, heads: int, data: str) -> None:
+    found = stage(study, f"minilmv2-{name}")
     (term,) = found["terms"]
     assert (found["data"], term["objective"], term["pairs"]) == (data, "relations", pairs)
     assert (term["options"]["heads"], term["options"]["pairs"]) == (heads, ["q-q", "k-k", "v-v"])
-    assert book.students[f"minilmv2-{name}"].initialisation.random
+    assert study.students[f"minilmv2-{name}"].initialisation.random
 
 
-def test_how_students_of_minilmv2_are_distilled(book: Book) -> None:
-    plain = stage(book, "minilmv2-6x384-bert-base")["schedule"]
+def test_how_students_of_minilmv2_are_distilled(study: Study) -> None:
+    plain = stage(study, "minilmv2-6x384-bert-base")["schedule"]
     assert (plain["steps"], plain["batch_size"], plain["learning_rate"]) == (400_000, 256, 6e-4)
-    assert plain["steps"] * plain["warmup"] == 4_000
+    assert plain["steps"] * plain["warmup_ratio"] == 4_000
     assert (plain["betas"], plain["dropout"], plain["weight_decay"]) == ([0.9, 0.999], 0.1, 0.01)
-    many = stage(book, "minilmv2-6x384-xlm-r-base")["schedule"]
-    assert (many["steps"], many["steps"] * many["warmup"]) == (1_000_000, 4_000)
-    assert stage(book, "minilmv2-12x768-roberta-large")["schedule"]["betas"] == [0.9, 0.98]
-    assert book.corpora[ENGLISH].block == book.corpora[MULTILINGUAL].block == 512
+    many = stage(study, "minilmv2-6x384-xlm-r-base")["schedule"]
+    assert (many["steps"], many["steps"] * many["warmup_ratio"]) == (1_000_000, 4_000)
+    assert stage(study, "minilmv2-12x768-roberta-large")["schedule"]["betas"] == [0.9, 0.98]
+    assert study.corpora[ENGLISH].block == study.corpora[MULTILINGUAL].block == 512
 
 
 @pytest.mark.parametrize(
@@ -103,18 +104,23 @@ def test_how_students_of_minilmv2_are_distilled(book: Book) -> None:
     ],
 )
 def test_how_students_of_minilmv2_are_fine_tuned(
-    book: Book, name: str, task: str, points: int, epochs: int, batch: int
+    study: Study, name: str, task: str, points: int, epochs: int, batch: int
 ) -> None:
-    found = resolve.grid(book, f"minilmv2-{name}", task)
+    found = resolve.grid(study, f"minilmv2-{name}", task)
     assert len(found["points"]) == points
     first = {**found["schedule"], **found["points"][0]}
-    assert (first["epochs"], first["batch_size"], first["warmup"], first["weight_decay"]) == (epochs, batch, 0.1, 0.01)
-    assert len(book.protocols[book.students[f"minilmv2-{name}"].protocol].seeds) == 4
+    assert (first["epochs"], first["batch_size"], first["warmup_ratio"], first["weight_decay"]) == (
+        epochs,
+        batch,
+        0.1,
+        0.01,
+    )
+    assert len(study.protocols[study.students[f"minilmv2-{name}"].protocol].seeds) == 4
 
 
-def test_the_text_of_the_proceedings_fine_tunes_the_same_student(book: Book) -> None:
-    found = resolve.on_corpus(book, "minilmv2-6x384-xlm-r-large-acl")
-    assert found["parent"] == resolve.on_corpus(book, "minilmv2-6x384-xlm-r-large")
+def test_the_text_of_the_proceedings_fine_tunes_the_same_student(study: Study) -> None:
+    found = resolve.on_corpus(study, "minilmv2-6x384-xlm-r-large-acl")
+    assert found["parent"] == resolve.on_corpus(study, "minilmv2-6x384-xlm-r-large")
     assert found["stages"] == []
 
 
@@ -131,16 +137,16 @@ def test_the_text_of_the_proceedings_fine_tunes_the_same_student(book: Book) -> 
     ],
 )
 @pytest.mark.parametrize("language", ["mono", "multi"])
-def test_what_students_of_udagawa2023_learn(book: Book, name: str, objective: str, pairs: Any, language: str) -> None:
-    (term,) = stage(book, f"udagawa2023-{name}-{language}")["terms"]
+def test_what_students_of_udagawa2023_learn(study: Study, name: str, objective: str, pairs: Any, language: str) -> None:
+    (term,) = stage(study, f"udagawa2023-{name}-{language}")["terms"]
     assert (term["objective"], term["pairs"]) == (objective, pairs)
     assert term["options"].get("heads") == {"relations": 48, "direct": 12}.get(objective)
 
 
-def test_how_students_of_udagawa2023_are_distilled(book: Book) -> None:
+def test_how_students_of_udagawa2023_are_distilled(study: Study) -> None:
     def length(name: str) -> tuple[Any, ...]:
-        found = stage(book, f"udagawa2023-{name}")["schedule"]
-        assert (found["warmup"], found["betas"]) == (0.05, [0.9, 0.98])
+        found = stage(study, f"udagawa2023-{name}")["schedule"]
+        assert (found["warmup_ratio"], found["betas"]) == (0.05, [0.9, 0.98])
         return found["epochs"], found["learning_rate"], found["batch_size"]
 
     assert length("hs-last-4l-mono") == (7, 5e-4, 30 * 32)
@@ -149,7 +155,7 @@ def test_how_students_of_udagawa2023_are_distilled(book: Book) -> None:
     assert length("hs-last-4l-multi") == (7, 5e-4, 2 * 32)
     assert length("directminilm-layer-10-4l-multi") == (7, 8e-4, 2 * 32)
     assert length("od-last-4l-multi") == (3, 3e-4, 2 * 32)
-    parent = book.students["udagawa2023-od-last-4l-multi"].initialisation.student
+    parent = study.students["udagawa2023-od-last-4l-multi"].initialisation.student
     assert parent == "udagawa2023-hs-last-4l-multi"
 
 
@@ -158,24 +164,24 @@ def test_how_students_of_udagawa2023_are_distilled(book: Book) -> None:
     [("mono", "mnli", 3), ("mono", "cola", 6), ("multi", "cola", 10), ("multi", "rte", 3), ("multi", "xnli", 5)],
 )
 def test_students_of_udagawa2023_are_fine_tuned_without_a_grid(
-    book: Book, language: str, task: str, epochs: int
+    study: Study, language: str, task: str, epochs: int
 ) -> None:
-    found = resolve.grid(book, f"udagawa2023-minilmv2-layer-12-6l-{language}", task)
+    found = resolve.grid(study, f"udagawa2023-minilmv2-layer-12-6l-{language}", task)
     schedule = found["schedule"]
     assert found["points"] == [{}]
     assert (schedule["epochs"], schedule["learning_rate"], schedule["batch_size"]) == (epochs, 2e-5, 32)
     assert choose([]) == {}  # without a grid there is no trial to choose from
 
 
-def test_the_output_distribution_is_read_through_the_published_head(book: Book) -> None:
+def test_the_output_distribution_is_read_through_the_published_head(study: Study) -> None:
     name = "udagawa2023-od-last-4l-mono"
-    assert resolve.on_corpus(book, name)["teacher"]["head"] == "published"
-    assert heads.fitted_on(book, name) is None
-    assert heads.read_on(book, "udagawa2023-hs-last-4l-mono") is None
-    assert "head" not in resolve.on_corpus(book, "udagawa2023-hs-last-4l-mono")["teacher"]
+    assert resolve.on_corpus(study, name)["teacher"]["head"] == "published"
+    assert questions.fitted_on(study, name) is None
+    assert questions.read_on(study, "udagawa2023-hs-last-4l-mono") is None
+    assert "head" not in resolve.on_corpus(study, "udagawa2023-hs-last-4l-mono")["teacher"]
 
 
-def test_a_grid_of_a_task_stands_in_place_of_the_protocols(book: Book) -> None:
+def test_a_grid_of_a_task_stands_in_place_of_the_protocols(study: Study) -> None:
     protocol = Protocol.model_validate({
         "title": "t", "seeds": [5], "schedule": {"epochs": 3, "batch_size": 8, "learning_rate": 0.1},
         "grid": {"learning_rate": [0.1], "batch_size": [8], "seed": 2},
@@ -185,7 +191,7 @@ def test_a_grid_of_a_task_stands_in_place_of_the_protocols(book: Book) -> None:
     grid = protocol.grid_of("long")
     assert grid is not None
     assert (len(grid.points()), grid.seed) == (2, 3)
-    assert book.protocols["udagawa2023-mono"].grid_of("mnli") is None
+    assert study.protocols["udagawa2023-mono"].grid_of("mnli") is None
 
 
 def test_a_plan_lists_no_part_of_a_grid_that_is_not_there() -> None:
@@ -197,14 +203,14 @@ def test_a_plan_lists_no_part_of_a_grid_that_is_not_there() -> None:
     assert plan.grid_parts(Names) == []
 
 
-def test_printed_shapes_are_the_students(book: Book) -> None:
+def test_printed_shapes_are_the_students(study: Study) -> None:
     """Shapes are those in the labels of Udagawa et al., table 1, and in MiniLMv2's names of students."""
     table = read_yaml(ROOT / "workflow" / "papers" / "udagawa2023" / "table1.yaml")
     for row in table["rows"][:-1]:
-        shape = book.students[f"{row['student']}-mono"].architecture
+        shape = study.students[f"{row['student']}-mono"].architecture
         printed = [int(size) for size in row["label"].split(" / ")[1].split(", ")]
         assert [shape.layers, shape.heads, shape.hidden, shape.intermediate] == printed
-    for name, student in book.students.items():
+    for name, student in study.students.items():
         first = name.split("-")[1]
         if name.startswith("minilmv2") and "x" in first and first[0].isdigit():
             assert first == f"{student.architecture.layers}x{student.architecture.hidden}"
@@ -212,10 +218,10 @@ def test_printed_shapes_are_the_students(book: Book) -> None:
 
 def test_at_the_reduced_scale_every_student_that_runs_can_be_computed() -> None:
     """Students of a large teacher have width 144 at this scale: 48 relation heads divide it, 64 do not."""
-    small = open_book(Config(papers=PAPERS, scale="reduced"))
-    running = {name: student for name, student in small.students.items() if name not in small.idle}
+    small = open_study(Config(papers=PAPERS, scale="reduced"))
+    running = {name: student for name, student in small.students.items() if name not in small.not_run}
     for student in running.values():
         teacher = small.model_of(student.teacher).architecture
         each = [term for stage in student.stages for term in stage.terms]
-        assert not [line for term in each for line in terms.problems(term, student.architecture, teacher)]
+        assert not [line for term in each for line in check_terms.problems(term, student.architecture, teacher)]
     assert running["minilmv2-6x384-bert-large"].stages[0].terms[0].options["heads"] == 48

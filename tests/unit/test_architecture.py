@@ -13,19 +13,21 @@ PACKAGE = Path(__file__).resolve().parents[2] / "workflow" / "retort"
 # A subpackage may import itself and those in its set; every module may import the top-level modules of the package.
 MAY: dict[str, set[str]] = {
     "specs": set(),
-    "scoring": set(),
+    "study": {"specs"},
+    "plan": {"specs", "study", "data"},
     "objectives": set(),
-    "data": {"specs", "objectives"},
-    "kinds": {"specs", "data", "scoring"},
+    "data": {"specs"},
+    "tasks": {"specs", "data"},
     "models": {"specs", "objectives", "data"},
-    "training": {"specs", "objectives"},
-    "stages": {"specs", "objectives", "data", "kinds", "models", "training", "cost"},
-    "tables": {"specs"},
-    "figures": {"specs", "tables"},
-    "audit": {"specs", "tables"},
-    "report": {"specs", "tables", "audit"},
-    "cost": {"specs", "tables"},
-    "cli": {"specs", "data", "stages", "tables", "audit", "report", "cost"},
+    "training": {"specs", "objectives", "data", "tasks", "models", "study"},
+    "bench": {"specs", "objectives", "models", "training", "cost"},
+    "stages": {"specs", "objectives", "data", "tasks", "models", "training", "bench", "study"},
+    "tables": {"specs", "study", "plan"},
+    "figures": {"specs", "study", "tables"},
+    "audit": {"specs", "study", "tables"},
+    "cost": {"specs", "study", "plan", "tables"},
+    "report": {"specs", "study", "plan", "tables", "audit"},
+    "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
 }
 
 
@@ -68,22 +70,24 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     from retort.data.packing import packers
     from retort.data.readers import readers
     from retort.data.texts import texts
-    from retort.kinds import kinds
     from retort.objectives import objectives
     from retort.specs import catalogue
+    from retort.tasks import task_types
 
     assert list(catalogue.objectives()) == list(objectives)
     assert list(catalogue.readers()) == list(readers)
     assert list(catalogue.text_formats()) == list(texts)
     assert list(catalogue.packers()) == list(packers)
-    assert list(catalogue.kinds()) == list(kinds)
-    for name, entry in catalogue.kinds().items():
-        assert entry.facts["metrics"] == kinds[name].metrics
-        assert entry.facts["named"] == kinds[name].named
-        assert entry.version == kinds[name].version
+    assert list(catalogue.task_types()) == list(task_types)
+    for name, entry in catalogue.task_types().items():
+        assert entry.facts["metrics"] == task_types[name].metrics
+        assert entry.facts["named"] == task_types[name].named
+        assert entry.version == task_types[name].version
     for name, entry in catalogue.objectives().items():
         assert entry.version == objectives[name].version
         assert entry.level == getattr(objectives[name], "level", "layer")
-        assert entry.taps == objectives[name].taps
-        assert entry.teacher_taps == getattr(objectives[name], "teacher_taps", objectives[name].taps)
+        assert entry.activations == objectives[name].activations
+        assert entry.teacher_activations == getattr(
+            objectives[name], "teacher_activations", objectives[name].activations
+        )
         assert entry.summary.endswith(".")

@@ -16,10 +16,11 @@ from retort.audit.base import Finding
 from retort.cli import main
 from retort.jobs import Job
 from retort.report.audit import make_audit
-from retort.specs.book import Book, open_book, open_whole, read
 from retort.specs.config import ROOT, Config, read_config
+from retort.study.load import open_study, open_whole, read
+from retort.study.study import Study
 
-from tests.unit.small_paper import ACC, found, study, table
+from tests.unit.small_paper import ACC, found, study_config, table
 from tests.unit.test_page import Tags
 
 DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
@@ -91,7 +92,7 @@ def test_every_check_has_a_case() -> None:
 def test_a_task_without_facts(tmp_path: Path) -> None:
     counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1, "columns": [{"label": "#Dev"}],
               "rows": [{"label": "Coins", "task": "coins", "cells": "1"}]}  # fmt: skip
-    problems = read(read_config(study(tmp_path, table1=counts)))[1]
+    problems = read(read_config(study_config(tmp_path, table1=counts)))[1]
     assert len(problems) == 1
     assert "table1.yaml: rows: no data set of facts.yaml is called 'coins'; did you mean 'coin'?" in problems[0]
 
@@ -166,7 +167,7 @@ def column(path: str, index: int, header: bool) -> collections.Counter[str]:
      ("rte", "RTE/dev.tsv", -1, True), ("wnli", "WNLI/dev.tsv", -1, True), ("qnli", "QNLI/dev.tsv", -1, True)],
 )  # fmt: skip
 def test_facts_are_those_of_the_data(task: str, path: str, index: int, header: bool) -> None:
-    facts, labels = open_book(Config()).facts[task], column(path, index, header)
+    facts, labels = open_study(Config()).facts[task], column(path, index, header)
     most, rows = max(labels.values()), labels.total()
     assert facts.sizes["dev"] == rows
     assert facts.floors["accuracy"] == round(100 * most / rows, 1)
@@ -178,7 +179,7 @@ def test_facts_are_those_of_the_data(task: str, path: str, index: int, header: b
 
 
 def test_the_page_holds_every_finding(tmp_path: Path) -> None:
-    config = study(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2"}, 3))
+    config = study_config(tmp_path, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2"}, 3))
     make_audit(Job(name="test", log=io.StringIO()), config, str(tmp_path / "audit.html"))
     text = (tmp_path / "audit.html").read_text()
     page = Tags(text)
@@ -200,8 +201,8 @@ def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_study_of_ours_is_not_audited(tmp_path: Path) -> None:
-    config = study(tmp_path, table1=table([ACC], {"a": "59.0"}, 1))
+    config = study_config(tmp_path, table1=table([ACC], {"a": "59.0"}, 1))
     path = tmp_path / "study/papers/some/paper.yaml"
     path.write_text(json.dumps({**json.loads(path.read_text()), "ours": True}))
-    book: Book = open_book(read_config(config))
-    assert all(looked.count == 0 for looked in audit(book).values())
+    study: Study = open_study(read_config(config))
+    assert all(looked.count == 0 for looked in audit(study).values())

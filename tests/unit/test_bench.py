@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from retort.bench.objectives import MAPPINGS, Setting, lines, measure
 from retort.cli import main
 from retort.objectives import objectives
-from retort.stages.bench import MAPPINGS, Setting, lines, measure
 
 TINY = Setting((3, 12, 96, 48), (2, 12, 48, 32), batch=4, length=12, precision="float32", device="cpu", repeats=1)
 

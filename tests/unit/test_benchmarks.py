@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.cli.inventory import inventory
 from retort.data.formats import formats
 from retort.data.splits import Piece, read_task
 from retort.errors import RetortError
-from retort.kinds import kind_of
-from retort.specs import settings as resolve
-from retort.specs.book import open_book
+from retort.plan import resolve
 from retort.specs.config import ROOT, Config
-from retort.stages.inventory import inventory
+from retort.study.load import open_study
+from retort.tasks import task_type_of
 
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
 pytestmark = pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
@@ -23,10 +23,10 @@ pytestmark = pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchm
 
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, Piece]:
     """Return the rows of a task from the published files, by split and subset."""
-    book = open_book(Config(data_dir=str(DATA), sample=sample))
-    task = resolve.task(book, name, splits)
-    where = {source: DATA / str(getattr(book.sources[source], "local", "")) for source in book.sources}
-    return dict(read_task(task, kind_of(task), where))
+    study = open_study(Config(data_dir=str(DATA), sample=sample))
+    task = resolve.task(study, name, splits)
+    where = {source: DATA / str(getattr(study.sources[source], "local", "")) for source in study.sources}
+    return dict(read_task(task, task_type_of(task), where))
 
 
 WHOLE = {"cola": (8551, 1043, 1063), "sst2": (67349, 872, 1821), "mrpc": (3668, 408, 1725),
@@ -88,7 +88,7 @@ def test_xnli_is_balanced_in_every_language_and_its_test_labels_are_missing() ->
 
 
 def test_the_inventory_tells_rows_and_checksums() -> None:
-    lines, _ = inventory(open_book(Config(data_dir=str(DATA), sample=True)))
+    lines, _ = inventory(open_study(Config(data_dir=str(DATA), sample=True)))
     text = "\n".join(lines)
     assert "cola (cola: local), which no table reads" in lines
     assert "CoLA/train.tsv  8,551 rows  sha256 cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624" in text

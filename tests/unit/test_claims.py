@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.specs.audit import Statement
 from retort.specs.base import read_yaml
-from retort.specs.book import open_book
 from retort.specs.config import Config, read_config
+from retort.specs.statement import Statement
 from retort.specs.table import LayersFigure, ScoresTable
+from retort.study.load import open_study
 from retort.tables.claims import check_claims, counts, judge_all, judge_one
 from retort.tables.judge import ours, published
 from retort.tables.tidy import Line
@@ -161,9 +161,9 @@ def write(folder: Path) -> Path:
 
 
 def test_the_recorded_study_is_judged_as_it_was():
-    book = open_book(Config())
+    study = open_study(Config())
     tables: dict[str, list[Line]] = {name: [] for name in ("table1", "table2", "table3")}
-    judged = {item.name: item.published.verdict == "holds" for item in judge_all(book, "pocket", tables)}
+    judged = {item.name: item.published.verdict == "holds" for item in judge_all(study, "pocket", tables)}
     assert [name for name, holds in judged.items() if not holds] == [
         "attention-above-labels-alone", "attention-above-labels-alone-tweets", "attention-above-hidden",
         "low-layers-for-kd", "low-layers-for-kd-tweets",
@@ -172,13 +172,13 @@ def test_the_recorded_study_is_judged_as_it_was():
 
 @pytest.mark.parametrize("paper", ["minilmv2", "wang2023", "udagawa2023", "mlkd2024"])
 def test_every_paper_claims_something_that_its_numbers_decide(paper: str):
-    book = open_book(read_config({"papers": [paper]}))
+    study = open_study(read_config({"papers": [paper]}))
     tables: dict[str, list[Line]] = {
-        name: [] for claimed in book.claims[paper].values() for name in claimed.tables
+        name: [] for claimed in study.claims[paper].values() for name in claimed.tables
     }  # nothing was run
-    judged = judge_all(book, paper, tables)
+    judged = judge_all(study, paper, tables)
     assert len(judged) >= 20
     assert {item.ours.verdict for item in judged} == {"cannot be decided"}
-    figures = {name for name, one in book.claims[paper].items() if all(t.startswith("figure") for t in one.tables)}
+    figures = {name for name, one in study.claims[paper].items() if all(t.startswith("figure") for t in one.tables)}
     assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == figures
     assert counts(judged).startswith(f"{len(judged)} claims. On the published numbers: ")

@@ -20,8 +20,8 @@ from retort.data.files import sha256
 from retort.data.mixing import apportioned
 from retort.data.shards import SHARDS, Blocks
 from retort.errors import RetortError
+from retort.plan.resolve import plain
 from retort.specs.corpus import Corpus
-from retort.specs.settings import plain
 
 from tests.tiny.make import GLAD, OTHERS, SAD
 
@@ -37,10 +37,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def corpus(parts: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
+def corpus(components: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
     """Return the settings of a corpus of both languages."""
     both = [{"source": "texts", "files": [f"{name}.txt"], "format": "text", "language": name} for name in ("en", "sw")]
-    return plain(Corpus(title="t", parts=parts or both, block=16, version=1, **more))
+    return plain(Corpus(title="t", components=components or both, block=16, version=1, **more))
 
 
 def build(tmp_path: Path, folder: Path, encoder: Path, settings: dict[str, Any]) -> Blocks:
@@ -53,8 +53,8 @@ def build(tmp_path: Path, folder: Path, encoder: Path, settings: dict[str, Any])
 def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder: Path) -> None:
     blocks = build(tmp_path, folder, encoder, corpus())
     about = blocks.about
-    assert [part["documents"] for part in about["parts"]] == [300, 100]
-    assert sum(part["blocks"] for part in about["parts"]) == len(blocks) == about["blocks"]
+    assert [component["documents"] for component in about["components"]] == [300, 100]
+    assert sum(component["blocks"] for component in about["components"]) == len(blocks) == about["blocks"]
     assert blocks[np.arange(len(blocks))].shape == (len(blocks), 16)
     assert (blocks[np.arange(len(blocks))][:, 0] == 2).all()
     for shard in json.loads((tmp_path / "to" / SHARDS).read_text()):
@@ -74,19 +74,19 @@ def test_shards_do_not_show_in_the_blocks(
 
 
 def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    parts = corpus()["parts"]
-    for part, share in zip(parts, (0.2, 0.8), strict=True):
-        part["share"] = share
-    blocks = build(tmp_path / "a", folder, encoder, corpus(parts, blocks=50))
-    assert [part["blocks"] for part in blocks.about["parts"]] == [10, 40]
+    components = corpus()["components"]
+    for component, share in zip(components, (0.2, 0.8), strict=True):
+        component["share"] = share
+    blocks = build(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
+    assert [component["blocks"] for component in blocks.about["components"]] == [10, 40]
     assert len(blocks) == 50
-    most = build(tmp_path / "b", folder, encoder, corpus(parts))
-    english, swahili = most.about["parts"]
+    most = build(tmp_path / "b", folder, encoder, corpus(components))
+    english, swahili = most.about["components"]
     assert swahili["blocks"] >= swahili["blocks_made"] - 1
     assert abs(english["blocks"] - len(most) * 0.2) < 1
     sized = build(tmp_path / "c", folder, encoder, corpus(blocks=50))
     sizes = [(folder / name).stat().st_size for name in ("en.txt", "sw.txt")]
-    assert [part["blocks"] for part in sized.about["parts"]] == apportioned(50, sizes)
+    assert [component["blocks"] for component in sized.about["components"]] == apportioned(50, sizes)
 
 
 def test_no_more_text_is_read_than_the_share_needs(
@@ -94,13 +94,13 @@ def test_no_more_text_is_read_than_the_share_needs(
 ) -> None:
     monkeypatch.setattr(corpora, "CHUNK", 500)
     blocks = build(tmp_path, folder, encoder, corpus(blocks=20))
-    assert all(part["documents"] < 100 for part in blocks.about["parts"])
+    assert all(component["documents"] < 100 for component in blocks.about["components"])
 
 
 def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    parts = [{**part, "sample": 0.3} for part in corpus()["parts"]]
-    one, two = (build(tmp_path / name, folder, encoder, corpus(parts)) for name in "ab")
-    assert 60 < one.about["parts"][0]["documents"] < 120
+    components = [{**component, "sample": 0.3} for component in corpus()["components"]]
+    one, two = (build(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
+    assert 60 < one.about["components"][0]["documents"] < 120
     assert (one[np.arange(len(one))] == two[np.arange(len(two))]).all()
 
 
@@ -110,15 +110,15 @@ def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encode
     blocks = build(tmp_path, folder, encoder, corpus(packing="sentences"))
     assert (blocks[np.arange(len(blocks))] == 0).any()
     batch = next(masked_batches(tmp_path / "to", 0.9, 8, 1))
-    assert (batch.input_ids[~batch.mask] == 0).all()
-    assert not batch.mask.all()
-    assert batch.mask.flatten()[batch.positions].all()
+    assert (batch.input_ids[~batch.attention_mask] == 0).all()
+    assert not batch.attention_mask.all()
+    assert batch.attention_mask.flatten()[batch.positions].all()
 
 
 def test_words_of_a_text_never_become_special_tokens(tmp_path: Path, folder: Path, encoder: Path) -> None:
     (tmp_path / "odd.txt").write_text("glad [MASK] [SEP] " * 40)
-    part = {"source": "texts", "files": ["odd.txt"], "format": "text"}
-    blocks = build(tmp_path, tmp_path, encoder, corpus([part]))
+    component = {"source": "texts", "files": ["odd.txt"], "format": "text"}
+    blocks = build(tmp_path, tmp_path, encoder, corpus([component]))
     assert not (blocks[np.arange(len(blocks))] == 4).any()
 
 
@@ -156,7 +156,7 @@ def test_a_build_that_was_killed_goes_on_from_its_shards(
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
     said: list[str] = []
     build_corpus(corpus(), {"texts": folder}, encoder, tmp_path / "to", tmp_path / "state", said.append)
-    assert said[0].startswith("part 0-en, shard 3:")  # the first two shards are kept, the third is made again
+    assert said[0].startswith("component 0-en, shard 3:")  # the first two shards are kept, the third is made again
     resumed = Blocks(tmp_path / "to")
     rows = np.arange(len(whole))
     assert (resumed[rows] == whole[rows]).all()
@@ -168,9 +168,9 @@ import resource, sys
 from collections import Counter
 from pathlib import Path
 from retort.data.corpora import documents
-part = {"format": sys.argv[2], "options": {}, "sample": 1, "cleaning": {"minimum": 1, "drop_duplicates": True}}
+component = {"format": sys.argv[2], "options": {}, "sample": 1, "cleaning": {"minimum": 1, "drop_duplicates": True}}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-count = sum(1 for _ in documents(0, part, [Path(sys.argv[1])], Counter()))
+count = sum(1 for _ in documents(0, component, [Path(sys.argv[1])], Counter()))
 print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
@@ -193,9 +193,9 @@ def test_state_of_other_settings_is_thrown_away(tmp_path: Path, folder: Path, en
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    part = {"source": "texts", "files": ["*.jsonl"], "format": "jsonl"}
+    component = {"source": "texts", "files": ["*.jsonl"], "format": "jsonl"}
     with pytest.raises(RetortError, match=r"source texts holds no file \*.jsonl; it holds en.txt, sw.txt"):
-        build(tmp_path, folder, encoder, corpus([part]))
+        build(tmp_path, folder, encoder, corpus([component]))
 
 
 def test_a_shard_that_was_cut(tmp_path: Path, folder: Path, encoder: Path) -> None:

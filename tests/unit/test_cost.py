@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from retort.bench.calibrate import calibrate
 from retort.cli import main
 from retort.cost import flops, work
 from retort.cost.data import Rows, Volume
@@ -16,9 +17,8 @@ from retort.cost.ledger import Bill, bills, chosen
 from retort.cost.speed import speed
 from retort.errors import RetortError
 from retort.models import build
-from retort.plan import Plan
+from retort.plan.plan import Plan
 from retort.specs.config import read_config
-from retort.stages.calibrate import calibrate
 from torch.utils.flop_counter import FlopCounterMode
 
 LENGTH, ROWS = 7, 3
@@ -105,15 +105,15 @@ def test_a_stage_stops_at_the_last_layer_that_is_read(
 
 
 @pytest.fixture
-def plan(study: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Return the plan of the tiny study, of which nothing has been run."""
-    monkeypatch.chdir(study.parent)
-    return Plan(read_config({"papers": ["tiny"], "study": str(study), "precision": "float32"}))
+    monkeypatch.chdir(study_folder.parent)
+    return Plan(read_config({"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}))
 
 
 def billed(plan: Plan, *names: str) -> dict[str, Bill]:
     """Return the bill of each table, by name."""
-    return {bill.name: bill for bill in bills(plan, Jobs(plan), chosen(plan.book, list(names)))}
+    return {bill.name: bill for bill in bills(plan, Jobs(plan), chosen(plan.study, list(names)))}
 
 
 def test_a_student_on_a_task(plan: Plan) -> None:
@@ -122,7 +122,7 @@ def test_a_student_on_a_task(plan: Plan) -> None:
     once = 2 * 9216 * 16 + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
     assert job
     assert job.flops == 3 * 6 * 8 * once + 40 * once  # the teacher's stored activations are read; 40 rows are scored
-    assert set(job.needs) == {"results/teachers/tiny-teacher/mood/model", "results/taps/tiny-teacher/mood"}
+    assert set(job.needs) == {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
 
 
 def test_a_student_on_a_corpus(plan: Plan) -> None:
@@ -148,7 +148,7 @@ def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None
 
 
 def _targets(plan: Plan) -> list[str]:
-    every = [(paper, name) for paper, name in plan.book.exhibits]
+    every = [(paper, name) for paper, name in plan.study.exhibits]
     return [path for key in every for path in (*plan.scores(*key), *plan.profiles(*key))]
 
 
@@ -188,19 +188,19 @@ def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
     import numpy as np
 
     settings = plan.settings["tasks"]["mood"]
-    before = Volume(plan.book)
+    before = Volume(plan.study)
     assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
     assert before.longest == {"mood": 16}
     folder = Path("results/encoded/mood/encoder/test")
     folder.mkdir(parents=True)
     np.save(folder / "offsets.npy", np.array([0, 5, 12, 20]))
-    after = Volume(plan.book)
+    after = Volume(plan.study)
     assert after.split("mood", settings, "test", "encoder") == Rows(3, 20 / 3)
     assert after.longest == {}
 
 
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
-    volume = Volume(plan.book)
+    volume = Volume(plan.study)
     assert volume.blocks("sentences", {"steps": 3}, "encoder").length == 16
     assert volume.unread == set()  # a length in steps does not need the number of blocks
     assert volume.blocks("sentences", {"epochs": 3}, "encoder") == Rows(250_000_000, 16)
@@ -208,11 +208,11 @@ def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
     folder = Path("results/corpora/sentences/encoder")
     folder.mkdir(parents=True)
     (folder / "corpus.json").write_text('{"blocks": 12}')
-    assert Volume(plan.book).blocks("sentences", {"epochs": 3}, "encoder") == Rows(12, 16)
+    assert Volume(plan.study).blocks("sentences", {"epochs": 3}, "encoder") == Rows(12, 16)
 
 
 def test_rows_of_parts_add_up(plan: Plan) -> None:
-    volume = Volume(Plan(read_config({"papers": ["pocket"]})).book)  # the repository's own tasks
+    volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own tasks
     mnli = {"splits": {"dev": {"pieces": ["dev-matched", "dev-mismatched"]}, "train": {"pieces": ["train"]}}}
     assert volume.split("mnli", mnli, "dev", "none") == Rows(9815 + 9832, 128)
     assert volume.split("mnli", mnli, "train", "none").count == 392_702
@@ -250,8 +250,8 @@ def test_a_broken_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
-    study = plan.config.study
-    Path("config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": study, "precision": "float32"}))
+    study_folder = plan.config.study
+    Path("config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": study_folder, "precision": "float32"}))
     assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "FLOPs"]

@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from retort.data.collate import batches, collate, in_order, row_order
 from retort.data.corpora import build_corpus
+from retort.data.encoded import Encoded, encode_task
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
 from retort.data.splits import split_groups
-from retort.data.tasks import Encoded, encode_task
-from retort.kinds import kind_of
+from retort.plan.resolve import plain
 from retort.specs.corpus import Corpus
-from retort.specs.settings import plain
+from retort.tasks import task_type_of
 
 PART = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
 TASK = {
-    "kind": "classification",
+    "task_type": "classification",
     "labels": ["sad", "glad"],
     "reader": {"name": "rated-sentences", "options": {"file": "rated.txt", "neutral_below": 0.5}},
     "split": {"seed": 1, "test": 40, "dev": 20},
@@ -72,7 +72,7 @@ def test_equal_texts_stay_on_one_side() -> None:
 
 def encoded(texts: Path, encoder: Path, to: Path) -> Encoded:
     """Encode the tiny task and return its training split."""
-    encode_task(TASK, kind_of(TASK), {"texts": texts}, encoder / "tokenizer.json", to)
+    encode_task(TASK, task_type_of(TASK), {"texts": texts}, encoder / "tokenizer.json", to)
     return Encoded.load(to, "train")
 
 
@@ -92,11 +92,11 @@ def test_a_batch_holds_its_rows_and_padding(texts: Path, encoder: Path, tmp_path
     rows = encoded(texts, encoder, tmp_path)
     chosen = np.array([5, 0, 9])
     batch = collate(rows, chosen)
-    assert batch.mask.sum(1).tolist() == rows.lengths[chosen].tolist()
+    assert batch.attention_mask.sum(1).tolist() == rows.lengths[chosen].tolist()
     for place, row in enumerate(chosen):
-        own = batch.input_ids[place][batch.mask[place]].tolist()
+        own = batch.input_ids[place][batch.attention_mask[place]].tolist()
         assert own == rows.ids[rows.offsets[row] : rows.offsets[row + 1]].tolist()
-    assert not batch.input_ids[~batch.mask].any()
+    assert not batch.input_ids[~batch.attention_mask].any()
     assert batch.labels.tolist() == rows.labels[chosen].tolist()
     assert batch.labels.dtype == torch.long
 
@@ -104,11 +104,11 @@ def test_a_batch_holds_its_rows_and_padding(texts: Path, encoder: Path, tmp_path
 def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Path) -> None:
     task = {
         **TASK,
-        "kind": "regression",
+        "task_type": "regression",
         "labels": [],
         "reader": {"name": "rated-texts", "options": {"file": "rated.txt"}},
     }
-    encode_task(task, kind_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
+    encode_task(task, task_type_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
     rows = Encoded.load(tmp_path, "dev")
     batch = collate(rows, np.array([3, 1]))
     assert batch.labels is not None
@@ -166,7 +166,7 @@ def test_no_special_token_is_put_in() -> None:
 
 
 def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    corpus = plain(Corpus(title="t", parts=[PART], block=16, version=1))
+    corpus = plain(Corpus(title="t", components=[PART], block=16, version=1))
     count = build_corpus(corpus, {"texts": texts}, encoder, tmp_path / "to", tmp_path / "state")
     assert count > 20
     whole = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1), 9))

@@ -9,22 +9,24 @@ from typing import Any
 
 import pytest
 import torch
+from retort.batch import Batch
 from retort.data.corpora import build_corpus
 from retort.data.shards import Blocks
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
-from retort.objectives.base import Batch
-from retort.specs import settings
-from retort.specs.book import open_book
+from retort.plan import resolve as settings
 from retort.specs.config import Config
-from retort.stages.distill import distill_student, online
+from retort.stages.distill import distill_student
+from retort.study.load import open_study
+from retort.training.distillation import online
 
 from tests.tiny.make import STUDY
 
 HIDDEN = ("hidden", 2)
 SCHEDULE = {
-    "learning_rate": 0.001, "warmup": 0.1, "weight_decay": 0.0, "betas": [0.9, 0.999], "epsilon": 1e-8, "clip": 1.0,
+    "learning_rate": 0.001, "warmup_ratio": 0.1, "weight_decay": 0.0, "betas": [0.9, 0.999],
+    "epsilon": 1e-8, "max_grad_norm": 1.0,
     "freeze": [], "dropout": None,
 }  # fmt: skip
 
@@ -45,32 +47,34 @@ def test_a_teacher_may_keep_its_dropout(encoder: Path) -> None:
 
 
 @pytest.mark.parametrize("dropout", [False, True])
-def test_taps_are_recorded_of_a_fixed_teacher_alone(study: Path, dropout: bool) -> None:
-    file = study / "papers" / "tiny" / "students.yaml"
-    book = open_book(Config(papers=["tiny"], study=str(study)))
+def test_activations_are_recorded_of_a_fixed_teacher_alone(study_folder: Path, dropout: bool) -> None:
+    file = study_folder / "papers" / "tiny" / "students.yaml"
+    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     name = next(
-        name for name in book.students if book.students[name].road == "task" and settings.recorded(book, name, "mood")
+        name
+        for name in study.students
+        if study.students[name].distilled_on == "task" and settings.recorded(study, name, "mood")
     )
     text = file.read_text()
     file.write_text(text.replace("{data: task,", f"{{data: task, teacher_dropout: {str(dropout).lower()},"))
     assert file.read_text() != text
-    assert settings.recorded(open_book(Config(papers=["tiny"], study=str(study))), name, "mood") is not dropout
+    assert settings.recorded(open_study(Config(papers=["tiny"], study=str(study_folder))), name, "mood") is not dropout
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path) -> Path:
     """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
-    book = open_book(Config(papers=["tiny"], study=str(STUDY)))
-    build_corpus(settings.corpus(book, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
+    study = open_study(Config(papers=["tiny"], study=str(STUDY)))
+    build_corpus(settings.corpus(study, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
     return home / "to"
 
 
-def resolved(study: Path, **stage: Any) -> dict[str, Any]:
+def resolved(study_folder: Path, **stage: Any) -> dict[str, Any]:
     """Return the settings of the student of output distributions; its teacher is published with a masked-LM head."""
-    model = study / "models" / "encoder.yaml"
+    model = study_folder / "models" / "encoder.yaml"
     model.write_text(f"{model.read_text()}masked_lm: true\n")
-    found = settings.on_corpus(open_book(Config(papers=["tiny"], study=str(study))), "tiny-predicting")
+    found = settings.on_corpus(open_study(Config(papers=["tiny"], study=str(study_folder))), "tiny-predicting")
     del found["parent"]
     found["initialisation"] |= {"student": None, "random": True}
     return {**found, "stages": [{**found["stages"][0], **stage}], "precision": "float32"}
@@ -94,18 +98,18 @@ def published(tmp_path: Path, encoder: Path) -> Path:
 
 
 def test_epochs_on_a_corpus_are_passes_over_its_blocks(
-    study: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     schedule = {**SCHEDULE, "epochs": 2, "batch_size": 8}
-    said = distilled(resolved(study, schedule=schedule), published, corpus, tmp_path / "to")
+    said = distilled(resolved(study_folder, schedule=schedule), published, corpus, tmp_path / "to")
     assert f"done after step {2 * (len(Blocks(corpus)) // 8)}" in said
     assert (tmp_path / "to" / "model.safetensors").is_file()
 
 
-def test_a_head_that_the_book_promises_must_be_there(
-    study: Path, corpus: Path, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_head_that_the_study_promises_must_be_there(
+    study_folder: Path, corpus: Path, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RetortError, match="has no masked-LM head; leave 'masked_lm' out of the model's file"):
-        distilled(resolved(study), encoder, corpus, tmp_path / "to")
+        distilled(resolved(study_folder), encoder, corpus, tmp_path / "to")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from retort.batch import Batch
 from retort.errors import RetortError
 from retort.models import build
-from retort.models.taps import FAMILIES, PLACES, Key, Reader
-from retort.objectives.base import Batch
+from retort.models.recorder import FAMILIES, PLACES, Key, Recorder
 
 from tests.tiny.make import make_family
 
@@ -45,9 +45,9 @@ def batch(length: int = 7) -> Batch:
 
 def inputs(model: Any, given: Batch) -> dict[str, torch.Tensor]:
     """Return the batch as transformers expects it, with the model's own padding id."""
-    ids = given.input_ids.masked_fill(~given.mask, model.config.pad_token_id)
-    types = {"token_type_ids": given.token_types} if model.config.type_vocab_size > 1 else {}
-    return {"input_ids": ids, "attention_mask": given.mask.long(), **types}
+    ids = given.input_ids.masked_fill(~given.attention_mask, model.config.pad_token_id)
+    types = {"token_type_ids": given.token_type_ids} if model.config.type_vocab_size > 1 else {}
+    return {"input_ids": ids, "attention_mask": given.attention_mask.long(), **types}
 
 
 def untouched(folder: Path, given: Batch) -> Any:
@@ -61,18 +61,21 @@ def untouched(folder: Path, given: Batch) -> Any:
 def read(folder: Path, keys: set[Key], given: Batch) -> dict[Key, torch.Tensor]:
     """Return the activations of the folder's model."""
     with torch.no_grad():
-        return Reader(build.load(folder).eval(), keys)(given)
+        return Recorder(build.load(folder).eval(), keys)(given)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hidden_states_of_every_layer(folders: dict[str, Path], kind: str) -> None:
     given = batch()
     whole = untouched(folders[kind], given)
-    keys: set[Key] = {("embeddings", None), *((tap, layer) for tap in ("hidden", "cls") for layer in range(DEPTH + 1))}
+    keys: set[Key] = {
+        ("embeddings", None),
+        *((activation, layer) for activation in ("hidden", "cls") for layer in range(DEPTH + 1)),
+    }
     found = read(folders[kind], keys, given)
     assert len(whole.hidden_states) == DEPTH + 1
     for layer, states in enumerate(whole.hidden_states):
-        torch.testing.assert_close(found["hidden", layer][given.mask], states[given.mask], **CLOSE)
+        torch.testing.assert_close(found["hidden", layer][given.attention_mask], states[given.attention_mask], **CLOSE)
         torch.testing.assert_close(found["cls", layer], states[:, 0], **CLOSE)
     assert torch.equal(found["embeddings", None], found["hidden", 0])
 
@@ -83,7 +86,7 @@ def test_scores_of_every_layer_give_the_attention(folders: dict[str, Path], kind
     whole = untouched(folders[kind], given)
     found = read(folders[kind], {("scores", layer) for layer in range(1, DEPTH + 1)}, given)
     for layer, attention in enumerate(whole.attentions, start=1):
-        masked = found["scores", layer].masked_fill(~given.mask[:, None, None, :], -torch.inf)
+        masked = found["scores", layer].masked_fill(~given.attention_mask[:, None, None, :], -torch.inf)
         torch.testing.assert_close(masked.softmax(-1), attention, **CLOSE)
 
 
@@ -96,14 +99,16 @@ def test_projections_and_what_attention_makes_of_them(folders: dict[str, Path], 
         block = model.encoder.layer[layer - 1]
         names = {"queries": "query", "keys": "key", "values": "value"}
         with torch.no_grad():
-            keys: set[Key] = {("hidden", layer - 1), *((tap, layer) for tap in PLACES)}
+            keys: set[Key] = {("hidden", layer - 1), *((activation, layer) for activation in PLACES)}
             found = read(folders[kind], keys, given)
-            for tap, name in names.items():
+            for activation, name in names.items():
                 own = getattr(block.attention.self, name)(found["hidden", layer - 1])
-                torch.testing.assert_close(found[tap, layer], own, **CLOSE)
+                torch.testing.assert_close(found[activation, layer], own, **CLOSE)
             values = found["values", layer].unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(1, 2)
             context = (attentions[layer - 1] @ values).transpose(1, 2).flatten(-2)
-            torch.testing.assert_close(found["context", layer][given.mask], context[given.mask], **CLOSE)
+            torch.testing.assert_close(
+                found["context", layer][given.attention_mask], context[given.attention_mask], **CLOSE
+            )
             attended = block.attention.output(found["context", layer], found["hidden", layer - 1])
             torch.testing.assert_close(found["ffn", layer], block.intermediate(attended), **CLOSE)
             torch.testing.assert_close(found["hidden", layer], block.output(found["ffn", layer], attended), **CLOSE)
@@ -116,7 +121,7 @@ def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind:
     model: Any = build.load(folders[kind], head, 2).eval()
     with torch.no_grad():
         expected = model(**inputs(model, given)).logits
-        found = Reader(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
+        found = Recorder(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
     assert torch.equal(found, expected)
 
 
@@ -126,7 +131,7 @@ def test_masked_lm_logits_are_those_of_the_chosen_positions(folders: dict[str, P
     model: Any = build.load(folders[kind], "masked-lm").eval()
     given.positions = torch.tensor([1, 8, 13])
     with torch.no_grad():
-        found = Reader(model, {("logits", None)})(given)["logits", None]
+        found = Recorder(model, {("logits", None)})(given)["logits", None]
         expected = model(**inputs(model, given)).logits.flatten(0, 1)[given.positions]
     torch.testing.assert_close(found, expected, **CLOSE)
 
@@ -142,16 +147,16 @@ def test_only_what_is_asked_for_runs_and_is_kept(folders: dict[str, Path], kind:
     asked: set[str] = set()
     counters.append(model.register_forward_pre_hook(lambda _, __, given: asked.update(given), with_kwargs=True))
     keys: set[Key] = {("hidden", 2), ("queries", 1)}
-    reader = Reader(model, keys)
+    recorder = Recorder(model, keys)
     with torch.no_grad():
-        reader(batch())
+        recorder(batch())
     assert ran == [1, 2]
-    assert set(reader.caught) == keys
+    assert set(recorder.caught) == keys
     assert asked <= {"input_ids", "attention_mask", "token_type_ids"}  # neither attentions nor hidden states
     with torch.no_grad():
         model(batch().input_ids)
     assert ran == [1, 2, 1, 2, 3, 4]  # the hooks are inactive while other code runs the model
-    reader.close()
+    recorder.close()
     for counter in counters:
         counter.remove()
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
@@ -165,8 +170,8 @@ def test_padding_reads_as_if_it_were_the_models_own(folders: dict[str, Path], ki
     short = untouched(folders[kind], batch())
     found = read(folders[kind], {("hidden", DEPTH)}, batch(length))["hidden", DEPTH]
     torch.testing.assert_close(found, right.last_hidden_state, **CLOSE)
-    real = batch(length).mask
-    torch.testing.assert_close(found[real], short.last_hidden_state[batch().mask], **CLOSE)
+    real = batch(length).attention_mask
+    torch.testing.assert_close(found[real], short.last_hidden_state[batch().attention_mask], **CLOSE)
 
 
 def ends_in_embeddings(model: Any) -> bool:
@@ -187,7 +192,9 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
         build.save(student, folders[kind], tmp_path / head, "# A card\n")
         loaded = kinds.from_pretrained(tmp_path / head).eval()
         with torch.no_grad():
-            mine, theirs = (m(given.input_ids, attention_mask=given.mask.long())[0] for m in (student, loaded))
+            mine, theirs = (
+                m(given.input_ids, attention_mask=given.attention_mask.long())[0] for m in (student, loaded)
+            )
         assert torch.equal(mine, theirs)
         assert head != "masked-lm" or (ends_in_embeddings(student) and ends_in_embeddings(loaded))
         own = Tokenizer.from_file(str(folders[kind] / "tokenizer.json")).encode("glad day", "song").ids
@@ -202,7 +209,7 @@ def test_a_frozen_part_takes_no_gradient(folders: dict[str, Path], kind: str, pa
     build.freeze(model, [part])
     given = batch()
     given.positions = torch.tensor([1])
-    Reader(model, {("logits", None)})(given)["logits", None].square().sum().backward()
+    Recorder(model, {("logits", None)})(given)["logits", None].square().sum().backward()
     expected = {id(weight) for name, weight in model.base_model.named_parameters() if name.startswith(frozen)}
     assert {id(weight) for weight in model.parameters() if weight.grad is None} == expected
 

@@ -44,7 +44,7 @@ def source(repository: str = "someone/texts", commit: str = NEW, files: list[str
     """Return a pinned source."""
     kind = "dataset" if repository == "someone/texts" else "model"
     patterns = files or (["plain/*.parquet"] if kind == "dataset" else ["config.json", "*.safetensors"])
-    where: dict[str, Any] = {"repository": repository, "kind": kind, "commit": commit, "found": "made up"}
+    where: dict[str, Any] = {"repository": repository, "repo_type": kind, "commit": commit, "found": "made up"}
     return HubSource(title="t", licence="l", hub=Hub(**where, files=patterns))
 
 

@@ -10,7 +10,7 @@ import torch
 from retort.errors import RetortError
 from retort.models import build
 from retort.models.initialise import initialise, take_layers, with_pooler
-from retort.models.taps import FAMILIES, embeddings_of, heads_on, layers_of
+from retort.models.recorder import FAMILIES, embeddings_of, heads_on, layers_of
 
 from tests.tiny.make import make_family
 
@@ -156,9 +156,9 @@ def test_a_parent_may_have_other_attention_heads(folders: dict[str, Path], famil
 @pytest.mark.parametrize(
     ("architecture", "vocabulary", "said"),
     [
-        ({**SHAPE, "layers": 6}, 90, "num_hidden_layers is 4; the book says layers: 6"),
-        ({**SHAPE, "layers": 4, "embedding": 8}, 90, "embedding_size is 21; the book says embedding: 8"),
-        ({**SHAPE, "layers": 4}, 91, "vocab_size is 90; the book says vocabulary: 91"),
+        ({**SHAPE, "layers": 6}, 90, "num_hidden_layers is 4; the study says layers: 6"),
+        ({**SHAPE, "layers": 4, "embedding": 8}, 90, "embedding_size is 21; the study says embedding: 8"),
+        ({**SHAPE, "layers": 4}, 91, "vocab_size is 90; the study says vocabulary: 91"),
     ],
 )
 @pytest.mark.parametrize("family", ["bert", "electra"])

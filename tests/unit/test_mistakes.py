@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 import yaml
-from retort.errors import BookError, RetortError
-from retort.specs.book import read
+from retort.errors import RetortError, StudyError
 from retort.specs.config import Config, read_config
+from retort.study.load import read
 
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
 CORPUS, CLAIMS = "corpora/sentences.yaml", "papers/tiny/claims.yaml"
 PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
 
 
-def problems(study: Path) -> list[str]:
+def problems(study_folder: Path) -> list[str]:
     """Return every problem of a study."""
-    return read(Config(papers=["tiny"], study=str(study)))[1]
+    return read(Config(papers=["tiny"], study=str(study_folder)))[1]
 
 
-def change(study: Path, name: str, old: str, new: str) -> None:
+def change(study_folder: Path, name: str, old: str, new: str) -> None:
     """Replace the first `old` in a file of the study with `new`."""
-    path = study / name
+    path = study_folder / name
     text = path.read_text()
     assert old in text, f"{name} holds no {old!r}"
     path.write_text(text.replace(old, new, 1))
@@ -62,10 +62,12 @@ MISTAKES = [
     (TASK, "split: {seed: 1, test: 40, dev: 20}", "split: {seed: 1, dev: 20}", "mood.yaml: split.test: Field required"),
     (TASK, "name: rated-sentences", "name: rated-sentence", "did you mean 'rated-sentences'?"),
     (TASK, "file: rated.txt", "fil: rated.txt", "no option of reader 'rated-sentences' is called 'fil'"),
-    (TASK, "kind: classification", "kind: classifikation", "did you mean 'classification'?"),
+    (TASK, "task_type: classification", "task_type: classifikation", "did you mean 'classification'?"),
     (TASK, "split: {seed: 1, test: 40, dev: 20}\n", "", "give 'reader' and 'split' (rows are drawn), or 'splits'"),
-    (TASK, "version: 1", "version: 1\nevaluate_on: tset", "evaluate_on: no split is called 'tset'; did you mean"),
-    (TASK, "version: 1", "version: 1\nchoose_by: acuracy", "choose_by: no metric is called 'acuracy'"),
+    (TASK, "version: 1",
+     "version: 1\nevaluation_split: tset", "evaluation_split: no split is called 'tset'; did you mean"),
+    (TASK, "version: 1", "version: 1\nmetric_for_best_model: acuracy",
+     "metric_for_best_model: no metric is called 'acuracy'"),
     (TASK, "labels: [sad, glad]\nmetrics: [accuracy]", "labels: [sad, glad, calm]\nmetrics: [f1]",
      "metric 'f1' is of two classes, and the task has 3"),
     (TASK, "labels: [sad, glad]", "labels: [sad]", "'labels' takes two or more names"),
@@ -86,16 +88,17 @@ MISTAKES = [
     (PAPER, "model: encoder", "model: encodr", "no model is called 'encodr'; did you mean 'encoder'?"),
     ("papers/tiny/table4.yaml", "of: [table1]", "of: [table9]", "no table is called 'table9'"),
     (CORPUS, "format: rated-lines", "format: rated-line",
-     "parts.1.format: no text format is called 'rated-line'; did you mean 'rated-lines'?"),
-    (CORPUS, "source: texts", "source: textes", "parts.1.source: no source is called 'textes'; did you mean 'texts'?"),
+     "components.1.format: no text format is called 'rated-line'; did you mean 'rated-lines'?"),
+    (CORPUS, "source: texts", "source: textes",
+     "components.1.source: no source is called 'textes'; did you mean 'texts'?"),
     (CORPUS, "rated-lines}", "rated-lines, options: {field: a}}",
-     "parts.1.options: no option of format 'rated-lines' is called 'field'"),
+     "components.1.options: no option of format 'rated-lines' is called 'field'"),
     (CORPUS, "block: 16", "block: 16\npacking: continous", "did you mean 'continuous'?"),
-    (CORPUS, "block: 16", "block: 16\nsmoothing: 0.3", "it needs 'blocks', and parts without a share"),
+    (CORPUS, "block: 16", "block: 16\nsmoothing: 0.3", "it needs 'blocks', and components without a share"),
     (CORPUS, "rated-lines}", "rated-lines, share: 0.5}", "the shares add up to 0.5, not to 1"),
     (CORPUS, "rated-lines}]", "rated-lines, share: 1}, {source: texts, files: [a], format: text}]",
-     "1 of 2 parts give a share; give all of them or none"),
-    (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "parts.0.files.0: '../rated.txt' leaves its folder"),
+     "1 of 2 components give a share; give all of them or none"),
+    (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "components.0.files.0: '../rated.txt' leaves its folder"),
     ("sources/texts.yaml", "path: texts", "pth: texts", "sources/texts.yaml"),
     (CLAIMS, "[Vanilla KD], columns: [Mood]", "[Vanilla KD], columns: [Mod]",
      "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
@@ -112,35 +115,35 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-def test_the_study_itself_has_no_problem(study: Path) -> None:
-    assert problems(study) == []
+def test_the_study_itself_has_no_problem(study_folder: Path) -> None:
+    assert problems(study_folder) == []
 
 
 @pytest.mark.parametrize(("name", "old", "new", "said"), MISTAKES)
-def test_mistake_gets_one_clear_line(study: Path, name: str, old: str, new: str, said: str) -> None:
-    change(study, name, old, new)
-    found = problems(study)
+def test_mistake_gets_one_clear_line(study_folder: Path, name: str, old: str, new: str, said: str) -> None:
+    change(study_folder, name, old, new)
+    found = problems(study_folder)
     assert any(said in line for line in found), f"expected {said!r} in:\n" + "\n".join(found)
     assert all("\n" not in line for line in found)
     assert all(".yaml" in line for line in found)
 
 
-def test_all_problems_of_all_files_come_at_once(study: Path) -> None:
-    change(study, STUDENTS, "mapping: uniform", "mapping: unifrom")
-    change(study, TASK, "name: rated-sentences", "name: rated-sentence")
-    change(study, CLAIMS, "rows: [Attention]", "rows: [Atention]")
-    found = problems(study)
+def test_all_problems_of_all_files_come_at_once(study_folder: Path) -> None:
+    change(study_folder, STUDENTS, "mapping: uniform", "mapping: unifrom")
+    change(study_folder, TASK, "name: rated-sentences", "name: rated-sentence")
+    change(study_folder, CLAIMS, "rows: [Attention]", "rows: [Atention]")
+    found = problems(study_folder)
     assert {line.split(":")[0].split("/")[-1] for line in found} == {"students.yaml", "mood.yaml", "claims.yaml"}
 
 
-def test_heads_that_differ_name_an_objective_without_that_limit(study: Path) -> None:
-    change(study, STUDENTS, "objective: hidden-sequence", "objective: attention-mse")
-    assert any("'relations' has no such limit" in line for line in problems(study))
+def test_heads_that_differ_name_an_objective_without_that_limit(study_folder: Path) -> None:
+    change(study_folder, STUDENTS, "objective: hidden-sequence", "objective: attention-mse")
+    assert any("'relations' has no such limit" in line for line in problems(study_folder))
 
 
-def test_a_broken_file_is_told_once(study: Path) -> None:
-    (study / STUDENTS).write_text("kd: [unclosed")
-    found = problems(study)
+def test_a_broken_file_is_told_once(study_folder: Path) -> None:
+    (study_folder / STUDENTS).write_text("kd: [unclosed")
+    found = problems(study_folder)
     assert len(found) == 1
     assert "not valid YAML" in found[0]
 
@@ -155,13 +158,13 @@ def test_a_broken_file_is_told_once(study: Path) -> None:
     ],
 )
 def test_bad_configuration(config: dict[str, object], said: str) -> None:
-    with pytest.raises(BookError, match="config.yaml") as caught:
+    with pytest.raises(StudyError, match="config.yaml") as caught:
         read_config(config)
     assert said in str(caught.value)
 
 
-def test_unknown_paper(study: Path) -> None:
-    found = read(Config(papers=["tinny"], study=str(study)))[1]
+def test_unknown_paper(study_folder: Path) -> None:
+    found = read(Config(papers=["tinny"], study=str(study_folder)))[1]
     assert found == ["config.yaml: papers: no paper is called 'tinny'; did you mean 'tiny'?"]
 
 
@@ -172,7 +175,7 @@ def test_damaged_archive(tmp_path: Path) -> None:
     archive = tmp_path / "package-1.0.tar.gz"
     archive.write_bytes(b"damaged")
     source = PackageSource(
-        title="t", licence="l", package="package", version="1.0", kind="sdist", sha256="0" * 64, folder="f"
+        title="t", licence="l", package="package", version="1.0", distribution="sdist", sha256="0" * 64, folder="f"
     )
     with pytest.raises(RetortError, match=r"package-1.0.tar.gz: sha256 is .* the download is damaged"):
         verify(archive, source)
@@ -237,64 +240,66 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])
 def test_the_command_line_says_what_is_wrong(
-    study: Path, verb: str, status: int, capsys: pytest.CaptureFixture[str]
+    study_folder: Path, verb: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from retort.cli import main
 
-    change(study, STUDENTS, "mapping: uniform", "mapping: unifrom")
-    config = study.parent / "config.yaml"
-    config.write_text(yaml.safe_dump({"papers": ["tiny"], "study": str(study)}))
+    change(study_folder, STUDENTS, "mapping: uniform", "mapping: unifrom")
+    config = study_folder.parent / "config.yaml"
+    config.write_text(yaml.safe_dump({"papers": ["tiny"], "study": str(study_folder)}))
     assert main([verb, "--config", str(config)]) == status
     said = capsys.readouterr()
     assert "problem" in said.err
     assert verb == "list" or "did you mean 'uniform'?" in said.out
 
 
-def test_a_mapping_of_words(study: Path) -> None:
-    change(study, STUDENTS, "mapping: uniform", "mapping: {single: {layer: top}}")
+def test_a_mapping_of_words(study_folder: Path) -> None:
+    change(study_folder, STUDENTS, "mapping: uniform", "mapping: {single: {layer: top}}")
     assert any(
-        "mapping 'single' cannot take {'layer': 'top'}; layers are whole numbers" in line for line in problems(study)
+        "mapping 'single' cannot take {'layer': 'top'}; layers are whole numbers" in line
+        for line in problems(study_folder)
     )
 
 
-def test_relation_heads_that_do_not_divide(study: Path) -> None:
+def test_relation_heads_that_do_not_divide(study_folder: Path) -> None:
     change(
-        study,
+        study_folder,
         STUDENTS,
         "objective: hidden-sequence, mapping: last",
         "objective: relations, mapping: last, options: {heads: 5}",
     )
-    assert any("options.heads: the student's width 16 is no multiple of 5" in line for line in problems(study))
+    assert any("options.heads: the student's width 16 is no multiple of 5" in line for line in problems(study_folder))
 
 
-def test_a_table_of_another_kind_than_its_reader_needs(study: Path) -> None:
-    change(study, "papers/tiny/table4.yaml", "of: [table1]", "of: [table3]")
-    found = problems(study)
+def test_a_table_of_another_kind_than_its_reader_needs(study_folder: Path) -> None:
+    change(study_folder, "papers/tiny/table4.yaml", "of: [table1]", "of: [table3]")
+    found = problems(study_folder)
     assert any("table4.yaml: of: 'table3' is not a table of kind 'scores'" in line for line in found)
 
 
-def test_a_student_called_as_its_teacher(study: Path) -> None:
-    change(study, STUDENTS, "attention:\n", "teacher:\n")
-    assert any("'tiny-teacher' is also one of the teachers" in line for line in problems(study))
+def test_a_student_called_as_its_teacher(study_folder: Path) -> None:
+    change(study_folder, STUDENTS, "attention:\n", "teacher:\n")
+    assert any("'tiny-teacher' is also one of the teachers" in line for line in problems(study_folder))
 
 
-def test_a_file_outside_its_source(study: Path) -> None:
-    change(study, "corpora/sentences.yaml", "files: [rated.txt]", "files: [../../secret.txt]")
-    assert any("'../../secret.txt' leaves its folder; give a path inside it" in line for line in problems(study))
+def test_a_file_outside_its_source(study_folder: Path) -> None:
+    change(study_folder, "corpora/sentences.yaml", "files: [rated.txt]", "files: [../../secret.txt]")
+    assert any("'../../secret.txt' leaves its folder; give a path inside it" in line for line in problems(study_folder))
 
 
-def test_a_table_whose_name_cannot_be_an_address(study: Path) -> None:
-    (study / "papers/tiny/table2.yaml").rename(study / "papers/tiny/tableA.yaml")
-    assert any("'tableA' is not of the form table1, table5-acl or figure2" in line for line in problems(study))
+def test_a_table_whose_name_cannot_be_an_address(study_folder: Path) -> None:
+    (study_folder / "papers/tiny/table2.yaml").rename(study_folder / "papers/tiny/tableA.yaml")
+    assert any("'tableA' is not of the form table1, table5-acl or figure2" in line for line in problems(study_folder))
 
 
-def test_a_file_that_is_not_utf_8(study: Path) -> None:
-    (study / TASK).write_bytes(b"title: caf\xe9\n")
-    assert any("mood.yaml: not UTF-8 text" in line for line in problems(study))
+def test_a_file_that_is_not_utf_8(study_folder: Path) -> None:
+    (study_folder / TASK).write_bytes(b"title: caf\xe9\n")
+    assert any("mood.yaml: not UTF-8 text" in line for line in problems(study_folder))
 
 
-def test_a_negative_seed(study: Path) -> None:
-    change(study, PROTOCOL, "seeds: [1, 2]", "seeds: [1, -2]")
+def test_a_negative_seed(study_folder: Path) -> None:
+    change(study_folder, PROTOCOL, "seeds: [1, 2]", "seeds: [1, -2]")
     assert any(
-        "short.yaml: seeds.1: Input should be greater than or equal to 0, not -2" in line for line in problems(study)
+        "short.yaml: seeds.1: Input should be greater than or equal to 0, not -2" in line
+        for line in problems(study_folder)
     )

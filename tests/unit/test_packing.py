@@ -95,7 +95,7 @@ def test_what_is_taken_of_each_part() -> None:
     assert taken([70, 30], [0.5, 0.5], None, names) == [30, 30]
     assert taken([70, 30], [0.5, 0.5], 20, names) == [10, 10]
     with pytest.raises(
-        RetortError, match=r"part 1-sw fills 30 blocks, and its share is 40; 'blocks' can be at most 60"
+        RetortError, match=r"component 1-sw fills 30 blocks, and its share is 40; 'blocks' can be at most 60"
     ):
         taken([70, 30], [0.5, 0.5], 80, names)
     with pytest.raises(RetortError, match="the texts fill 0 blocks: the corpus is empty"):

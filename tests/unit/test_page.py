@@ -18,7 +18,7 @@ from retort.report.parts import article
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 
-from tests.unit.small_paper import ACC, study, table
+from tests.unit.small_paper import ACC, study_config, table
 from tests.unit.small_study import PAPER, PROFILES, STUDENT, TABLE, paths, quiet, write_results, write_study
 
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
@@ -202,7 +202,7 @@ def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatc
 
 def printed_paper(folder: Path) -> tuple[str, str]:
     """Return the index and the page of a paper whose rows have no student yet, and one of whose averages is wrong."""
-    config = study(folder, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
+    config = study_config(folder, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
     make_table(
         quiet(), config, "some", "table1", [], [], "results/tables/some/table1.csv",
         {kind: f"reports/some/table1.{kind}" for kind in ("html", "md", "tex")},

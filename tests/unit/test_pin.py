@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
-from retort.specs.book import read
 from retort.specs.config import Config
 from retort.specs.source import HubSource
+from retort.study.load import read
 
 from tests.tiny.hub import TinyHub, serve
 
@@ -20,7 +20,7 @@ title: Texts
 licence: MIT
 hub: # the repository
   repository: someone/texts # as the hub writes it
-  kind: dataset
+  repo_type: dataset
   commit: null # not known yet
   files: [plain/*.parquet] # train and dev
 local: Texts
@@ -39,22 +39,22 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
 
 
 @pytest.fixture
-def config(study: Path, tmp_path: Path) -> list[str]:
+def config(study_folder: Path, tmp_path: Path) -> list[str]:
     """Return the arguments that name a study whose texts come from the hub, without a commit."""
-    (study / "sources" / "texts.yaml").write_text(BEFORE)
-    (tmp_path / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study)}))
+    (study_folder / "sources" / "texts.yaml").write_text(BEFORE)
+    (tmp_path / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study_folder)}))
     return ["--config", str(tmp_path / "config.yaml")]
 
 
-def text(study: Path) -> str:
+def text(study_folder: Path) -> str:
     """Return the content of the source's file."""
-    return (study / "sources" / "texts.yaml").read_text()
+    return (study_folder / "sources" / "texts.yaml").read_text()
 
 
-def test_the_commit_is_written_and_nothing_else_is_changed(hub: TinyHub, study: Path, config: list[str]) -> None:
+def test_the_commit_is_written_and_nothing_else_is_changed(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
     assert main(["check", *config]) == 1
     assert main(["pin", *config]) == 0
-    lines = text(study).splitlines()
+    lines = text(study_folder).splitlines()
     assert lines[7] == f"  commit: {NEW} # not known yet"
     assert lines[4].startswith("  found: answered by the hub on 20")
     assert lines[4].endswith(" for main")
@@ -64,25 +64,27 @@ def test_the_commit_is_written_and_nothing_else_is_changed(hub: TinyHub, study: 
 
 
 def test_a_commit_that_stands_there_is_kept_unless_renewed(
-    hub: TinyHub, study: Path, config: list[str], capsys: pytest.CaptureFixture[str]
+    hub: TinyHub, study_folder: Path, config: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["pin", "texts", "--revision", OLD, *config]) == 0
-    before = text(study)
+    before = text(study_folder)
     assert main(["pin", "texts", *config]) == 2
     assert f"texts is pinned to {OLD}; --renew asks for a newer commit" in capsys.readouterr().err
     assert main(["pin", *config]) == 0  # without names, it pins the sources that lack a commit: here none
-    assert text(study) == before
+    assert text(study_folder) == before
     assert main(["pin", "--renew", *config]) == 0
     assert capsys.readouterr().out.endswith(f"texts: someone/texts at {NEW}\n")
-    assert text(study).count("found:") == 1
+    assert text(study_folder).count("found:") == 1
 
 
-def test_the_branch_of_the_file_is_asked_for(hub: TinyHub, study: Path, config: list[str]) -> None:
-    (study / "sources" / "texts.yaml").write_text(BEFORE.replace("  kind", "  branch: refs/convert/parquet\n  kind"))
+def test_the_branch_of_the_file_is_asked_for(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
+    (study_folder / "sources" / "texts.yaml").write_text(
+        BEFORE.replace("  repo_type", "  branch: refs/convert/parquet\n  repo_type")
+    )
     assert main(["pin", *config]) == 0
-    book = read(Config(papers=["tiny"], study=str(study)))[0]
-    assert isinstance(book.sources["texts"], HubSource)
-    assert book.sources["texts"].hub.commit == SIDE
+    study = read(Config(papers=["tiny"], study=str(study_folder)))[0]
+    assert isinstance(study.sources["texts"], HubSource)
+    assert study.sources["texts"].hub.commit == SIDE
 
 
 @pytest.mark.parametrize(
@@ -94,18 +96,23 @@ def test_the_branch_of_the_file_is_asked_for(hub: TinyHub, study: Path, config: 
     ],
 )
 def test_a_mistake(
-    hub: TinyHub, study: Path, config: list[str], capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    hub: TinyHub,
+    study_folder: Path,
+    config: list[str],
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
 ) -> None:
     assert main(["pin", *arguments, *config]) == 2
     assert said in capsys.readouterr().err
-    assert text(study) == BEFORE
+    assert text(study_folder) == BEFORE
 
 
 def test_a_hub_that_is_not_written_as_a_block(
-    hub: TinyHub, study: Path, config: list[str], capsys: pytest.CaptureFixture[str]
+    hub: TinyHub, study_folder: Path, config: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inline = "title: T\nlicence: MIT\nhub: {repository: someone/texts, kind: dataset, files: [a]}\n"
-    (study / "sources" / "texts.yaml").write_text(inline)
+    inline = "title: T\nlicence: MIT\nhub: {repository: someone/texts, repo_type: dataset, files: [a]}\n"
+    (study_folder / "sources" / "texts.yaml").write_text(inline)
     assert main(["pin", *config]) == 2
     assert "'hub' is not a block; write the keys of 'hub' a line each" in capsys.readouterr().err
-    assert text(study) == inline
+    assert text(study_folder) == inline

@@ -12,11 +12,12 @@ import yaml
 from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.base import read_yaml
-from retort.specs.book import Book, open_book, open_whole, read
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.load import Problems, one
 from retort.specs.printed import read_number
 from retort.specs.table import Table
+from retort.study.load import open_study, open_whole, read
+from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
 from tests.unit.small_study import ROWS, SCORES, TABLE, made, write_study
@@ -66,19 +67,19 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def book() -> Book:
+def study() -> Study:
     """Return the repository's study with every paper."""
     return open_whole(Config())
 
 
-def test_the_printed_papers_have_these_tables(book: Book) -> None:
-    assert set(printed_tables(book)) == set(FILES)
+def test_the_printed_papers_have_these_tables(study: Study) -> None:
+    assert set(printed_tables(study)) == set(FILES)
     assert len(FILES) == 38
     for paper in NUMBERS:
-        assert set(book.shown(paper)) == {
+        assert set(study.shown(paper)) == {
             path.stem for pattern in ("table*.yaml", "figure*.yaml") for path in (PAPERS / paper).glob(pattern)
         }
-    assert {name for paper, name in book.exhibits if paper == "minilmv2"} >= {"figure2a", "figure2b", "figure2c"}
+    assert {name for paper, name in study.exhibits if paper == "minilmv2"} >= {"figure2a", "figure2b", "figure2c"}
 
 
 @pytest.mark.parametrize(("paper", "table"), FILES)
@@ -100,28 +101,28 @@ def test_a_file_says_what_each_row_is(paper: str, table: str) -> None:
         assert all(row.get("student", f"{paper}-").startswith(f"{paper}-") for row in content["rows"])
 
 
-def test_every_printed_value_as_csv(book: Book) -> None:
-    header, *lines = csv.reader(cells_csv(book).splitlines())
+def test_every_printed_value_as_csv(study: Study) -> None:
+    header, *lines = csv.reader(cells_csv(study).splitlines())
     assert header == ["paper", "table", "row", "column", "printed", "printed_std"]
     assert len({tuple(line[:4]) for line in lines}) == len(lines)
     assert {tuple(cell) for cell in CELLS} <= {tuple(line) for line in lines}
 
 
-def test_counts(book: Book) -> None:
-    lines = counts(book)
+def test_counts(study: Study) -> None:
+    lines = counts(study)
     assert "wang2023/table1: 9 rows, 8 columns, 72 numbers, 63 with a standard deviation" in lines
     assert lines[-1] == "38 tables, 2731 numbers, 348 of them with a standard deviation"
     assert lines.index("minilmv2/table2: 4 rows, 13 columns, 52 numbers") == 1
 
 
-def test_show_prints_headings_groups_and_cells(book: Book) -> None:
-    assert show(book, "minilmv2/table8").splitlines()[:4] == [
+def test_show_prints_headings_groups_and_cells(study: Study) -> None:
+    assert show(study, "minilmv2/table8").splitlines()[:4] == [
         "| #Relation Heads | 6 | 12 | 24 | 48 |",
         "| --- | --- | --- | --- | --- |",
         "| (6×384 model distilled from RoBERTaBASE) |  |  |  |  |",
         "| MNLI-m | 82.8 | 82.9 | 83.0 | 83.4 |",
     ]
-    assert show(book, "mlkd2024/table5").splitlines()[2] == "| Model | Method | m | mm | SST-2 | QQP | Avg |"
+    assert show(study, "mlkd2024/table5").splitlines()[2] == "| Model | Method | m | mm | SST-2 | QQP | Avg |"
 
 
 def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -266,7 +267,7 @@ def test_a_figure_is_drawn_or_planned(tmp_path: Path) -> None:
 
 
 def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
-    ours = open_book(read_config(write_study(tmp_path / "study")))
+    ours = open_study(read_config(write_study(tmp_path / "study")))
     assert printed_tables(ours) == {}
     with pytest.raises(RetortError, match="no printed table is called 'mini/table1'"):
         show(ours, "mini/table1")

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
 from retort.data.qa import Question, texts, windows
-from retort.data.tasks import Encoded, encode_task, tokeniser, write_arrays
 from retort.errors import RetortError
 from retort.jobs import Job
-from retort.kinds import kind_of, kinds
 from retort.models import build
-from retort.models.recorded import Recorded
-from retort.models.taps import Reader
-from retort.stages.common import LOGITS, predict
-from retort.stages.teacher import record_taps
+from retort.models.recorder import Recorder
+from retort.models.stored_activations import StoredActivations
+from retort.stages.teacher import record_activations
+from retort.tasks import task_type_of, task_types
+from retort.training.evaluate import predict
+from retort.training.setup import LOGITS
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tests.conftest import ROOT
@@ -163,7 +164,7 @@ def searched(logits: np.ndarray, rows: Encoded) -> Iterator[tuple[str, list[tupl
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_spans_are_those_of_a_search_by_loops(seed: int, rows: Encoded) -> None:
     logits = np.random.default_rng(seed).normal(size=(len(rows), 40, 2)).astype(np.float32)
-    found = kinds["span"]().answers(logits, rows)
+    found = task_types["span"]().answers(logits, rows)
     for answer, (name, spans, none) in zip(found, searched(logits, rows), strict=True):
         assert answer["id"] == name
         assert answer["text"] == spans[0][1]
@@ -179,7 +180,7 @@ def test_true_positions_give_full_marks(rows: Encoded) -> None:
     for row, (first, last) in enumerate(rows.labels):
         logits[row, first, 0] = logits[row, last, 1] = 9
     logits[:, 0] -= 3
-    kind = kinds["span-or-none"]()
+    kind = task_types["span-or-none"]()
     scores = kind.scores(kind.answers(logits, rows), kind.truth(rows))
     assert scores["f1"] == scores["exact"] == scores["best-f1"] == scores["f1-unanswered"] == 1.0
 
@@ -187,7 +188,7 @@ def test_true_positions_give_full_marks(rows: Encoded) -> None:
 def test_a_window_that_shows_no_span_answers_nothing(rows: Encoded) -> None:
     logits = np.zeros((len(rows), 40, 2), np.float32)
     logits[:, :20, 0], logits[:, :20, 1] = -9, 9  # every possible end comes before every possible start
-    answer = kinds["span"]().answers(logits, rows)[0]
+    answer = task_types["span"]().answers(logits, rows)[0]
     assert (answer["text"], answer["best"], answer["difference"]) == ("", [], 0.0)
 
 
@@ -195,7 +196,7 @@ def test_logits_that_are_not_finite_have_no_score(rows: Encoded) -> None:
     logits = np.zeros((len(rows), 40, 2), np.float32)
     logits[0, 3, 1] = np.nan
     for name in ("span", "span-or-none"):
-        kind = kinds[name]()
+        kind = task_types[name]()
         answers = kind.answers(logits, rows)
         assert [answer is None for answer in answers] == [True, False, False, False]
         assert all(np.isnan(list(kind.scores(answers, kind.truth(rows)).values())))
@@ -204,7 +205,7 @@ def test_logits_that_are_not_finite_have_no_score(rows: Encoded) -> None:
 def test_padding_is_never_an_answer(rows: Encoded) -> None:
     logits = np.random.default_rng(1).normal(size=(len(rows), 40, 2)).astype(np.float32)
     padded = np.where(np.arange(40)[:, None] < rows.lengths[:, None, None], logits, np.float32(99))
-    kind = kinds["span"]()
+    kind = task_types["span"]()
     assert kind.answers(padded, rows) == kind.answers(logits, rows)
 
 
@@ -215,7 +216,7 @@ def model(encoder: Path) -> Any:
     return build.load(encoder, "span", 2)
 
 
-TASK = {"kind": "span", "max_length": 24, "windows": {"overlap": 4, "question": 8}, "train_on": "train"}
+TASK = {"task_type": "span", "max_length": 24, "windows": {"overlap": 4, "question": 8}, "train_split": "train"}
 
 
 @pytest.fixture
@@ -224,12 +225,14 @@ def tiny(encoder: Path, tmp_path: Path) -> Encoded:
     said = "glad day and a warm house by the cold road with a good friend in the dim town of bright song"
     questions = [Question(str(n), "which day", f"{said} {n}", (("warm house", 15),), "squad") for n in range(12)]
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
-    write_arrays(tmp_path / "tiny" / "train", kind_of(TASK).encode(TASK, questions, tokeniser(tokenizer, "", print)))
+    write_arrays(
+        tmp_path / "tiny" / "train", task_type_of(TASK).encode(TASK, questions, tokeniser(tokenizer, "", print))
+    )
     return Encoded.load(tmp_path / "tiny", "train")
 
 
 def test_logits_are_starts_and_ends(model: Any, tiny: Encoded) -> None:
-    logits = predict(model, tiny, kind_of(TASK).width(TASK, tiny), "float32", "cpu")
+    logits = predict(model, tiny, task_type_of(TASK).width(TASK, tiny), "float32", "cpu")
     assert logits.shape == (len(tiny), tiny.lengths.max(), 2)
     row = len(tiny) - 1
     own = torch.from_numpy(tiny.ids[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[None]
@@ -245,18 +248,18 @@ def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, enc
 
     build.save(model, encoder, tmp_path / "teacher", "a card")
     settings = {
-        "taps": [["logits", None], ["hidden", 2]],
+        "activations": [["logits", None], ["hidden", 2]],
         "teacher": {"seed": 1, "data": TASK, "precision": "float32"},
     }
     job = Job("record", io.StringIO())
-    record_taps(job, settings, str(tiny.folder.parent), str(tmp_path / "teacher"), str(tmp_path / "taps"))  # type: ignore[union-attr]
+    record_activations(job, settings, str(tiny.folder.parent), str(tmp_path / "teacher"), str(tmp_path / "activations"))  # type: ignore[union-attr]
     batch = collate(tiny, np.array([3, 0, 5]))
     keys = {LOGITS, ("hidden", 2)}
-    read_back = Recorded(tmp_path / "taps", tiny, keys, 3)(batch)
+    read_back = StoredActivations(tmp_path / "activations", tiny, keys, 3)(batch)
     with torch.no_grad():
-        live = Reader(model.eval(), keys)(batch)
+        live = Recorder(model.eval(), keys)(batch)
     for key in keys:
-        mask = batch.mask[..., None]
+        mask = batch.attention_mask[..., None]
         assert torch.allclose(read_back[key] * mask, live[key] * mask, atol=1e-5)
 
 
@@ -268,7 +271,7 @@ def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, enc
 def test_every_question_of_a_real_dev_set(file: str, kind: str, count: int, tmp_path: Path) -> None:
     """Each answer lies completely in some window, and logits that point to the labels find it again."""
     settings = {
-        "kind": kind, "max_length": 200, "windows": {"overlap": 80, "question": 64}, "sample": False,
+        "task_type": kind, "max_length": 200, "windows": {"overlap": 80, "question": 64}, "sample": False,
         "splits": {"dev": {
             "source": "squad", "format": "squad", "options": {}, "words": [], "without": [], "labelled": True,
             "broken": 0, "empty": 0, "pieces": {"dev": {"file": file, "rows": [count]}},
@@ -277,7 +280,7 @@ def test_every_question_of_a_real_dev_set(file: str, kind: str, count: int, tmp_
     }  # fmt: skip
     words = real_words()
     words.save(str(tmp_path / "tokenizer.json"))
-    found = kind_of(settings)
+    found = task_type_of(settings)
     folders = {"squad": DATA / "SQuAD"}
     encode_task(settings, found, folders, tmp_path / "tokenizer.json", tmp_path / "to", lambda _: None)
     rows = Encoded.load(tmp_path / "to", "dev")

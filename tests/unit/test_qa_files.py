@@ -13,8 +13,8 @@ from retort.data.formats import formats
 from retort.data.qa import Question
 from retort.data.splits import Rows
 from retort.errors import RetortError
-from retort.kinds import kinds
-from retort.scoring.qa import normalisations
+from retort.tasks import task_types
+from retort.tasks.qa_metrics import normalisations
 
 from tests.conftest import ROOT
 from tests.unit.test_mistakes import change, problems
@@ -41,7 +41,7 @@ def read(path: Path, content: Any, kind: str = "span", part: str | None = None, 
         "format": "squad", "options": options, "columns": columns, "words": [], "without": [], "labelled": True,
         "broken": 0, "empty": 0,
     }  # fmt: skip
-    records: list[Question] = Rows({"sample": True}, kinds[kind](), reading, path, part).read([10**6]).records
+    records: list[Question] = Rows({"sample": True}, task_types[kind](), reading, path, part).read([10**6]).records
     return records
 
 
@@ -104,22 +104,26 @@ def test_other_mistakes(tmp_path: Path) -> None:
         ("overlap: 128", "overlap: 320", "windows: overlap and question together leave no room in max_length"),
         ("overlap: 128", "stride: 128", "windows.stride: no key is called 'stride'"),
         ("metrics: [f1, exact]", "metrics: [f1, best-f1]", "metric 'best-f1' is not one of span's: f1, exact"),
-        ("train_on: train", "train_on: train\nparts: [en, fr]", "parts: no language of span is called 'fr'; there are"),
-        ("kind: span\n", "kind: span-or-none\nparts: [en]\n", "no language of span-or-none is called 'en'"),
+        (
+            "train_split: train",
+            "train_split: train\nsubsets: [en, fr]",
+            "subsets: no language of span is called 'fr'; there are",
+        ),
+        ("task_type: span\n", "task_type: span-or-none\nsubsets: [en]\n", "no language of span-or-none is called 'en'"),
         ("context: context, ", "", "read.local.columns: 'context' is missing"),
-        ("kind: span\n", "kind: regression\n", "'windows' is of no use for regression"),
+        ("task_type: span\n", "task_type: regression\n", "'windows' is of no use for regression"),
     ],
 )
-def test_a_mistake_in_a_task(study: Path, old: str, new: str, said: str) -> None:
-    shutil.copy(ROOT / "workflow/tasks/squad.yaml", study / "tasks")
-    shutil.copy(ROOT / "workflow/sources/squad.yaml", study / "sources")
-    assert problems(study) == []
-    change(study, "tasks/squad.yaml", old, new)
+def test_a_mistake_in_a_task(study_folder: Path, old: str, new: str, said: str) -> None:
+    shutil.copy(ROOT / "workflow/tasks/squad.yaml", study_folder / "tasks")
+    shutil.copy(ROOT / "workflow/sources/squad.yaml", study_folder / "sources")
+    assert problems(study_folder) == []
+    change(study_folder, "tasks/squad.yaml", old, new)
     if "regression" in new:
-        change(study, "tasks/squad.yaml", "metrics: [f1, exact]", "metrics: [pearson]")
-    assert any(said in line for line in problems(study)), problems(study)
+        change(study_folder, "tasks/squad.yaml", "metrics: [f1, exact]", "metrics: [pearson]")
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
 
 
 def test_languages_of_parts_are_those_that_the_scoring_knows() -> None:
     known = {name.removeprefix("mlqa-") for name in normalisations if name.startswith("mlqa-")}
-    assert set(kinds["span"].languages) == known  # type: ignore[attr-defined]
+    assert set(task_types["span"].languages) == known  # type: ignore[attr-defined]

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.reach import check_reach
 from retort.errors import RetortError
-from retort.specs.book import Book, open_book
+from retort.plan.source_check import check_sources_available
 from retort.specs.config import Config
+from retort.study.load import open_study
+from retort.study.study import Study
 
 from tests.tiny.hub import TinyHub, serve
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 NOWHERE = "http://127.0.0.1:9"
-PINNED = {"kind": "dataset", "commit": COMMIT, "found": "made up", "files": ["*.txt"]}
+PINNED = {"repo_type": "dataset", "commit": COMMIT, "found": "made up", "files": ["*.txt"]}
 
 
 @pytest.fixture
@@ -28,32 +29,32 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
         yield running
 
 
-def book(study: Path, path: str | None = None, **hubs: dict[str, Any]) -> Book:
+def study(study_folder: Path, path: str | None = None, **hubs: dict[str, Any]) -> Study:
     """Return the tiny study with sources of the hub added, or with another folder for its texts."""
     for name, changes in hubs.items():
         hub = {**PINNED, "repository": f"someone/{name}", **changes}
-        (study / f"sources/{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": hub}))
+        (study_folder / f"sources/{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": hub}))
     if path:
-        (study / "sources/texts.yaml").write_text(json.dumps({"title": "T", "path": path}))
-    return open_book(Config(papers=["tiny"], study=str(study)))
+        (study_folder / "sources/texts.yaml").write_text(json.dumps({"title": "T", "path": path}))
+    return open_study(Config(papers=["tiny"], study=str(study_folder)))
 
 
-def refused(book: Book, *names: str) -> list[str]:
+def refused(study: Study, *names: str) -> list[str]:
     """Return the lines of the error that lists the unavailable sources."""
     with pytest.raises(RetortError) as caught:
-        check_reach(book, names)
+        check_sources_available(study, names)
     return str(caught.value).split("\n  ")
 
 
-def test_what_the_hub_has_is_let_pass_without_a_download(study: Path, hub: TinyHub) -> None:
-    given = book(study, texts={})
-    check_reach(given, ["texts"])
+def test_what_the_hub_has_is_let_pass_without_a_download(study_folder: Path, hub: TinyHub) -> None:
+    given = study(study_folder, texts={})
+    check_sources_available(given, ["texts"])
     assert hub.paths()
     assert not any("resolve" in path for path in hub.paths())
 
 
-def test_each_source_that_cannot_be_had_gets_a_line(study: Path, hub: TinyHub) -> None:
-    given = book(study, texts={"commit": OTHER}, far={}, unpinned={"commit": None})
+def test_each_source_that_cannot_be_had_gets_a_line(study_folder: Path, hub: TinyHub) -> None:
+    given = study(study_folder, texts={"commit": OTHER}, far={}, unpinned={"commit": None})
     lines = refused(given, "texts", "far", "unpinned")
     assert lines[0] == "3 sources cannot be had, so nothing was run:"
     assert "study/sources/unpinned.yaml: hub.commit: none is known; run `retort pin unpinned` once" in lines
@@ -64,26 +65,26 @@ def test_each_source_that_cannot_be_had_gets_a_line(study: Path, hub: TinyHub) -
     )
 
 
-def test_a_hub_out_of_reach_is_told_with_its_address(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_out_of_reach_is_told_with_its_address(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", NOWHERE)
-    lines = refused(book(study, texts={}), "texts")
+    lines = refused(study(study_folder, texts={}), "texts")
     assert lines[1].startswith(f"study/sources/texts.yaml: hub: someone/texts at {COMMIT}: no answer from {NOWHERE}")
     assert lines[1].endswith("or set data_dir and models_dir")
 
 
-def test_a_folder_must_be_there_and_hold_something(study: Path, tmp_path: Path) -> None:
-    assert refused(book(study, path="nowhere"), "texts") == [
+def test_a_folder_must_be_there_and_hold_something(study_folder: Path, tmp_path: Path) -> None:
+    assert refused(study(study_folder, path="nowhere"), "texts") == [
         "1 source cannot be had, so nothing was run:",
         "study/sources/texts.yaml: path: nowhere is no folder; put the files there",
     ]
     (tmp_path / "full").mkdir()
-    assert "is empty" in refused(book(study, path=str(tmp_path / "full")), "texts")[1]
+    assert "is empty" in refused(study(study_folder, path=str(tmp_path / "full")), "texts")[1]
     (tmp_path / "full/rated.txt").write_text("0")
-    check_reach(book(study, path=str(tmp_path / "full")), ["texts"])
+    check_sources_available(study(study_folder, path=str(tmp_path / "full")), ["texts"])
 
 
 def test_nothing_is_asked_of_packages_and_of_what_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", NOWHERE)
-    given = open_book(Config())
-    check_reach(given, ["vader", "all-minilm-l6"])
-    check_reach(given, [])
+    given = open_study(Config())
+    check_sources_available(given, ["vader", "all-minilm-l6"])
+    check_sources_available(given, [])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from retort.errors import RetortError
-from retort.specs.book import open_book
 from retort.specs.config import read_config
+from retort.study.load import open_study
 from retort.tables.record import record, replace_block
 
 from tests.unit.small_study import made
@@ -34,8 +34,8 @@ def test_a_block_that_is_not_the_last_is_refused(tmp_path: Path) -> None:
 
 def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     made(config, "table1")
-    book = open_book(read_config(config))
-    folder = book.folder / "papers" / "mini"
+    study = open_study(read_config(config))
+    folder = study.folder / "papers" / "mini"
     for path in (*folder.glob("table*.yaml"), *folder.glob("figure*.yaml")):
         if path.stem != "table1":
             path.unlink()
@@ -45,8 +45,8 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     (folder / "table1.yaml").write_text(yaml.safe_dump(table, sort_keys=False))
     last = {"recorded": paper.pop("recorded")}
     (folder / "paper.yaml").write_text(yaml.safe_dump({**paper, "show": ["table1"], **last}, sort_keys=False))
-    book = open_book(read_config(config))
-    assert record(book, "mini") == ["table1.yaml", "paper.yaml"]
+    study = open_study(read_config(config))
+    assert record(study, "mini") == ["table1.yaml", "paper.yaml"]
     lines, renders = made(config, "table1")
     judged = [line for line in lines if line.task and line.published is not None]
     assert judged
@@ -58,7 +58,7 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
 
 def test_an_unfinished_run_is_not_recorded(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
-        record(open_book(read_config(config)), "mini")
+        record(open_study(read_config(config)), "mini")
 
 
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
@@ -66,4 +66,4 @@ def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) ->
     content = {**yaml.safe_load(paper.read_text()), "ours": False}
     paper.write_text(yaml.safe_dump(content))
     with pytest.raises(RetortError, match="the published numbers of 'mini' are its paper's"):
-        record(open_book(read_config(config)), "mini")
+        record(open_study(read_config(config)), "mini")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 from retort.data.collate import collate
-from retort.data.tasks import Encoded
+from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models import build
-from retort.models.recorded import Recorded, create
-from retort.models.taps import Reader
+from retort.models.recorder import Recorder
+from retort.models.stored_activations import StoredActivations, create
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -26,23 +26,25 @@ def test_a_recorded_teacher_is_the_teacher(encoder: Path, tmp_path: Path, precis
     model: Any = build.load(encoder, "classification", 2).eval()
     keys = {("hidden", 2), ("queries", 1), ("keys", 1), ("logits", None)}
     with torch.no_grad():
-        live = Reader(model, keys | {("scores", 1)})(given)
+        live = Recorder(model, keys | {("scores", 1)})(given)
     for key in keys:
         value = live[key]
         store = create(tmp_path, key, 3 if key[0] == "logits" else 11, value.shape[-1], precision)
         order = given.rows.numpy()
         places = order if key[0] == "logits" else np.concatenate([np.arange(*rows.offsets[[r, r + 1]]) for r in order])
-        store.write(places, value if key[0] == "logits" else value[given.mask])
-    read = Recorded(tmp_path, rows, {("hidden", 2), ("scores", 1), ("logits", None)}, heads=3)(given)
+        store.write(places, value if key[0] == "logits" else value[given.attention_mask])
+    read = StoredActivations(tmp_path, rows, {("hidden", 2), ("scores", 1), ("logits", None)}, heads=3)(given)
     close = {"atol": 1e-6, "rtol": 1e-5} if precision == "float32" else {"atol": 0.05, "rtol": 0.02}
-    torch.testing.assert_close(read["hidden", 2][given.mask].float(), live["hidden", 2][given.mask], **close)
+    torch.testing.assert_close(
+        read["hidden", 2][given.attention_mask].float(), live["hidden", 2][given.attention_mask], **close
+    )
     torch.testing.assert_close(read["logits", None], live["logits", None])
-    real = (given.mask[:, None, :, None] & given.mask[:, None, None, :]).expand(-1, 3, -1, -1)
+    real = (given.attention_mask[:, None, :, None] & given.attention_mask[:, None, None, :]).expand(-1, 3, -1, -1)
     torch.testing.assert_close(read["scores", 1][real].float(), live["scores", 1][real], **close)
 
 
-def test_recorded_taps_of_other_rows_are_refused(tmp_path: Path) -> None:
+def test_recorded_activations_of_other_rows_are_refused(tmp_path: Path) -> None:
     rows = Encoded(np.arange(4, dtype=np.int32), np.zeros(4, np.uint8), np.array([0, 4]), np.zeros(1, np.float32))
     create(tmp_path, ("hidden", 1), 9, 2, "float32")
     with pytest.raises(RetortError, match=r"hidden-1.npy is missing or of other rows"):
-        Recorded(tmp_path, rows, {("hidden", 1)}, heads=1)
+        StoredActivations(tmp_path, rows, {("hidden", 1)}, heads=1)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from retort.data.encoded import Encoded, write_arrays
 from retort.data.formats import formats, found
 from retort.data.readers import Record
 from retort.data.splits import Piece, read_task, split_groups
-from retort.data.tasks import Encoded, write_arrays
 from retort.errors import RetortError
-from retort.kinds import kind_of
+from retort.tasks import task_type_of
 
 
 def refused(place: str, what: str) -> None:
@@ -28,7 +28,7 @@ def setting(**more: Any) -> dict[str, Any]:
         "columns": {"text": "one", "pair": "two", "label": "label", "id": "index"}, "broken": 0, "empty": 0,
         "pieces": {"dev": {"file": "dev.tsv", "rows": [2]}},
     }  # fmt: skip
-    task = {"kind": "classification", "labels": ["no", "yes"], "sample": False}
+    task = {"task_type": "classification", "labels": ["no", "yes"], "sample": False}
     own = {key: more.pop(key) for key in list(more) if key in (*task, "bounds")}
     return {**task, **own, "splits": {"dev": {**how, **more}}}
 
@@ -37,7 +37,7 @@ def read(folder: Path, text: str, **more: Any) -> Piece:
     """Write dev.tsv with a header above the text, and return its rows."""
     (folder / "dev.tsv").write_bytes(f"index\tone\ttwo\tlabel\n{text}".encode())
     task = setting(**more)
-    return dict(read_task(task, kind_of(task), {"s": folder}))["dev"]
+    return dict(read_task(task, task_type_of(task), {"s": folder}))["dev"]
 
 
 GOOD = "0\ta\tb\tyes\n1\tc\td\tno\n"
@@ -95,9 +95,9 @@ def test_json_lines(tmp_path: Path) -> None:
          "dev.tsv, line 2: no column 'uno' for 'text'; there are index, one, two, label"),
         (GOOD, {"columns": {"text": "one", "label": "gold"}},
          "dev.tsv, line 2: no column 'gold': the labels are missing; give the whole file, or set `sample: true`"),
-        (GOOD, {"kind": "regression", "labels": [], "words": [], "bounds": [0, 5]},
+        (GOOD, {"task_type": "regression", "labels": [], "words": [], "bounds": [0, 5]},
          "dev.tsv, line 2: score 'yes' is not a number from 0 to 5"),
-        ("0\ta\tb\t7\n", {"kind": "regression", "labels": [], "words": [], "bounds": [0, 5]},
+        ("0\ta\tb\t7\n", {"task_type": "regression", "labels": [], "words": [], "bounds": [0, 5]},
          "dev.tsv, line 2: score '7' is not a number from 0 to 5"),
         (GOOD, {"words": []}, "label 'yes' is not one of 0, 1"),
     ],
@@ -113,14 +113,14 @@ def test_a_line_that_is_not_utf_8(tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_bytes(b"index\tone\ttwo\tlabel\n0\tcaf\xe9\tb\tyes\n")
     task = setting()
     with pytest.raises(RetortError, match=r"dev.tsv:2: not UTF-8 text"):
-        list(read_task(task, kind_of(task), {"s": tmp_path}))
+        list(read_task(task, task_type_of(task), {"s": tmp_path}))
 
 
 def test_a_missing_file_names_those_that_are_there(tmp_path: Path) -> None:
     (tmp_path / "valid.tsv").write_text("x\n")
     task = setting()
     with pytest.raises(RetortError, match=r"dev.tsv does not exist; .* holds valid.tsv"):
-        list(read_task(task, kind_of(task), {"s": tmp_path}))
+        list(read_task(task, task_type_of(task), {"s": tmp_path}))
 
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:

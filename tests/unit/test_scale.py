@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.apart import keep_apart
 from retort.errors import RetortError
-from retort.specs import starts, terms
-from retort.specs.book import Book, open_book, read
+from retort.plan.resolve import score
+from retort.plan.scale_guard import guard_scale
 from retort.specs.config import read_config
-from retort.specs.expand import expand
 from retort.specs.model import Architecture
-from retort.specs.settings import score
-from retort.specs.smaller import Shrink
+from retort.study import check_initialisation, check_terms
+from retort.study.cells import expand
+from retort.study.load import open_study, read
+from retort.study.scaled_study import Shrink
+from retort.study.study import Study
 
 from tests.unit.small_study import PAPER, STUDENT, TABLE, write_study
 
@@ -31,7 +32,9 @@ SMALLER = {
 }  # fmt: skip
 
 
-def study(folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int = 2, **smaller: Any) -> dict[str, Any]:
+def study_config(
+    folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int = 2, **replacements: Any
+) -> dict[str, Any]:
     """Write the small study as printed by a paper, with its own reduced scale, and return its configuration."""
     rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
     table = {key: value for key, value in TABLE.items() if key != "published"}
@@ -42,7 +45,7 @@ def study(folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int
     shape = {"layers": layers, "heads": 2, "hidden": 4, "intermediate": 8}
     corpus = {
         "title": "T",
-        "parts": [{"source": "texts", "files": ["t"], "format": "rated-lines"}],
+        "components": [{"source": "texts", "files": ["t"], "format": "rated-lines"}],
         "block": 8,
         "version": 1,
     }
@@ -51,16 +54,16 @@ def study(folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int
         "corpora/texts": corpus,
         "scales/pocket": {"title": "Here", "papers": "ours"},
         "scales/paper": {"title": "There"},
-        "scales/reduced": {"title": "Between", "smaller": {**SMALLER, **smaller}},
+        "scales/reduced": {"title": "Between", "replacements": {**SMALLER, **replacements}},
     }.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.yaml").write_text(json.dumps(content))
     return {**config, "scale": scale}
 
 
-def book(folder: Path, scale: str, **more: Any) -> Book:
+def study(folder: Path, scale: str, **more: Any) -> Study:
     """Return the small study at a scale."""
-    return open_book(read_config(study(folder, scale, **more)))
+    return open_study(read_config(study_config(folder, scale, **more)))
 
 
 @pytest.mark.parametrize(
@@ -75,22 +78,22 @@ def test_widths_keep_their_share_and_heads_still_divide() -> None:
     def shape(*sizes: int) -> Architecture:
         return Architecture(**dict(zip(("layers", "heads", "hidden", "intermediate"), sizes, strict=True)))
 
-    smaller = Shrink(LARGE, SMALL).architecture
-    assert smaller(shape(3, 12, 768, 3072)) == shape(3, 12, 384, 1536)
-    assert smaller(shape(6, 12, 384, 1536)) == shape(6, 12, 192, 768)
-    assert smaller(shape(4, 12, 312, 1200)) == shape(4, 12, 156, 600)
-    assert smaller(shape(4, 3, 312, 1200)) == shape(4, 3, 156, 600)
+    replacements = Shrink(LARGE, SMALL).architecture
+    assert replacements(shape(3, 12, 768, 3072)) == shape(3, 12, 384, 1536)
+    assert replacements(shape(6, 12, 384, 1536)) == shape(6, 12, 192, 768)
+    assert replacements(shape(4, 12, 312, 1200)) == shape(4, 12, 156, 600)
+    assert replacements(shape(4, 3, 312, 1200)) == shape(4, 3, 156, 600)
 
 
 def test_the_students_of_a_paper_are_idle_at_a_scale_of_ours(tmp_path: Path) -> None:
-    found = book(tmp_path / "a", "pocket", paper=PRINTED)
-    assert set(found.idle) == {*found.students, *found.teachers}
+    found = study(tmp_path / "a", "pocket", paper=PRINTED)
+    assert set(found.not_run) == {*found.students, *found.teachers}
     assert expand(found) == []
-    assert expand(book(tmp_path / "b", "pocket", paper=PAPER))
+    assert expand(study(tmp_path / "b", "pocket", paper=PAPER))
 
 
 def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Path) -> None:
-    printed, small = book(tmp_path / "a", "paper"), book(tmp_path / "b", "reduced")
+    printed, small = study(tmp_path / "a", "paper"), study(tmp_path / "b", "reduced")
     assert {cell.task for cell in expand(small)} == {"signed"} < {cell.task for cell in expand(printed)}
     assert {cell.seed for cell in expand(small) if cell.student == "mini-a"} == {1}
     settings = score(small, "mini-a", "signed")
@@ -101,38 +104,38 @@ def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Pa
 
 
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
-    found = book(tmp_path, "reduced", layers=1)
+    found = study(tmp_path, "reduced", layers=1)
     assert STUDENT["architecture"]["layers"] == 2
-    assert found.idle["mini-b"] == "is deeper than the teacher of this scale"
+    assert found.not_run["mini-b"] == "is deeper than the teacher of this scale"
 
 
 def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
-    config = {**study(tmp_path, "paper"), "papers": None}
+    config = {**study_config(tmp_path, "paper"), "papers": None}
     assert list(read(read_config(config))[0].papers) == ["mini"]
     assert list(read(read_config({**config, "scale": "pocket"}))[0].papers) == []
 
 
 def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    keep_apart(book(tmp_path / "a", "pocket"))  # this scale runs no student of a paper
+    guard_scale(study(tmp_path / "a", "pocket"))  # this scale runs no student of a paper
     assert not Path("results").exists()
-    keep_apart(book(tmp_path / "b", "reduced"))
-    keep_apart(book(tmp_path / "c", "reduced"))
+    guard_scale(study(tmp_path / "b", "reduced"))
+    guard_scale(study(tmp_path / "c", "reduced"))
     with pytest.raises(RetortError, match=r"results/ holds runs at scale reduced, .* at scale paper would overwrite"):
-        keep_apart(book(tmp_path / "d", "paper"))
+        guard_scale(study(tmp_path / "d", "paper"))
 
 
 @pytest.mark.parametrize(
-    ("smaller", "line"),
+    ("replacements", "line"),
     [
-        ({"model": "tny"}, "smaller.model: no model is called 'tny'; did you mean 'tiny'?"),
-        ({"corpus": "txts"}, "smaller.corpus: no corpus is called 'txts'; did you mean 'texts'?"),
-        ({"tasks": ["singed"]}, "smaller.tasks: no task is called 'singed'; did you mean 'signed'?"),
+        ({"model": "tny"}, "replacements.model: no model is called 'tny'; did you mean 'tiny'?"),
+        ({"corpus": "txts"}, "replacements.corpus: no corpus is called 'txts'; did you mean 'texts'?"),
+        ({"tasks": ["singed"]}, "replacements.tasks: no task is called 'singed'; did you mean 'signed'?"),
         ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
     ],
 )
-def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, smaller: dict[str, Any], line: str) -> None:
-    found = read(read_config(study(tmp_path, "reduced", **smaller)))[1]
+def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, replacements: dict[str, Any], line: str) -> None:
+    found = read(read_config(study_config(tmp_path, "reduced", **replacements)))[1]
     assert [line in problem and "reduced.yaml" in problem for problem in found] == [True], found
 
 
@@ -141,7 +144,7 @@ def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
     assert {whole.paper_of(name) for name in whole.running} == set(whole.papers)
     for name, student in whole.running.items():
         teacher = whole.model_of(student.teacher).architecture
-        found = [*starts.problems(whole, name)]
+        found = [*check_initialisation.problems(whole, name)]
         for term in (term for stage in student.stages for term in stage.terms):
-            found += terms.problems(term, student.architecture, teacher)
+            found += check_terms.problems(term, student.architecture, teacher)
         assert found == [], name

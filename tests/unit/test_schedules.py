@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import yaml
 from retort.data.collate import batches
-from retort.data.tasks import Encoded
-from retort.plan import Plan
-from retort.specs import settings as resolve
-from retort.specs.book import Book, open_book, read
+from retort.data.encoded import Encoded
+from retort.plan import resolve
+from retort.plan.plan import Plan
 from retort.specs.config import Config
 from retort.specs.protocol import Schedule
+from retort.study.load import open_study, read
+from retort.study.study import Study
 
 STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": "b", "pair": "c", "label": "sad"}]
@@ -29,13 +30,13 @@ def change(path: Path, *keys: str | int, to: Any) -> None:
     path.write_text(yaml.safe_dump(content))
 
 
-def opened(study: Path) -> Book:
-    return open_book(Config(papers=["tiny"], study=str(study)))
+def opened(study_folder: Path) -> Study:
+    return open_study(Config(papers=["tiny"], study=str(study_folder)))
 
 
-def schedules(study: Path, student: str, task: str) -> list[dict[str, Any]]:
+def schedules(study_folder: Path, student: str, task: str) -> list[dict[str, Any]]:
     """Return the schedule of each stage of a student."""
-    return [stage["schedule"] for stage in resolve.on_task(opened(study), student, task)["stages"]]
+    return [stage["schedule"] for stage in resolve.on_task(opened(study_folder), student, task)["stages"]]
 
 
 def test_a_schedule_without_a_length_says_nothing_of_it() -> None:
@@ -44,11 +45,16 @@ def test_a_schedule_without_a_length_says_nothing_of_it() -> None:
     assert Schedule(**given, max_length=9).model_dump()["max_length"] == 9
 
 
-def test_what_a_stage_changes_on_a_task_wins(study: Path) -> None:
-    before = schedules(study, "tiny-attention", "mood"), schedules(study, "tiny-attention", "rating")
-    change(study / STUDENTS, "attention", "stages", 1, "schedule", to={"batch_size": 5, "learning_rate": 0.5})
-    change(study / STUDENTS, "attention", "stages", 1, "tasks", to={"rating": {"epochs": 2, "learning_rate": 0.25}})
-    mood, rating = schedules(study, "tiny-attention", "mood"), schedules(study, "tiny-attention", "rating")
+def test_what_a_stage_changes_on_a_task_wins(study_folder: Path) -> None:
+    before = schedules(study_folder, "tiny-attention", "mood"), schedules(study_folder, "tiny-attention", "rating")
+    change(study_folder / STUDENTS, "attention", "stages", 1, "schedule", to={"batch_size": 5, "learning_rate": 0.5})
+    change(
+        study_folder / STUDENTS, "attention", "stages", 1, "tasks", to={"rating": {"epochs": 2, "learning_rate": 0.25}}
+    )
+    mood, rating = (
+        schedules(study_folder, "tiny-attention", "mood"),
+        schedules(study_folder, "tiny-attention", "rating"),
+    )
     assert (mood[0], rating[0]) == (before[0][0], before[1][0])
     assert mood[1] == {**before[0][1], "batch_size": 5, "learning_rate": 0.5}
     expected = {**before[1][1], "batch_size": 5, "learning_rate": 0.25, "epochs": 2.0}
@@ -56,12 +62,12 @@ def test_what_a_stage_changes_on_a_task_wins(study: Path) -> None:
     assert rating[1] == expected
 
 
-def test_a_term_may_be_left_out_on_a_task(study: Path) -> None:
+def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
     term = {"objective": "value-relation", "mapping": "uniform", "not_on": ["rating"]}
-    change(study / STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
-    book = opened(study)
+    change(study_folder / STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
+    study = opened(study_folder)
     found = {
-        task: [term["objective"] for term in resolve.on_task(book, "tiny-attention", task)["stages"][0]["terms"]]
+        task: [term["objective"] for term in resolve.on_task(study, "tiny-attention", task)["stages"][0]["terms"]]
         for task in ("mood", "rating")
     }
     assert found == {"mood": ["attention-kl", "value-relation"], "rating": ["attention-kl"]}
@@ -89,30 +95,32 @@ def test_a_term_may_be_left_out_on_a_task(study: Path) -> None:
         (PROTOCOL, ("tasks", "rating"), {"max_length": 600}, "tasks.rating: max_length: Input should be less than"),
     ],
 )  # fmt: skip
-def test_a_mistake_gets_one_clear_line(study: Path, file: str, keys: tuple[str | int, ...], to: Any, said: str) -> None:
-    change(study / file, *keys, to=to)
-    found = read(Config(papers=["tiny"], study=str(study)))[1]
+def test_a_mistake_gets_one_clear_line(
+    study_folder: Path, file: str, keys: tuple[str | int, ...], to: Any, said: str
+) -> None:
+    change(study_folder / file, *keys, to=to)
+    found = read(Config(papers=["tiny"], study=str(study_folder)))[1]
     assert any(said in line for line in found), found
     assert all("\n" not in line for line in found)
 
 
 @pytest.mark.parametrize("sample", [None, TWO_TEXTS])
-def test_only_single_texts_are_cut(study: Path, sample: list[dict[str, str]] | None) -> None:
-    change(study / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
-    change(study / PROTOCOL, "tasks", "mood", to={"max_length": 9})
+def test_only_single_texts_are_cut(study_folder: Path, sample: list[dict[str, str]] | None) -> None:
+    change(study_folder / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
+    change(study_folder / PROTOCOL, "tasks", "mood", to={"max_length": 9})
     if sample:
-        change(study / "tasks/mood.yaml", "sample", to=sample)
-    lines = read(Config(papers=["tiny"], study=str(study)))[1]
+        change(study_folder / "tasks/mood.yaml", "sample", to=sample)
+    lines = read(Config(papers=["tiny"], study=str(study_folder)))[1]
     said = "tasks.mood.max_length: only single texts are cut, and the rows of 'mood' hold two"
     assert [said in line for line in lines] == ([True, True] if sample else [])
 
 
-def test_cut_rows_are_not_read_from_what_is_recorded(study: Path) -> None:
-    assert resolve.recorded(opened(study), "tiny-kd", "mood")
-    change(study / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
-    plan = Plan(Config(papers=["tiny"], study=str(study)))
-    assert not resolve.recorded(plan.book, "tiny-kd", "mood")
-    assert resolve.recorded(plan.book, "tiny-kd", "rating")
+def test_cut_rows_are_not_read_from_what_is_recorded(study_folder: Path) -> None:
+    assert resolve.recorded(opened(study_folder), "tiny-kd", "mood")
+    change(study_folder / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
+    plan = Plan(Config(papers=["tiny"], study=str(study_folder)))
+    assert not resolve.recorded(plan.study, "tiny-kd", "mood")
+    assert resolve.recorded(plan.study, "tiny-kd", "rating")
 
 
 def test_cut_rows_keep_their_start_and_their_last_token() -> None:
@@ -127,6 +135,6 @@ def test_cut_rows_keep_their_start_and_their_last_token() -> None:
     assert len(short.types) == len(short.ids) == int(short.offsets[-1])
     assert short.labels.tolist() == [0, 1, 2, 3]
     batch = next(batches(short, 4, seed=1))
-    ends = batch.input_ids[range(4), batch.mask.sum(1) - 1]
+    ends = batch.input_ids[range(4), batch.attention_mask.sum(1) - 1]
     assert batch.input_ids.shape == (4, 4)
     assert ends.tolist() == [3, 3, 3, 3]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from retort.models import build
-from retort.models.taps import PLACES, Key, Reader
+from retort.models.recorder import PLACES, Key, Recorder
 
 VOCABULARY = {"bert": 30522, "roberta": 50265, "xlm-roberta": 250002}
 Shape = tuple[int, int, int, int, int | None]  # layers, heads, hidden, intermediate, embedding
@@ -95,12 +95,12 @@ def test_parameters_are_those_that_the_papers_print(
 
 
 @pytest.mark.parametrize(("family", "shape"), [*BUILT, *(row[:2] for row in (*TEACHERS, *PRINTED))])
-def test_every_tap_has_a_module(published: Path, family: str, shape: Shape) -> None:
+def test_every_activation_has_a_module(published: Path, family: str, shape: Shape) -> None:
     keys: set[Key] = {("embeddings", None), ("hidden", 0)}
-    keys |= {(tap, layer) for tap in (*PLACES, "scores", "cls") for layer in range(1, shape[0] + 1)}
-    reader = Reader(built(published, family, shape), keys)
-    assert len(reader.handles) == 1 + len(PLACES) * shape[0]  # the embeddings are layer 0
-    reader.close()
+    keys |= {(activation, layer) for activation in (*PLACES, "scores", "cls") for layer in range(1, shape[0] + 1)}
+    recorder = Recorder(built(published, family, shape), keys)
+    assert len(recorder.handles) == 1 + len(PLACES) * shape[0]  # the embeddings are layer 0
+    recorder.close()
 
 
 def test_a_student_of_a_roberta_teacher_has_its_vocabulary_and_positions(published: Path) -> None:

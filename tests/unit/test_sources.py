@@ -7,103 +7,103 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.errors import BookError
-from retort.specs import settings as resolve
-from retort.specs.book import open_book, read
+from retort.errors import StudyError
+from retort.plan import resolve
 from retort.specs.config import Config, read_config
-from retort.specs.needs import lacking
 from retort.specs.source import form_of, in_force
+from retort.study.load import open_study, read
+from retort.study.required_sources import lacking
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-HUB: dict[str, Any] = {"repository": "someone/texts", "kind": "dataset", "files": ["plain/*.parquet"]}
+HUB: dict[str, Any] = {"repository": "someone/texts", "repo_type": "dataset", "files": ["plain/*.parquet"]}
 PINNED = {**HUB, "commit": COMMIT, "found": "made up for the tests"}
 
 
-def with_hub(study: Path, hub: dict[str, Any], **more: Any) -> None:
+def with_hub(study_folder: Path, hub: dict[str, Any], **more: Any) -> None:
     """Make the hub the source of the tiny study's texts."""
     source = {"title": "Texts", "licence": "MIT", "hub": hub, **more}
-    (study / "sources" / "texts.yaml").write_text(json.dumps(source))
+    (study_folder / "sources" / "texts.yaml").write_text(json.dumps(source))
 
 
-def config(study: Path, **more: Any) -> Config:
+def config(study_folder: Path, **more: Any) -> Config:
     """Return the configuration of the tiny study."""
-    return Config(papers=["tiny"], study=str(study), **more)
+    return Config(papers=["tiny"], study=str(study_folder), **more)
 
 
 def refused(given: Config) -> list[str]:
     """Return what `retort check` prints or, if that is nothing, what stops a run before its first job."""
-    book, problems = read(given)
-    return problems or lacking(book)
+    study, problems = read(given)
+    return problems or lacking(study)
 
 
-def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study: Path) -> None:
-    with_hub(study, PINNED, local="Texts")
-    book = open_book(config(study))
-    expected = {"repository": "someone/texts", "kind": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
-    assert form_of(book.sources["texts"], book.config) == "hub"
-    assert resolve.task(book, "mood")["source"] == {"hub": expected}
+def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_folder: Path) -> None:
+    with_hub(study_folder, PINNED, local="Texts")
+    study = open_study(config(study_folder))
+    expected = {"repository": "someone/texts", "repo_type": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
+    assert form_of(study.sources["texts"], study.config) == "hub"
+    assert resolve.task(study, "mood")["source"] == {"hub": expected}
 
 
-def test_data_dir_wins_and_the_settings_say_so(study: Path, tmp_path: Path) -> None:
+def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data" / "Texts").mkdir(parents=True)
-    with_hub(study, PINNED, local="Texts")
-    book = open_book(config(study, data_dir=str(tmp_path / "data")))
-    assert form_of(book.sources["texts"], book.config) == "local"
-    assert resolve.task(book, "mood")["source"] == {"path": str(tmp_path / "data" / "Texts")}
+    with_hub(study_folder, PINNED, local="Texts")
+    study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
+    assert form_of(study.sources["texts"], study.config) == "local"
+    assert resolve.task(study, "mood")["source"] == {"path": str(tmp_path / "data" / "Texts")}
 
 
-def test_models_dir_says_nothing_about_data(study: Path, tmp_path: Path) -> None:
-    with_hub(study, PINNED, local="Texts")
-    book = open_book(config(study, models_dir=str(tmp_path)))
-    assert form_of(book.sources["texts"], book.config) == "hub"
-    assert in_force(book.sources["texts"], book.config) is book.sources["texts"]
+def test_models_dir_says_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:
+    with_hub(study_folder, PINNED, local="Texts")
+    study = open_study(config(study_folder, models_dir=str(tmp_path)))
+    assert form_of(study.sources["texts"], study.config) == "hub"
+    assert in_force(study.sources["texts"], study.config) is study.sources["texts"]
 
 
-def test_no_commit_is_refused_where_the_source_is_used(study: Path) -> None:
-    with_hub(study, HUB, local="Texts")
-    assert refused(config(study)) == [
+def test_no_commit_is_refused_where_the_source_is_used(study_folder: Path) -> None:
+    with_hub(study_folder, HUB, local="Texts")
+    assert refused(config(study_folder)) == [
         "study/sources/texts.yaml: hub.commit: none is known; run `retort pin texts` once, "
         "or give data_dir in config.yaml"
     ]
 
 
-def test_no_commit_is_fine_where_nothing_uses_the_source_or_the_folder_wins(study: Path, tmp_path: Path) -> None:
+def test_no_commit_is_fine_where_nothing_uses_the_source_or_the_folder_wins(study_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data" / "Texts").mkdir(parents=True)
     unused = {"title": "Unused", "licence": "MIT", "hub": HUB}
-    (study / "sources" / "unused.yaml").write_text(json.dumps(unused))
-    assert refused(config(study)) == []
-    with_hub(study, HUB, local="Texts")
-    assert refused(config(study, data_dir=str(tmp_path / "data"))) == []
+    (study_folder / "sources" / "unused.yaml").write_text(json.dumps(unused))
+    assert refused(config(study_folder)) == []
+    with_hub(study_folder, HUB, local="Texts")
+    assert refused(config(study_folder, data_dir=str(tmp_path / "data"))) == []
 
 
-def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study: Path, tmp_path: Path) -> None:
-    with_hub(study, PINNED, local="Texts")
-    found = refused(config(study, data_dir=str(tmp_path)))
+def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study_folder: Path, tmp_path: Path) -> None:
+    with_hub(study_folder, PINNED, local="Texts")
+    found = refused(config(study_folder, data_dir=str(tmp_path)))
     assert found == [
         "study/sources/texts.yaml: local: data_dir holds no folder Texts; put it there, or set data_dir: null"
     ]
 
 
-def test_every_road_to_a_source_is_followed(study: Path) -> None:
-    (study / "corpora" / "more.yaml").write_text(
-        "{title: M, parts: [{source: far, files: [a], format: text}], block: 16, version: 1}"
+def test_every_road_to_a_source_is_followed(study_folder: Path) -> None:
+    (study_folder / "corpora" / "more.yaml").write_text(
+        "{title: M, components: [{source: far, files: [a], format: text}], block: 16, version: 1}"
     )
-    (study / "models" / "released.yaml").write_text(
+    (study_folder / "models" / "released.yaml").write_text(
         "{title: R, source: released, vocabulary: 90,"
         " architecture: {layers: 1, heads: 2, hidden: 16, intermediate: 32}}"
     )
     for name in ("far", "released", "unused"):
-        (study / "sources" / f"{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": HUB}))
-    students = study / "papers" / "tiny" / "students.yaml"
+        (study_folder / "sources" / f"{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": HUB}))
+    students = study_folder / "papers" / "tiny" / "students.yaml"
     text = students.read_text().replace("{random: true}", "{checkpoint: released}")
     students.write_text(text.replace("data: sentences", "data: more", 1))
-    lines = refused(config(study))
+    lines = refused(config(study_folder))
     assert [line.split(":")[0] for line in lines] == ["study/sources/far.yaml", "study/sources/released.yaml"], lines
 
 
 @pytest.mark.parametrize("key", ["data_dir", "models_dir"])
 def test_a_directory_that_is_not_there(key: str) -> None:
-    with pytest.raises(BookError, match=f"config.yaml: {key}: there is no folder /nowhere; null takes data"):
+    with pytest.raises(StudyError, match=f"config.yaml: {key}: there is no folder /nowhere; null takes data"):
         read_config({key: "/nowhere"})
 
 
@@ -114,9 +114,9 @@ def test_a_directory_that_is_not_there(key: str) -> None:
         ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not have the form"),
         ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not have the form"),
         ({**HUB, "files": ["../*"]}, "hub.files.0: '../*' leaves its folder"),
-        ({**HUB, "kind": "space"}, "hub.kind: Input should be 'dataset' or 'model'"),
+        ({**HUB, "repo_type": "space"}, "hub.repo_type: Input should be 'dataset' or 'model'"),
     ],
 )
-def test_a_mistake_in_a_hub_source(study: Path, hub: dict[str, Any], said: str) -> None:
-    with_hub(study, hub)
-    assert any(said in line for line in read(config(study))[1]), read(config(study))[1]
+def test_a_mistake_in_a_hub_source(study_folder: Path, hub: dict[str, Any], said: str) -> None:
+    with_hub(study_folder, hub)
+    assert any(said in line for line in read(config(study_folder))[1]), read(config(study_folder))[1]

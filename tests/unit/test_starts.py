@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from retort.plan import Plan
-from retort.specs import settings as resolve
-from retort.specs.book import open_book, read
+from retort.plan import resolve
+from retort.plan.plan import Plan
 from retort.specs.config import Config
+from retort.study.load import open_study, read
 
 STUDENTS = "papers/tiny/students.yaml"
 ENCODER = {"title": "A random encoder", "source": "encoder", "vocabulary": 90}
@@ -19,26 +19,26 @@ TWO = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
 
 
 @pytest.fixture
-def study(study: Path) -> Path:
+def study_folder(study_folder: Path) -> Path:
     """Return the tiny study with added published models of two layers."""
     narrow = {**TWO, "embedding": 8}
     for name, architecture, vocabulary in (("small", TWO, 90), ("foreign", TWO, 91), ("narrow", narrow, 90)):
         model = {**ENCODER, "architecture": architecture, "vocabulary": vocabulary}
-        (study / f"models/{name}.yaml").write_text(yaml.safe_dump(model))
-    return study
+        (study_folder / f"models/{name}.yaml").write_text(yaml.safe_dump(model))
+    return study_folder
 
 
-def change(study: Path, student: str, **fields: Any) -> None:
+def change(study_folder: Path, student: str, **fields: Any) -> None:
     """Set these fields of a student."""
-    path = study / STUDENTS
+    path = study_folder / STUDENTS
     students = yaml.safe_load(path.read_text())
     students[student] |= fields
     path.write_text(yaml.safe_dump(students))
 
 
-def config(study: Path) -> Config:
+def config(study_folder: Path) -> Config:
     """Return the configuration of the study."""
-    return Config(papers=["tiny"], study=str(study))
+    return Config(papers=["tiny"], study=str(study_folder))
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def config(study: Path) -> Config:
     ],
 )  # fmt: skip
 def test_a_start_that_cannot_be_gets_one_clear_line(
-    study: Path, student: str, start: dict[str, Any], said: str
+    study_folder: Path, student: str, start: dict[str, Any], said: str
 ) -> None:
-    change(study, student, initialisation=start)
-    found = read(config(study))[1]
+    change(study_folder, student, initialisation=start)
+    found = read(config(study_folder))[1]
     assert any(said in line for line in found), found
     assert all("\n" not in line and "students.yaml" in line for line in found)
 
@@ -81,52 +81,52 @@ def test_a_start_that_cannot_be_gets_one_clear_line(
     ],
 )  # fmt: skip
 def test_an_architecture_that_does_not_fit(
-    study: Path, architecture: dict[str, int], start: dict[str, Any], said: str
+    study_folder: Path, architecture: dict[str, int], start: dict[str, Any], said: str
 ) -> None:
-    change(study, "kd", architecture=architecture, initialisation=start)
-    assert any(said in line for line in read(config(study))[1])
+    change(study_folder, "kd", architecture=architecture, initialisation=start)
+    assert any(said in line for line in read(config(study_folder))[1])
 
 
-def test_a_parent_that_reads_other_tokens(study: Path) -> None:
-    paper = study / "papers/tiny/paper.yaml"
+def test_a_parent_that_reads_other_tokens(study_folder: Path) -> None:
+    paper = study_folder / "papers/tiny/paper.yaml"
     teacher = "  teacher: {title: The random encoder, model: encoder, protocol: short}\n"
     other = "  other: {title: Another, model: foreign, protocol: short}\n"
     paper.write_text(paper.read_text().replace(teacher, teacher + other))
-    change(study, "narrow", teacher="tiny-other")
+    change(study_folder, "narrow", teacher="tiny-other")
     said = "predicting.initialisation.student: 'tiny-narrow' has a vocabulary of 91 tokens"
-    assert any(said in line for line in read(config(study))[1])
+    assert any(said in line for line in read(config(study_folder))[1])
 
 
-def test_truncated_is_the_first_layers(study: Path) -> None:
-    change(study, "kd", initialisation={"truncated": True})
-    change(study, "attention", initialisation={"layers": [1, 2]})
-    book = open_book(config(study))
-    assert resolve.reads_teacher(book.students["tiny-kd"])
-    starts = [resolve.on_task(book, name, "mood")["initialisation"] for name in ("tiny-kd", "tiny-attention")]
+def test_truncated_is_the_first_layers(study_folder: Path) -> None:
+    change(study_folder, "kd", initialisation={"truncated": True})
+    change(study_folder, "attention", initialisation={"layers": [1, 2]})
+    study = open_study(config(study_folder))
+    assert resolve.reads_teacher(study.students["tiny-kd"])
+    starts = [resolve.on_task(study, name, "mood")["initialisation"] for name in ("tiny-kd", "tiny-attention")]
     assert starts[0] == starts[1] == {"layers": [1, 2], "of": "teacher", "student": None, "random": False}
 
 
-def test_settings_name_what_a_student_starts_from(study: Path) -> None:
-    change(study, "kd", initialisation={"checkpoint": "small"})
-    change(study, "narrow", architecture=TWO, initialisation={"checkpoint": "small"})
-    change(study, "predicting", architecture=TWO)
-    book = open_book(config(study))
-    published = resolve.model(book, "small")
-    assert resolve.on_task(book, "tiny-kd", "mood")["parent"] == published
-    assert resolve.on_corpus(book, "tiny-predicting")["parent"]["parent"] == published
-    assert "parent" not in resolve.on_task(book, "tiny-attention", "mood")
+def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
+    change(study_folder, "kd", initialisation={"checkpoint": "small"})
+    change(study_folder, "narrow", architecture=TWO, initialisation={"checkpoint": "small"})
+    change(study_folder, "predicting", architecture=TWO)
+    study = open_study(config(study_folder))
+    published = resolve.model(study, "small")
+    assert resolve.on_task(study, "tiny-kd", "mood")["parent"] == published
+    assert resolve.on_corpus(study, "tiny-predicting")["parent"]["parent"] == published
+    assert "parent" not in resolve.on_task(study, "tiny-attention", "mood")
     assert "embedding" not in published["architecture"]
-    assert resolve.model(book, "narrow")["architecture"]["embedding"] == 8
+    assert resolve.model(study, "narrow")["architecture"]["embedding"] == 8
 
 
-def test_a_published_model_may_have_other_attention_heads(study: Path) -> None:
-    change(study, "kd", architecture={**TWO, "heads": 6}, initialisation={"checkpoint": "small"})
-    assert read(config(study))[1] == []
+def test_a_published_model_may_have_other_attention_heads(study_folder: Path) -> None:
+    change(study_folder, "kd", architecture={**TWO, "heads": 6}, initialisation={"checkpoint": "small"})
+    assert read(config(study_folder))[1] == []
 
 
-def test_the_plan_has_the_folder_that_a_student_starts_from(study: Path) -> None:
-    change(study, "kd", initialisation={"checkpoint": "small"})
-    plan = Plan(config(study))
+def test_the_plan_has_the_folder_that_a_student_starts_from(study_folder: Path) -> None:
+    change(study_folder, "kd", initialisation={"checkpoint": "small"})
+    plan = Plan(config(study_folder))
     folders = {
         name: plan.student_parent(SimpleNamespace(student=f"tiny-{name}"))
         for name in ("kd", "attention", "narrow", "predicting")

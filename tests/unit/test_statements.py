@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from retort.specs import catalogue
-from retort.specs.book import read
 from retort.specs.config import read_config
+from retort.study.load import read
 from retort.tables.comparisons import comparisons
 
-from tests.unit.small_paper import ACC, found, study, table
+from tests.unit.small_paper import ACC, found, study_config, table
 
 TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"}, 4)
 A, B = ({"table": "table1", "rows": [row], "columns": ["Coin"]} for row in "ab")
@@ -100,7 +100,7 @@ def test_comparisons_are_read_without_importing_them() -> None:
 )
 def test_a_mistake_in_a_statement(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     statement = {"says": "s", "where": "w", "compare": "value", "number": "60.0", "cells": [A], **change}
-    problems = read(read_config(study(tmp_path, statements={"one": statement}, table1=TWO)))[1]
+    problems = read(read_config(study_config(tmp_path, statements={"one": statement}, table1=TWO)))[1]
     assert len(problems) == 1
     assert said in problems[0]
     assert "audit.yaml" in problems[0]

@@ -12,13 +12,13 @@ import pytest
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
-from retort.plan import Plan
-from retort.specs import submission as resolve
-from retort.specs.book import open_book
+from retort.plan import resolve_submission as resolve
+from retort.plan.plan import Plan
+from retort.plan.submissions import Submit
 from retort.specs.config import Config
-from retort.stages.common import head_of
 from retort.stages.submission import predict_test, write_submission, written
-from retort.submit import Submit
+from retort.study.load import open_study
+from retort.training.setup import head_of
 
 from tests.tiny.forms import write_form
 from tests.unit.small_study import quiet
@@ -42,7 +42,9 @@ def zipped(job: Job, answers: dict[str, Any], folder: Path) -> dict[str, str]:
     for task, given in answers.items():
         paths.append(folder / f"{task}.json")
         paths[-1].write_text(json.dumps(given))
-    write_submission(job, resolve.submission(open_book(Config())), list(map(str, paths)), str(folder / "x" / "all.zip"))
+    write_submission(
+        job, resolve.submission(open_study(Config())), list(map(str, paths)), str(folder / "x" / "all.zip")
+    )
     with zipfile.ZipFile(folder / "x" / "all.zip") as archive:
         assert archive.testzip() is None
         return {name: archive.read(name).decode() for name in archive.namelist()}
@@ -75,10 +77,10 @@ def test_an_answer_that_is_no_number() -> None:
 
 
 def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tmp_path: Path) -> None:
-    book = open_book(Config(sample=True, data_dir=str(tmp_path)))
+    study = open_study(Config(sample=True, data_dir=str(tmp_path)))
     where = {name: tmp_path / name for name in ("mnli", "glue-diagnostic")}
-    write_form(book.tasks["mnli"], "local", where)
-    settings = resolve.tests(book)["mnli"]
+    write_form(study.tasks["mnli"], "local", where)
+    settings = resolve.tests(study)["mnli"]
     build.save(build.load(encoder, *head_of(settings["task"])), encoder, tmp_path / "model", "a card")
     to = str(tmp_path / "answers.json")
     predict_test(quiet(), settings, list(map(str, where.values())), str(encoder), str(tmp_path / "model"), to)
@@ -89,8 +91,8 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
     assert set(found["diagnostic"]) <= {0, 1, 2}
 
 
-def test_what_a_submission_needs(study: Path) -> None:
-    submit = Submit(Plan(Config(papers=["tiny"], study=str(study))))
+def test_what_a_submission_needs(study_folder: Path) -> None:
+    submit = Submit(Plan(Config(papers=["tiny"], study=str(study_folder))))
     asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
     with pytest.raises(RetortError, match="'tiny-kd' is scored on no task that has a submission"):
         submit.answers(asked)

@@ -118,21 +118,21 @@ def test_a_missing_seed_and_a_task_not_run(config: dict[str, Any], tmp_path: Pat
     students["b"] = {**students["b"], "tasks": ["signed"]}
     table = {**TABLE, "published": {}}
     config = write_study(tmp_path / "study", students=students, table1=table)
-    book = write_results(config)
-    scores = read_scores(book, [path for path in paths()[0] if "mini-a/signed/seed-2" not in path])
-    status = {(one.student, one.column): one.status for one in score_lines(book, "mini", "table1", scores)}
+    study = write_results(config)
+    scores = read_scores(study, [path for path in paths()[0] if "mini-a/signed/seed-2" not in path])
+    status = {(one.student, one.column): one.status for one in score_lines(study, "mini", "table1", scores)}
     assert status["mini-b", "Pearson"] == "not run at this scale"
     assert status["mini-a", "Acc. %"] == "missing (seed 2 of 3)"
 
 
 def test_refuses_a_score_of_other_settings(config: dict[str, Any]):
-    book = write_results(config)
+    study = write_results(config)
     path = Path("results/scores/mini-a/rated/seed-2.json")
     record = json.loads(path.read_text())
     record["settings"]["stages"][0]["schedule"]["steps"] = 99
     path.write_text(json.dumps(record))
     with pytest.raises(RetortError) as refused:
-        read_scores(book, [path])
+        read_scores(study, [path])
     assert str(refused.value) == (
         "results/scores/mini-a/rated/seed-2.json was made with other settings: stages.1.schedule.steps is 99 in it "
         "and 10 in the study; delete it, the next run makes it again"
@@ -140,14 +140,14 @@ def test_refuses_a_score_of_other_settings(config: dict[str, Any]):
 
 
 def test_refuses_a_score_at_another_address(config: dict[str, Any]):
-    book = write_results(config)
+    study = write_results(config)
     path = Path("results/scores/mini-a/rated/seed-2.json")
     path.write_text(Path("results/scores/mini-b/rated/seed-2.json").read_text())
     with pytest.raises(RetortError, match='seed-2.json is of student "mini-b", not "mini-a"; delete it'):
-        read_scores(book, [path])
+        read_scores(study, [path])
     path.write_text('{"half": ')
     with pytest.raises(RetortError, match="seed-2.json is not a whole result; delete it"):
-        read_scores(book, [path])
+        read_scores(study, [path])
 
 
 @pytest.mark.parametrize("path", ["mini-a/rated/best.json", "mini-a/songs/seed-1.json", "x/rated/seed-1.json"])
@@ -157,13 +157,13 @@ def test_refuses_what_is_no_address(config: dict[str, Any], path: str):
 
 
 def test_refuses_a_profile_of_other_settings(config: dict[str, Any]):
-    book = write_results(config)
+    study = write_results(config)
     path = Path("results/profiles/mini-b.json")
     record = json.loads(path.read_text())
     del record["settings"]["batch"]
     path.write_text(json.dumps(record))
     with pytest.raises(RetortError, match='batch is "absent" in it and 1 in the study'):
-        read_profiles(book, [path])
+        read_profiles(study, [path])
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,14 @@ def test_small_words():
 
 
 def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
-    book = write_results(config)
+    study = write_results(config)
     for seed in (1, 2, 3):
         path = Path(f"results/scores/mini-a/signed/seed-{seed}.json")
         path.write_text(json.dumps({**json.loads(path.read_text()), "sample": {"train": [8000, 104743]}}))
-    lines = score_lines(book, "mini", "table1", read_scores(book, paths()[0]))
+    lines = score_lines(study, "mini", "table1", read_scores(study, paths()[0]))
     told = "measured on a sample: train 8,000 of 104,743 rows"
     assert [line.column for line in lines if line.note == told and line.student == "mini-a"] == ["Acc. %"]
-    sheet = lay_out(book, "mini", "table1", lines)
+    sheet = lay_out(study, "mini", "table1", lines)
     assert ("a", told) in sheet.notes
     cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
     assert cells["A & <b>_1"].mark == "a"
@@ -265,9 +265,9 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
 
 
 def test_rows_without_labels_have_no_score(config: dict[str, Any]):
-    book = write_results(config)
+    study = write_results(config)
     path = Path("results/scores/mini-teacher/signed/seed-1.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {}, "unlabelled": ["test"]}))
-    lines = score_lines(book, "mini", "table1", read_scores(book, paths()[0]))
+    lines = score_lines(study, "mini", "table1", read_scores(study, paths()[0]))
     cell = next(line for line in lines if (line.student, line.column) == ("mini-teacher", "Acc. %"))
     assert (cell.mean, cell.status) == (None, "missing (the rows have no labels)")

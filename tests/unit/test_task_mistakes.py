@@ -11,21 +11,21 @@ from tests.unit.test_mistakes import TABLE, change, problems
 FILED = """
 title: A task with files
 source: texts
-kind: classification
+task_type: classification
 labels: [sad, glad]
 metrics: [accuracy]
-parts: [one, two]
+subsets: [one, two]
 splits:
   train: {rows: 9}
-  dev: {rows: {one: 4, two: 5}, parts: true}
+  dev: {rows: {one: 4, two: 5}, subsets: true}
   test: {rows: 3, labelled: false}
 read:
   local:
     format: tsv
-    files: {train: train.tsv, dev: 'dev-{part}.tsv', test: test.tsv}
+    files: {train: train.tsv, dev: 'dev-{subset}.tsv', test: test.tsv}
     columns: {text: sentence, label: label}
     words: [down, up]
-evaluate_on: dev
+evaluation_split: dev
 submission: {files: {test: Mine.tsv}, words: ['0', '1']}
 max_length: 16
 version: 1
@@ -44,9 +44,13 @@ sample:
         ("columns: {text: sentence,", "columns: {", "read.local.columns: 'text' is missing"),
         ("files: {train: train.tsv", "files: {trian: train.tsv", "no split is called 'trian'; did you mean 'train'?"),
         ("train: train.tsv", "train: ../train.tsv", "'../train.tsv' leaves its folder"),
-        ("'dev-{part}.tsv'", "dev.tsv", "read.local.files.dev: '{part}' is for splits with parts, and for them all"),
+        (
+            "'dev-{subset}.tsv'",
+            "dev.tsv",
+            "read.local.files.dev: '{subset}' is for splits with parts, and for them all",
+        ),
         ("{one: 4, two: 5}", "{one: 4}", "splits.dev.rows: give a number for each of one, two"),
-        ("parts: [one, two]", "parts: []", "splits.dev.parts: the task names no parts"),
+        ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no parts"),
         ("    words: [down, up]", "    words: [down]", "read.local.words: 1 words for 2 labels"),
         (
             "words: [down, up]",
@@ -55,30 +59,30 @@ sample:
         ),
         ("words: ['0', '1']", "words: ['0']", "submission.words: 1 words for 2 labels"),
         ("{test: Mine.tsv}", "{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),
-        ("evaluate_on: dev", "evaluate_on: test", "evaluate_on: split 'test' has no labels"),
+        ("evaluation_split: dev", "evaluation_split: test", "evaluation_split: split 'test' has no labels"),
         ("train: {rows: 9}", "train: {rows: 9, source: txts}", "no source is called 'txts'; did you mean 'texts'?"),
     ],
 )
-def test_a_mistake_in_a_task_with_files(study: Path, old: str, new: str, said: str) -> None:
-    (study / "tasks/filed.yaml").write_text(FILED)
-    assert problems(study) == []
-    change(study, "tasks/filed.yaml", old, new)
-    assert any(said in line for line in problems(study)), problems(study)
+def test_a_mistake_in_a_task_with_files(study_folder: Path, old: str, new: str, said: str) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED)
+    assert problems(study_folder) == []
+    change(study_folder, "tasks/filed.yaml", old, new)
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
 
 
-def test_a_column_names_the_part_that_it_shows(study: Path) -> None:
-    (study / "tasks/filed.yaml").write_text(FILED)
-    change(study, TABLE, "task: mood, metric: accuracy", "task: filed, metric: accuracy")
+def test_a_column_names_the_part_that_it_shows(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED)
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, metric: accuracy")
     said = "metric of filed: no metric is called 'accuracy'; did you mean"
-    assert any(said in line for line in problems(study)), problems(study)
-    change(study, TABLE, "task: filed, metric: accuracy", "task: filed, part: two, metric: accuracy")
-    assert problems(study) == []
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
+    change(study_folder, TABLE, "task: filed, metric: accuracy", "task: filed, part: two, metric: accuracy")
+    assert problems(study_folder) == []
 
 
-def test_a_form_that_a_used_task_does_not_know(study: Path) -> None:
-    (study / "tasks/filed.yaml").write_text(FILED.replace("local:", "hub:"))
-    assert problems(study) == []  # nothing uses it
-    change(study, TABLE, "task: mood, metric: accuracy", "task: filed, part: two, metric: accuracy")
-    assert problems(study) == [
+def test_a_form_that_a_used_task_does_not_know(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("local:", "hub:"))
+    assert problems(study_folder) == []  # nothing uses it
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, part: two, metric: accuracy")
+    assert problems(study_folder) == [
         "study/tasks/filed.yaml: read: nothing is said of form 'local', which source 'texts' has; see data_dir"
     ]

@@ -9,48 +9,51 @@ from typing import Any
 
 import pytest
 import torch
+from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
 from retort.data.formats import formats
 from retort.data.splits import Piece, read_task
-from retort.data.tasks import Encoded, encode_task, tokeniser, write_arrays
 from retort.errors import RetortError
-from retort.kinds import kind_of
 from retort.models import build
-from retort.specs import settings as resolve
-from retort.specs.book import Book, open_book
+from retort.plan import resolve
 from retort.specs.config import ROOT, Config
 from retort.specs.task import Task
-from retort.stages.common import head_of, measure, supervised
+from retort.study.load import open_study
+from retort.study.study import Study
+from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
+from retort.training.evaluate import measure
+from retort.training.finetuning import supervised
 from retort.training.loop import train
 from retort.training.progress import Progress
+from retort.training.setup import head_of
 
 from tests.tiny.forms import write_form
 
 TASKS = sorted(path.stem for path in (ROOT / "workflow" / "tasks").glob("*.yaml"))
-BOOK = open_book(Config())
+BOOK = open_study(Config())
 FILED = [name for name in TASKS if BOOK.tasks[name].splits]
 SCHEDULE: dict[str, Any] = {
-    "steps": 2, "batch_size": 2, "learning_rate": 0.01, "warmup": 0.0, "weight_decay": 0.0, "betas": [0.9, 0.999],
-    "epsilon": 1e-8, "clip": 1.0, "freeze": [], "dropout": None,
+    "steps": 2, "batch_size": 2, "learning_rate": 0.01, "warmup_ratio": 0.0, "weight_decay": 0.0, "betas": [0.9, 0.999],
+    "epsilon": 1e-8, "max_grad_norm": 1.0, "freeze": [], "dropout": None,
 }  # fmt: skip
 
 
-def folders(book: Book, task: Task, form: str, to: Path) -> dict[str, Path]:
+def folders(study: Study, task: Task, form: str, to: Path) -> dict[str, Path]:
     """Return the folder of each source of a task's files."""
     names = {task.source, *(split.source for split in task.splits.values() if split.source)}
-    local = {name: to / str(getattr(book.sources[name], "local", name)) for name in names}
+    local = {name: to / str(getattr(study.sources[name], "local", name)) for name in names}
     return local if form == "local" else {name: to / name for name in names}
 
 
 def read_form(name: str, form: str, to: Path) -> tuple[dict[str, Any], dict[str, Piece]]:
     """Write the task's sample as files of a form; return its settings and the rows read back, by split and subset."""
     to.mkdir()
-    book = open_book(Config(sample=True, data_dir=str(to) if form == "local" else None))
-    task = book.tasks[name]
-    where = folders(book, task, form, to)
+    study = open_study(Config(sample=True, data_dir=str(to) if form == "local" else None))
+    task = study.tasks[name]
+    where = folders(study, task, form, to)
     write_form(task, form, where)
-    settings = resolve.task(book, name, list(task.splits))
-    return settings, dict(read_task(settings, kind_of(settings), where))
+    settings = resolve.task(study, name, list(task.splits))
+    return settings, dict(read_task(settings, task_type_of(settings), where))
 
 
 @pytest.mark.parametrize("name", FILED)
@@ -71,7 +74,7 @@ def test_words_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: 
 def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
     """Two steps change the weights, and every metric of the evaluation split is measured."""
     spec, task = BOOK.tasks[name], resolve.task(BOOK, name)
-    kind, to = kind_of(task), tmp_path / "encoded"
+    kind, to = task_type_of(task), tmp_path / "encoded"
     if spec.splits:
         task, _ = read_form(name, "local", tmp_path / "files")
         where = folders(BOOK, spec, "local", tmp_path / "files")
@@ -81,20 +84,20 @@ def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Pa
     torch.manual_seed(1)
     model: Any = build.load(encoder, *head_of(task))
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    part = supervised(model, Encoded.load(to, spec.train_on), SCHEDULE, task, 1)
+    part = supervised(model, Encoded.load(to, spec.train_split), SCHEDULE, task, 1)
     train(part, 1, Checkpoint(tmp_path / "state", {}, 1e9), Progress("job", io.StringIO()), "float32", "cpu")
     part.close()
     assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
-    found = measure(model, to, spec.evaluate_on, task, "float32", "cpu")
-    assert set(spec.measures(spec.evaluate_on)) <= set(found.metrics)
-    assert {key.split("-")[0] for key in found.answers} == {spec.evaluate_on}
+    found = measure(model, to, spec.evaluation_split, task, "float32", "cpu")
+    assert set(spec.measures(spec.evaluation_split)) <= set(found.metrics)
+    assert {key.split("-")[0] for key in found.answers} == {spec.evaluation_split}
 
 
 def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> None:
     """Encode the task's sample as each of its splits, for a task that draws its splits."""
     from tokenizers import Tokenizer
 
-    kind = kind_of(task)
+    kind = task_type_of(task)
     records = [kind.record(row, task, spec.labels, True) for row in spec.sample]
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
     for split in spec.used:
@@ -102,10 +105,10 @@ def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> 
     (to / "rows.json").write_text('{"sample": {}, "unlabelled": {}}')
 
 
-def test_the_guide_to_a_new_task_is_right(study: Path, tmp_path: Path, encoder: Path) -> None:
+def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, encoder: Path) -> None:
     guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    (study / "tasks/boolq.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
-    (study / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
+    (study_folder / "tasks/boolq.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
+    (study_folder / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
     for name in ("train", "dev"):
         (tmp_path / f"{name}.jsonl").write_text(
             "".join(
@@ -113,18 +116,28 @@ def test_the_guide_to_a_new_task_is_right(study: Path, tmp_path: Path, encoder: 
                 for word, answer in (("glad", "true"), ("sad", "false"), ("good", "true"), ("cold", "false"))
             )
         )
-    book = open_book(Config(papers=["tiny"], study=str(study), sample=True))
-    task = resolve.task(book, "boolq")
-    encode_task(task, kind_of(task), {"boolq": tmp_path}, encoder / "tokenizer.json", tmp_path / "to")
+    study = open_study(Config(papers=["tiny"], study=str(study_folder), sample=True))
+    task = resolve.task(study, "boolq")
+    encode_task(task, task_type_of(task), {"boolq": tmp_path}, encoder / "tokenizer.json", tmp_path / "to")
     assert Encoded.load(tmp_path / "to", "train").labels.tolist() == [1, 0, 1, 0]
     (tmp_path / "dev.jsonl").write_text('{"question": "q", "passage": "p", "answer": "maybe"}\n')
     with pytest.raises(RetortError, match=r"dev.jsonl, line 1: label 'maybe' is not one of false, true"):
-        list(read_task(task, kind_of(task), {"boolq": tmp_path}))
+        list(read_task(task, task_type_of(task), {"boolq": tmp_path}))
 
 
 def test_the_guide_names_every_key() -> None:
     guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    for name in ("broken", "empty", "without", "changes", "words", "columns", "parts", "choose_by", "submission"):
+    for name in (
+        "broken",
+        "empty",
+        "without",
+        "changes",
+        "words",
+        "columns",
+        "subsets",
+        "metric_for_best_model",
+        "submission",
+    ):
         assert f"`{name}`" in guide
     assert all(f"`{name}`" in guide for name in formats)
 
@@ -132,9 +145,9 @@ def test_the_guide_names_every_key() -> None:
 @pytest.mark.parametrize("name", FILED)
 def test_a_choice_and_a_score_are_of_labelled_splits_and_the_dev_set_is_reported(name: str) -> None:
     spec = BOOK.tasks[name]
-    assert spec.train_on != spec.choose_on
-    assert spec.chosen_by in spec.measures(spec.choose_on)
-    assert spec.evaluate_on == ("test" if name in ("xnli", "mlqa") else "dev")
+    assert spec.train_split != spec.validation_split
+    assert spec.chosen_by in spec.measures(spec.validation_split)
+    assert spec.evaluation_split == ("test" if name in ("xnli", "mlqa") else "dev")
 
 
 def test_the_server_is_given_every_file_once() -> None:

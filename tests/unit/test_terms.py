@@ -28,6 +28,6 @@ from tests.unit.test_mistakes import STUDENTS, change, problems
         ),
     ],
 )
-def test_a_term_that_cannot_be(study: Path, term: str, said: str) -> None:
-    change(study, STUDENTS, "objective: attention-kl, mapping: uniform", term)
-    assert any(said in line for line in problems(study)), problems(study)
+def test_a_term_that_cannot_be(study_folder: Path, term: str, said: str) -> None:
+    change(study_folder, STUDENTS, "objective: attention-kl, mapping: uniform", term)
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.specs import settings as resolve
-from retort.specs.book import open_book, read
+from retort.plan import resolve
 from retort.specs.config import Config, read_config
-from retort.specs.expand import profiled
-from retort.specs.timing import Timing, further, timing
+from retort.specs.timing import Timing, timing
 from retort.stages.profile import profile_student
+from retort.study.cells import profiled
+from retort.study.load import open_study, read
+from retort.study.questions import further
 from retort.tables.lines import table_lines
 from retort.tables.tidy import Line
 
@@ -31,7 +32,7 @@ def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 def lines_of(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
     """Return the lines of table 2 made from these profiles, by student and column."""
-    found = table_lines(open_book(read_config(config)), "mini", "table2", {}, profiles)
+    found = table_lines(open_study(read_config(config)), "mini", "table2", {}, profiles)
     return {(line.student, line.column): line for line in found}
 
 
@@ -42,24 +43,24 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
 
 
 def test_settings_stay_as_they_are_where_nothing_further_is_asked(tmp_path: Path) -> None:
-    book = open_book(read_config(write_study(tmp_path / "study")))
-    found = resolve.profile(book, "mini-b")
+    study = open_study(read_config(write_study(tmp_path / "study")))
+    found = resolve.profile(study, "mini-b")
     assert {key: found[key] for key in BASE} == BASE
     assert sorted(found) == sorted([*BASE, "architecture", "vocabulary", "stage"])
 
 
 def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: Path) -> None:
-    book = open_book(read_config(write_study(tmp_path / "study", table2=table(BATCHES, length=8))))
-    assert resolve.profile(book, "mini-b")["further"] == [{"batch": 1, "length": 8}, {"batch": 16, "length": 8}]
-    assert "further" not in resolve.profile(book, "mini-a")
+    study = open_study(read_config(write_study(tmp_path / "study", table2=table(BATCHES, length=8))))
+    assert resolve.profile(study, "mini-b")["further"] == [{"batch": 1, "length": 8}, {"batch": 16, "length": 8}]
+    assert "further" not in resolve.profile(study, "mini-a")
     config = write_study(tmp_path / "again", table2=table(BATCHES))
-    assert further(open_book(read_config(config)), "mini-b") == [{"batch": 16, "length": 32}]
+    assert further(open_study(read_config(config)), "mini-b") == [{"batch": 16, "length": 32}]
 
 
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": part.upper(), "metric": "latency", "part": part} for part in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
-    assert further(open_book(read_config(config)), "mini-b") == [{"batch": 1, "length": 32, "device": "cpu"}]
+    assert further(open_study(read_config(config)), "mini-b") == [{"batch": 1, "length": 32, "device": "cpu"}]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = lines_of(config, {"mini-b": on_gpu, "mini-teacher": on_cpu})
     assert (lines["mini-b", "GPU"].mean, lines["mini-b", "CPU"].mean) == (3.0, 9.0)
@@ -72,8 +73,8 @@ def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: 
     assert (lines["mini-b", "Speed"].mean, lines["mini-b", "Time"].mean) == (4.0, 2.0)
     config = write_study(tmp_path / "again", table2=table(SPEEDS, against="mini-a"))
     assert lines_of(config, profiles)["mini-b", "Speed"].mean == 2.0
-    book = open_book(read_config(config))
-    assert profiled(book, book.exhibits["mini", "table2"]) == ["mini-teacher", "mini-b", "mini-a"]
+    study = open_study(read_config(config))
+    assert profiled(study, study.exhibits["mini", "table2"]) == ["mini-teacher", "mini-b", "mini-a"]
 
 
 def test_layers_and_width_need_no_profile(tmp_path: Path) -> None:
@@ -82,8 +83,8 @@ def test_layers_and_width_need_no_profile(tmp_path: Path) -> None:
     assert {key: line.mean for key, line in lines.items()} == {
         ("mini-teacher", "L"): 2, ("mini-teacher", "H"): 8, ("mini-b", "L"): 2, ("mini-b", "H"): 8
     }  # fmt: skip
-    book = open_book(read_config(config))
-    assert profiled(book, book.exhibits["mini", "table2"]) == []
+    study = open_study(read_config(config))
+    assert profiled(study, study.exhibits["mini", "table2"]) == []
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,8 @@ def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
 
 
 def test_the_papers_ask_for_their_batches() -> None:
-    book = open_book(Config(papers=["mlkd2024"], scale="paper"))
+    study = open_study(Config(papers=["mlkd2024"], scale="paper"))
     batches = [{"batch": size, "length": 128} for size in (1, 16, 32, 64)]
     for student in ("mlkd2024-4", "mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
-        assert resolve.profile(book, student)["further"] == batches
-    assert "further" not in resolve.profile(book, "mlkd2024-6")
+        assert resolve.profile(study, student)["further"] == batches
+    assert "further" not in resolve.profile(study, "mlkd2024-6")

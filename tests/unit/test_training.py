@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 import torch
+from retort.batch import Batch
 from retort.errors import Diverged
-from retort.objectives.base import Batch
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint
-from retort.training.loop import Part, train
+from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
 from torch import nn
 
 SCHEDULE: dict[str, Any] = {
-    "steps": 12, "batch_size": 4, "learning_rate": 0.01, "warmup": 0.25, "weight_decay": 0.1,
-    "betas": [0.9, 0.999], "epsilon": 1e-8, "clip": 1.0, "freeze": [],
+    "steps": 12, "batch_size": 4, "learning_rate": 0.01, "warmup_ratio": 0.25, "weight_decay": 0.1,
+    "betas": [0.9, 0.999], "epsilon": 1e-8, "max_grad_norm": 1.0, "freeze": [],
 }  # fmt: skip
 
 
@@ -46,10 +46,10 @@ def made() -> Dropped:
 def numbered(start: int) -> Iterator[Batch]:
     for number in itertools.count(start):
         values = torch.randn(4, 5, generator=torch.Generator().manual_seed(number))
-        yield Batch(input_ids=values, token_types=values, mask=values > 0)
+        yield Batch(input_ids=values, token_type_ids=values, attention_mask=values > 0)
 
 
-def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> Part:
+def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> TrainingRun:
     """Return a training run of twelve steps; step `stop` raises, step `bad` gives a loss of NaN."""
     seen = itertools.count(1)
 
@@ -60,7 +60,7 @@ def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> P
         value = model(batch.input_ids)
         return (value * float("nan") if step == bad else value), {"square": value.detach()}
 
-    return Part(modules=[model], schedule=SCHEDULE, batches=numbered, loss=loss)
+    return TrainingRun(modules=[model], schedule=SCHEDULE, batches=numbered, loss=loss)
 
 
 def progress() -> Progress:
@@ -88,7 +88,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     cut = made()
     with pytest.raises(KeyboardInterrupt):
         train(part(cut, stop=8), 7, Checkpoint(tmp_path / "cut", {"a": 1}, 0.0), progress(), "float32", "cpu")
-    assert [p.name for p in (tmp_path / "cut").glob("*.safetensors")] == ["part-1-step-7.safetensors"]
+    assert [p.name for p in (tmp_path / "cut").glob("*.safetensors")] == ["run-1-step-7.safetensors"]
     again = made()
     checkpoint = Checkpoint(tmp_path / "cut", {"a": 1}, 1e9)
     assert checkpoint.found is not None
@@ -143,7 +143,7 @@ def test_the_terminal_shows_step_loss_and_time_left(
 
 
 def test_epochs_are_whole_batches() -> None:
-    from retort.stages.common import stepped
+    from retort.training.setup import stepped
 
     assert stepped({"epochs": 3, "batch_size": 32}, 2490)["steps"] == 3 * 77
     assert stepped({"epochs": 0.5, "batch_size": 4}, 100)["steps"] == 12

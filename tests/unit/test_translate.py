@@ -33,7 +33,7 @@ def test_hidden_states_are_those_of_the_published_model(published: Path, head: s
     types = torch.tensor([[0, 0, 1, 1, 0], [0, 0, 0, 1, 1]])
     with torch.no_grad():
         theirs = DistilBertModel.from_pretrained(published).eval()(ids, mask).last_hidden_state
-        model = load(published, head, classes=2).eval()
+        model = load(published, head, num_labels=2).eval()
         ours = model.base_model(ids, mask, token_type_ids=types).last_hidden_state  # type: ignore[operator]
     assert torch.allclose(ours[mask.bool()], theirs[mask.bool()], atol=1e-6)
 

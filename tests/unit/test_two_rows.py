@@ -10,8 +10,8 @@ import pytest
 import yaml
 from retort.cli import main
 from retort.errors import RetortError
-from retort.specs.book import open_book, read
 from retort.specs.config import Config, read_config
+from retort.study.load import open_study, read
 from retort.tables.layout import lay_out
 from retort.tables.make import collectors
 from retort.tables.two_rows import compare_rows
@@ -40,9 +40,9 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
     lines = compare_rows(write_results(config, scores), "mini/table1", A, B)
     assert "n = 3 pairs (rated, signed)" in lines[1]
     lone = {**SCORES, "mini-b": {"signed": [None, 0.70, 0.71], "rated": [None, 0.56, 0.60]}}
-    book = write_results(config, lone)
+    study = write_results(config, lone)
     with pytest.raises(RetortError, match="'Teacher' and 'B' have no task and seed in common"):
-        compare_rows(book, "mini/table1", "Teacher", "B")
+        compare_rows(study, "mini/table1", "Teacher", "B")
 
 
 def test_equal_rows_have_no_p(config: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("given", "said"), MISTAKES)
 def test_a_mistake_gets_one_line(config: dict[str, Any], given: tuple[str, str, str], said: str) -> None:
     with pytest.raises(RetortError) as caught:
-        compare_rows(open_book(read_config(config)), *given)
+        compare_rows(open_study(read_config(config)), *given)
     assert said in str(caught.value)
 
 
@@ -116,16 +116,16 @@ def test_a_mistake_in_what_a_paper_says_of_tests(tmp_path: Path, said: dict[str,
 
 
 def test_the_tests_of_wang2023() -> None:
-    book = open_book(Config(papers=["wang2023"]))
-    spec: Any = book.exhibits["wang2023", "table-significance"]
-    lines = collectors["paired-tests"](book, "wang2023", "table-significance", {}, {})
+    study = open_study(Config(papers=["wang2023"]))
+    spec: Any = study.exhibits["wang2023", "table-significance"]
+    lines = collectors["paired-tests"](study, "wang2023", "table-significance", {}, {})
     pairs = {of: [line for line in lines if line.task == of and line.metric == "p"] for of in spec.of}
     assert {of: len(listed) for of, listed in pairs.items()} == {"table1": 36, "table3": 18}
     alike = {of: sum(not spec.said[of].apart(line.row, line.column) for line in pairs[of]) for of in spec.of}
     assert alike == {"table1": 4, "table3": 2}
-    sheet = lay_out(book, "wang2023", "table-significance", lines)
+    sheet = lay_out(study, "wang2023", "table-significance", lines)
     assert [len(grid.rows) for grid in sheet.grids] == [9, 3, 3, 3, 3, 3, 3]
     assert (
         "one- or two-sided"
-        in yaml.safe_load(book.files["exhibits", "wang2023/table-significance"].read_text())["caption"]
+        in yaml.safe_load(study.files["exhibits", "wang2023/table-significance"].read_text())["caption"]
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from retort.audit import audit
-from retort.forms import forms, written
-from retort.specs.book import Book, open_book, open_whole, read
-from retort.specs.bound import about, value_at
+from retort.formatters import forms, written
+from retort.plan.settings_cells import about, check_settings_cells, value_at
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
-from retort.specs.words import CountsTable, SettingsTable
+from retort.specs.text_tables import CountsTable, SettingsTable
+from retort.study.load import open_study, open_whole, read
+from retort.study.study import Study
 from retort.tables.layout import agreement, lay_out
 from retort.tables.render import formats
 from retort.tables.words import count_lines, settings_lines, word_verdicts
@@ -23,7 +24,7 @@ from tests.unit.small_study import STUDENT, write_study
 GRID = {"learning_rate": [1e-5, 3e-5], "batch_size": [16, 32]}
 PROTOCOL = {
     "title": "Short", "seeds": [1, 2, 3], "grid": GRID, "tasks": {"rated": {"steps": 20}},
-    "schedule": {"steps": 100_000, "batch_size": 4, "learning_rate": 5e-4, "warmup": 0.06},
+    "schedule": {"steps": 100_000, "batch_size": 4, "learning_rate": 5e-4, "warmup_ratio": 0.06},
 }  # fmt: skip
 MAPPED = [{"objective": "hidden-sequence", "mapping": mapping} for mapping in ("last", "uniform")]
 
@@ -36,7 +37,7 @@ def settings(rows: list[dict[str, Any]], columns: list[dict[str, Any]] | None = 
             **more}  # fmt: skip
 
 
-def study(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
+def study_config(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
     """Write the small study with a grid in its protocol and this table as table 9, and return its configuration."""
     taught = {**STUDENT, "stages": [{"data": "task", "terms": [*MAPPED, {"objective": "soft-labels"}]}]}
     config = write_study(folder / "study", table9=table, students={"a": taught, "b": STUDENT})
@@ -46,10 +47,12 @@ def study(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
 
 def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Return the verdict of each row of a table with one column, and the table in Markdown."""
-    book = open_book(read_config(study(folder, table)))
-    lines = settings_lines(book, "mini", "table9", {}, {})
-    judged = word_verdicts(book.exhibits["mini", "table9"], lines)  # type: ignore[arg-type]
-    return {row: verdict for (row, _), verdict in judged.items()}, formats["md"](lay_out(book, "mini", "table9", lines))
+    study = open_study(read_config(study_config(folder, table)))
+    lines = settings_lines(study, "mini", "table9", {}, {})
+    judged = word_verdicts(study.exhibits["mini", "table9"], lines)  # type: ignore[arg-type]
+    return {row: verdict for (row, _), verdict in judged.items()}, formats["md"](
+        lay_out(study, "mini", "table9", lines)
+    )
 
 
 def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Path) -> None:
@@ -70,11 +73,11 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
                "form": "scientific"}]  # fmt: skip
     rows = [{"cells": "20 | 5e-4", "reads": "stages.1", "task": "rated", "student": "mini-a"},
             {"cells": "- | 1e-4", "reads": "stages.1"}]  # fmt: skip
-    config = study(tmp_path, settings(rows, columns))
-    book = open_book(read_config(config))
-    table = book.exhibits["mini", "table9"]
+    config = study_config(tmp_path, settings(rows, columns))
+    study = open_study(read_config(config))
+    table = study.exhibits["mini", "table9"]
     assert isinstance(table, SettingsTable)
-    lines = settings_lines(book, "mini", "table9", {}, {})
+    lines = settings_lines(study, "mini", "table9", {}, {})
     assert word_verdicts(table, lines) == {("R0", "Steps"): "agrees", ("R0", "Rate"): "agrees"}
     assert agreement(table, lines) == (2, 2)
 
@@ -83,10 +86,10 @@ def test_the_mappings_that_were_tried(tmp_path: Path) -> None:
     columns = [{"label": kind, "reads": kind} for kind in ("single", "one-to-one", "one-to-many")]
     columns[0]["words"] = {"0": "L^T"}  # type: ignore[assignment]
     rows = [{"cells": "L^T | Uniform | -", "reads": "tried.hidden-sequence", "words": {"uniform": "Uniform"}}]
-    book = open_book(read_config(study(tmp_path, settings(rows, columns))))
-    lines = settings_lines(book, "mini", "table9", {}, {})
+    study = open_study(read_config(study_config(tmp_path, settings(rows, columns))))
+    lines = settings_lines(study, "mini", "table9", {}, {})
     assert [line.text for line in lines] == ["L^T", "Uniform", "-"]
-    assert agreement(book.exhibits["mini", "table9"], lines) == (3, 3)  # type: ignore[arg-type]
+    assert agreement(study.exhibits["mini", "table9"], lines) == (3, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -108,13 +111,13 @@ def test_the_mappings_that_were_tried(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    _, problems = read(read_config(study(tmp_path, settings([{"cells": "1", **row}]))))
+    _, problems = read(read_config(study_config(tmp_path, settings([{"cells": "1", **row}]))), check_settings_cells)
     assert any(said in line for line in problems), problems
 
 
 def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
-    book = open_book(read_config(study(tmp_path, settings([{"cells": "1"}]))))
-    known = about(book, "mini-a", "rated")
+    study = open_study(read_config(study_config(tmp_path, settings([{"cells": "1"}]))))
+    known = about(study, "mini-a", "rated")
     assert value_at(known, "architecture.head") == 4
     assert value_at(known, "stages.1.schedule.steps") == 20
     assert value_at(known, "stages.1.terms.soft-labels.options.temperature") == 1.0
@@ -149,19 +152,19 @@ def test_words_of_the_paper() -> None:
 
 
 @pytest.fixture(scope="module")
-def papers() -> Book:
+def papers() -> Study:
     """Return the study of every paper of the repository, as printed and configured at the papers' own scale."""
     return open_whole(Config(scale="paper"))
 
 
 def of_kind(kind: type) -> list[tuple[str, str]]:
     """Return (paper, table) for every table of a type."""
-    book = open_whole(Config())
-    return [key for key, exhibit in sorted(book.exhibits.items()) if isinstance(exhibit, kind)]
+    study = open_whole(Config())
+    return [key for key, exhibit in sorted(study.exhibits.items()) if isinstance(exhibit, kind)]
 
 
 @pytest.mark.parametrize(("paper", "table"), of_kind(SettingsTable))
-def test_our_students_are_trained_as_the_paper_says(papers: Book, paper: str, table: str) -> None:
+def test_our_students_are_trained_as_the_paper_says(papers: Study, paper: str, table: str) -> None:
     lines = settings_lines(papers, paper, table, {}, {})
     verdicts = word_verdicts(papers.exhibits[paper, table], lines)  # type: ignore[arg-type]
     printed = {(cell.row, cell.column): cell.text for cell in papers.exhibits[paper, table].published_cells()}  # type: ignore[union-attr]
@@ -173,7 +176,7 @@ def test_our_students_are_trained_as_the_paper_says(papers: Book, paper: str, ta
 
 
 @pytest.mark.parametrize(("paper", "table"), of_kind(CountsTable))
-def test_counts_that_differ_are_those_that_the_audit_knows(papers: Book, paper: str, table: str) -> None:
+def test_counts_that_differ_are_those_that_the_audit_knows(papers: Study, paper: str, table: str) -> None:
     lines = count_lines(papers, paper, table, {}, {})
     verdicts = word_verdicts(papers.exhibits[paper, table], lines)  # type: ignore[arg-type]
     assert verdicts

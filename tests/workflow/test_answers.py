@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from retort.kinds import kind_of
+from retort.tasks import task_type_of
 
 from tests.tiny.make import make_study
 
@@ -15,19 +15,19 @@ pytestmark = pytest.mark.workflow
 TASK = """
 title: Which word follows 'glad'?
 source: words
-kind: span
+task_type: span
 metrics: [f1, exact]
-parts: [de, en]
+subsets: [de, en]
 splits:
   train: {rows: 24}
-  dev: {rows: 6, parts: true}
+  dev: {rows: 6, subsets: true}
 read:
   local:
     format: squad
-    files: {train: train.json, dev: 'dev-{part}.json'}
+    files: {train: train.json, dev: 'dev-{subset}.json'}
     columns: {id: id, question: question, context: context, label: answers}
-choose_by: f1/en
-evaluate_on: dev
+metric_for_best_model: f1/en
+evaluation_split: dev
 max_length: 20
 windows: {overlap: 4, question: 6}
 version: 1
@@ -63,26 +63,26 @@ def write_words(path: Path, rows: int) -> None:
 
 def test_spans_on_both_roads(tmp_path: Path, run_in: Callable[..., object]) -> None:
     folder = make_study(tmp_path)
-    study = folder / "study"
+    study_folder = folder / "study"
     (folder / "words").mkdir()
     for name, rows in (("train", 24), ("dev-de", 6), ("dev-en", 6)):
         write_words(folder / "words" / f"{name}.json", rows)
-    (study / "tasks/words.yaml").write_text(TASK)
-    (study / "sources/words.yaml").write_text("{title: Words, path: words}")
-    (study / "papers/tiny/table9.yaml").write_text(TABLE)
+    (study_folder / "tasks/words.yaml").write_text(TASK)
+    (study_folder / "sources/words.yaml").write_text("{title: Words, path: words}")
+    (study_folder / "papers/tiny/table9.yaml").write_text(TABLE)
     run_in(folder, "reports/tiny/table9.md")
 
     for student in ("tiny-teacher", "tiny-kd", "tiny-predicting"):
         place = folder / "results/scores" / student / "words"
         score = json.loads((place / "seed-1.json").read_text())
         stored = json.loads((place / "seed-1.answers.json").read_text())
-        kind = kind_of({"kind": "span"})
+        kind = task_type_of({"task_type": "span"})
         for part in ("de", "en"):
-            given = stored[f"dev-{part}"]
+            given = stored[f"dev-{subset}"]
             again = kind.scores(given["answers"], given["truth"])
-            assert {f"{name}/{part}": value for name, value in again.items()}.items() <= score["metrics"].items()
-            assert [row["id"] for row in given["answers"]] == [f"dev-{part}-{number}" for number in range(6)]
-            assert {row["normalisation"] for row in given["truth"]} == {f"mlqa-{part}"}
-    taps = folder / "results/taps/tiny-teacher/words/logits.npy"
-    assert taps.is_file()
+            assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()
+            assert [row["id"] for row in given["answers"]] == [f"dev-{subset}-{number}" for number in range(6)]
+            assert {row["normalisation"] for row in given["truth"]} == {f"mlqa-{subset}"}
+    activations = folder / "results/activations/tiny-teacher/words/logits.npy"
+    assert activations.is_file()
     assert "German" in (folder / "reports/tiny/table9.md").read_text()

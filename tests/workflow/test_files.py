@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from retort.kinds import kind_of
+from retort.tasks import task_type_of
 
 from tests.tiny.make import make_study
 
@@ -16,22 +16,22 @@ pytestmark = pytest.mark.workflow
 TASK = """
 title: Is a sentence glad, near and far?
 source: pairs
-kind: classification
+task_type: classification
 labels: [sad, glad]
 metrics: [accuracy, f1]
-parts: [near, far]
+subsets: [near, far]
 splits:
   train: {rows: 40}
-  dev: {rows: 10, parts: true}
+  dev: {rows: 10, subsets: true}
   test: {rows: 10, labelled: false}
 read:
   local:
     format: tsv
-    files: {train: train.tsv, dev: 'dev-{part}.tsv', test: test.tsv}
+    files: {train: train.tsv, dev: 'dev-{subset}.tsv', test: test.tsv}
     columns: {text: sentence, label: mood}
     words: [low, high]
-choose_by: accuracy/near
-evaluate_on: dev
+metric_for_best_model: accuracy/near
+evaluation_split: dev
 submission: {files: {test: Moods.tsv}, words: ['0', '1']}
 max_length: 16
 version: 1
@@ -65,11 +65,11 @@ def write_files(folder: Path) -> None:
 
 def test_parts_samples_and_a_submission(tmp_path: Path, run_in: Callable[..., object]) -> None:
     folder = make_study(tmp_path, sample=True)
-    study = folder / "study"
+    study_folder = folder / "study"
     write_files(folder / "pairs")
-    (study / "tasks/moods.yaml").write_text(TASK)
-    (study / "sources/pairs.yaml").write_text("{title: Pairs, path: pairs}")
-    (study / "papers/tiny/table9.yaml").write_text(TABLE)
+    (study_folder / "tasks/moods.yaml").write_text(TASK)
+    (study_folder / "sources/pairs.yaml").write_text("{title: Pairs, path: pairs}")
+    (study_folder / "papers/tiny/table9.yaml").write_text(TABLE)
     run_in(folder, "reports/tiny/table9.md", "reports/submissions/tiny-teacher/seed-1.zip")
 
     score = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.json").read_text())
@@ -77,10 +77,10 @@ def test_parts_samples_and_a_submission(tmp_path: Path, run_in: Callable[..., ob
     assert score["sample"] == {"train": [30, 40]}
     assert {"accuracy/near", "accuracy/far", "accuracy/all", "f1/near"} <= set(score["metrics"])
     stored = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.answers.json").read_text())
-    kind = kind_of(score["settings"]["task"])
-    for part in ("near", "far"):
-        again = kind.scores(**stored[f"dev-{part}"])
-        assert {f"{name}/{part}": value for name, value in again.items()}.items() <= score["metrics"].items()
+    kind = task_type_of(score["settings"]["task"])
+    for subset in ("near", "far"):
+        again = kind.scores(**stored[f"dev-{subset}"])
+        assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()
     assert score["metrics"]["accuracy/all"] == pytest.approx(
         (score["metrics"]["accuracy/near"] + score["metrics"]["accuracy/far"]) / 2
     )

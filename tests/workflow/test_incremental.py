@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from retort.specs.expand import answers_address
+from retort.study.cells import answers_address
 
 from tests.conftest import ROOT, snakemake
 
@@ -102,7 +102,7 @@ def test_a_new_seed(restored: Path) -> None:
     }
     assert jobs["distill_on_task"] == 4
     assert jobs["finetune_student"] == 1
-    assert not {"finetune_teacher", "record_taps", "distill_student", "run_grid", "encode_task"} & set(jobs)
+    assert not {"finetune_teacher", "record_activations", "distill_student", "run_grid", "encode_task"} & set(jobs)
 
 
 def test_a_comment_in_the_package(restored: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_raised_version_of_a_task(restored: Path) -> None:
     jobs, outputs = planned(restored)
     assert all("/rating/" in name for name in scores(outputs))
     assert len(scores(outputs)) == 5
-    assert jobs["encode_task"] == jobs["finetune_teacher"] == jobs["record_taps"] == 1
+    assert jobs["encode_task"] == jobs["finetune_teacher"] == jobs["record_activations"] == 1
     assert jobs["distill_on_task"] == 4
     assert not {"distill_student", "run_grid", "finetune_student", "build_corpus"} & set(jobs)
 
@@ -139,7 +139,7 @@ def test_a_raised_version_of_an_objective(restored: Path) -> None:
     assert scores(outputs) == {
         f"results/scores/tiny-attention/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)
     }
-    assert not {"finetune_teacher", "distill_student", "record_taps"} & set(jobs)
+    assert not {"finetune_teacher", "distill_student", "record_activations"} & set(jobs)
 
 
 def test_a_raised_version_of_a_student(restored: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_title_is_no_setting(restored: Path) -> None:
     assert planned(restored) == ({}, set())
 
 
-def test_a_student_that_reads_another_tap_leaves_the_others_alone(restored: Path) -> None:
+def test_a_student_that_reads_another_activation_leaves_the_others_alone(restored: Path) -> None:
     edit(
         restored,
         STUDENTS,
@@ -162,7 +162,7 @@ def test_a_student_that_reads_another_tap_leaves_the_others_alone(restored: Path
     jobs, outputs = planned(restored)
     assert all("tiny-attention" in name for name in scores(outputs))
     assert len(scores(outputs)) == jobs["distill_on_task"] == 4
-    assert not {"record_taps", "finetune_teacher"} & set(jobs)
+    assert not {"record_activations", "finetune_teacher"} & set(jobs)
 
 
 def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
@@ -175,4 +175,4 @@ def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(re
     said = snakemake(restored, "-n").stdout
     jobs = [job for job in said.split("rule ") if job.startswith("distill_on_task")]
     assert len(jobs) == 4
-    assert not any("results/taps" in job for job in jobs)
+    assert not any("results/activations" in job for job in jobs)

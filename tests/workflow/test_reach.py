@@ -13,7 +13,13 @@ from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
 COMMIT, TARGET = "a" * 40, "results/sources/texts"
-HUB = {"repository": "someone/texts", "kind": "dataset", "files": ["rated.txt"], "commit": COMMIT, "found": "made up"}
+HUB = {
+    "repository": "someone/texts",
+    "repo_type": "dataset",
+    "files": ["rated.txt"],
+    "commit": COMMIT,
+    "found": "made up",
+}
 
 
 def test_a_run_stops_before_its_first_job_and_a_dry_run_does_not(

@@ -37,7 +37,7 @@ def kill_in_the_middle(folder: Path) -> int:
     state = folder / CHECKPOINT / "state.json"
     end = time.monotonic() + 120
     while time.monotonic() < end and running.poll() is None:
-        if state.is_file() and read_json(state)["part"] == 2:
+        if state.is_file() and read_json(state)["run"] == 2:
             for pid in jobs_of(running.pid):
                 os.kill(pid, signal.SIGKILL)
             break

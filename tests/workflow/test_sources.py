@@ -36,7 +36,7 @@ def test_a_study_moves_from_a_folder_to_a_commit_of_the_hub(
     run_in(folder, "results/sources/texts")
     with serve(TinyHub({"datasets/someone/texts": {COMMIT: content}})) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        where = {"repository": "someone/texts", "kind": "dataset", "files": ["rated.txt"], "commit": COMMIT}
+        where = {"repository": "someone/texts", "repo_type": "dataset", "files": ["rated.txt"], "commit": COMMIT}
         source = {"title": "Texts", "licence": "MIT", "local": "texts", "hub": {**where, "found": "made up"}}
         (folder / "study" / "sources" / "texts.yaml").write_text(json.dumps(source))
         run_in(folder, "results/sources/texts")
@@ -56,7 +56,7 @@ def test_a_teacher_is_trained_from_a_model_of_the_hub(
     folder = make_study(tmp_path)
     files = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
     content = {name: (folder / "encoder" / name).read_bytes() for name in files}
-    where = {"repository": "someone/encoder", "kind": "model", "commit": COMMIT, "found": "made up"}
+    where = {"repository": "someone/encoder", "repo_type": "model", "commit": COMMIT, "found": "made up"}
     source = {"title": "E", "licence": "MIT", "hub": {**where, "files": ["config.json", "*.safetensors", "tokenizer*"]}}
     (folder / "study" / "sources" / "encoder.yaml").write_text(json.dumps(source))
     with serve(TinyHub({"models/someone/encoder": {COMMIT: {**content, "pytorch_model.bin": b"pickle"}}})) as hub:

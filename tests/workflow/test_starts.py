@@ -35,7 +35,7 @@ def write(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content))
 
 
-def write_paper(study: Path) -> None:
+def write_paper(study_folder: Path) -> None:
     """Write a paper with the students, a table of their scores and one of their cost."""
     teachers = {
         name: {"title": name, "model": model, "protocol": "short"}
@@ -47,8 +47,8 @@ def write_paper(study: Path) -> None:
     table = {"title": "A table", "question": "Does it run?"}
     about = {"title": "Starts", "reference": "Made up for the tests", "ours": True, "show": ["table1", "table2"]}
     schedule = {"steps": 3, "batch_size": 8, "learning_rate": 1e-3}
-    write(study / "protocols/once.yaml", {"title": "Once", "schedule": schedule, "seeds": [1]})
-    paper = study / "papers/starts"
+    write(study_folder / "protocols/once.yaml", {"title": "Once", "schedule": schedule, "seeds": [1]})
+    paper = study_folder / "papers/starts"
     write(paper / "paper.yaml", {**about, "teachers": teachers})
     write(paper / "students.yaml", {name: {**common, **student} for name, student in STUDENTS.items()})
     write(paper / "table1.yaml", {**table, "kind": "scores", "rows": rows, "columns": [column]})
@@ -60,17 +60,17 @@ def write_paper(study: Path) -> None:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder in which the students have been trained and scored."""
     home = make_study(tmp_path_factory.mktemp("starts"), papers=["starts"])
-    study = home / "study"
+    study_folder = home / "study"
     models = {"big": ("bert", 4, 90), "small": ("bert", 2, 90), "other": ("roberta", 4, 300)}
     for name, (family, layers, vocabulary) in models.items():
         make_family(home / name, family, num_hidden_layers=layers)
-        write(study / f"sources/{name}.yaml", {"title": name, "path": name})
+        write(study_folder / f"sources/{name}.yaml", {"title": name, "path": name})
         shape = {**SHAPE, "layers": layers}
         write(
-            study / f"models/{name}.yaml",
+            study_folder / f"models/{name}.yaml",
             {"title": name, "source": name, "architecture": shape, "vocabulary": vocabulary},
         )
-    write_paper(study)
+    write_paper(study_folder)
     snakemake(home)
     return home
 

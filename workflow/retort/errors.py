@@ -20,7 +20,7 @@ class RetortError(Exception):
         return self.message if self.hint is None else f"{self.message}; {self.hint}"
 
 
-class BookError(RetortError):
+class StudyError(RetortError):
     """One error that lists every problem of every YAML file of the study.
 
     Args:

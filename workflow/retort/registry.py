@@ -11,23 +11,23 @@ from retort.errors import RetortError
 Thing = TypeVar("Thing")
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> RetortError:
+def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
     """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(names) or 'none'}"
-    return RetortError(f"no {kind} is called '{name}'", hint)
+    return RetortError(f"no {noun} is called '{name}'", hint)
 
 
 class Registry(Generic[Thing]):
     """A dictionary to which a decorator adds entries.
 
     Args:
-        kind: what an entry is, for error messages, such as 'objective'.
+        noun: what an entry is, for error messages, such as 'objective'.
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, noun: str) -> None:
+        self.noun = noun
         self._things: dict[str, Thing] = {}
 
     def register(self, name: str) -> Callable[[Thing], Thing]:
@@ -39,7 +39,7 @@ class Registry(Generic[Thing]):
 
         def add(thing: Thing) -> Thing:
             if name in self._things:
-                raise RetortError(f"two {self.kind}s are called '{name}'")
+                raise RetortError(f"two {self.noun}s are called '{name}'")
             self._things[name] = thing
             return thing
 
@@ -47,7 +47,7 @@ class Registry(Generic[Thing]):
 
     def __getitem__(self, name: str) -> Thing:
         if name not in self._things:
-            raise unknown(self.kind, name, self._things)
+            raise unknown(self.noun, name, self._things)
         return self._things[name]
 
     def __contains__(self, name: object) -> bool:

@@ -1,6 +1,6 @@
 """The pages that people read and send on: an index, a page a paper, the audit."""
 
-from retort.pages import Pages
+from retort.plan.pages import Pages
 
 pages = Pages(plan)
 

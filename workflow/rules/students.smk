@@ -8,7 +8,7 @@ rule distill_on_task:
         teacher=plan.student_teacher,
         model=plan.student_model,
         parent=plan.student_parent,
-        taps=plan.student_taps,
+        activations=plan.student_activations,
     output:
         score="results/scores/{student}/{task}/seed-{seed}.json",
         answers="results/scores/{student}/{task}/seed-{seed}.answers.json",

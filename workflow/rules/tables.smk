@@ -1,4 +1,4 @@
-"""Tables: scores collected, checked against the book, printed beside what was published."""
+"""Tables: scores collected, checked against the study, printed beside what was published."""
 
 
 rule make_table:

@@ -1,4 +1,4 @@
-"""Teachers: fine-tuned on tasks, with a head on corpora, their taps recorded."""
+"""Teachers: fine-tuned on tasks, with a head on corpora, their activations recorded."""
 
 
 rule finetune_teacher:
@@ -41,20 +41,20 @@ rule fit_teacher_head:
         "../scripts/fit_teacher_head.py"
 
 
-rule record_taps:
+rule record_activations:
     """Run the teacher once over a task's training rows and keep what its students read."""
     input:
         encoded=plan.teacher_encoded,
         teacher=rules.finetune_teacher.output.model,
     output:
-        directory("results/taps/{teacher}/{task}"),
+        directory("results/activations/{teacher}/{task}"),
     log:
-        "results/logs/record_taps/{teacher}.{task}.log",
+        "results/logs/record_activations/{teacher}.{task}.log",
     conda:
         "../../envs/retort.yaml"
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=plan.at("taps/{teacher}/{task}"),
+        settings=plan.at("activations/{teacher}/{task}"),
     script:
-        "../scripts/record_taps.py"
+        "../scripts/record_activations.py"

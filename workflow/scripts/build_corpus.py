@@ -1,7 +1,7 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
-    from retort.stages.prepare import build_corpus
+    from retort.stages.preprocess import build_corpus
 
     build_corpus(
         running,

@@ -13,7 +13,7 @@ with job(snakemake) as running:
         teacher=snakemake.input.teacher or None,
         model=snakemake.input.model,
         parent=next(iter(snakemake.input.parent), None),
-        taps=snakemake.input.taps or None,
+        activations=snakemake.input.activations or None,
         score=snakemake.output.score,
         weights=snakemake.output.get("weights"),
     )

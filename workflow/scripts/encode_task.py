@@ -1,7 +1,7 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
-    from retort.stages.prepare import encode_task
+    from retort.stages.preprocess import encode_task
 
     encode_task(
         running,

@@ -1,6 +1,6 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
-    from retort.stages.prepare import fetch_source
+    from retort.stages.preprocess import fetch_source
 
     fetch_source(running, settings=snakemake.params.settings, to=snakemake.output[0])

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from retort.registry import Registry
-from retort.specs.audit import Facts, Statement
-from retort.specs.book import Book
 from retort.specs.printed import AVERAGE, Number, TextTable
 from retort.specs.rows import Place
+from retort.specs.statement import Facts, Statement
 from retort.specs.table import ProfilesTable, ScoresTable
+from retort.study.study import Study
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
 
@@ -125,9 +125,9 @@ def span(listed: list[Entry]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
-def printed(book: Book) -> Printed:
+def printed(study: Study) -> Printed:
     """Collect the input of the checks: all that papers print, without the studies of our own."""
-    tables = printed_tables(book)
+    tables = printed_tables(study)
     return Printed(
         tables,
         [
@@ -137,17 +137,17 @@ def printed(book: Book) -> Printed:
             for entry in entries_of(paper, name, table)
         ],
         {
-            paper: [*book.claims.get(paper, {}).values(), *book.statements.get(paper, {}).values()]
-            for paper, spec in book.papers.items()
+            paper: [*study.claims.get(paper, {}).values(), *study.statements.get(paper, {}).values()]
+            for paper, spec in study.papers.items()
             if not spec.ours
         },
-        book.facts,
+        study.facts,
     )
 
 
-def audit(book: Book) -> dict[str, Looked]:
+def audit(study: Study) -> dict[str, Looked]:
     """Run every check and return the results by the name of the check."""
-    given = printed(book)
+    given = printed(study)
     return {name: checks[name](given) for name in checks}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retort.audit.base import Finding, Looked, Printed, checks
-from retort.specs.audit import Statement
+from retort.specs.statement import Statement
 from retort.tables.judge import decide, published
 from retort.tables.layout import label_of
 

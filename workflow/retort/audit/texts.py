@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retort.audit.base import Finding, Looked, Printed, by_column, checks, span
 from retort.specs.printed import read_number
-from retort.specs.words import CountsTable
+from retort.specs.text_tables import CountsTable
 from retort.tables.layout import label_of
 
 

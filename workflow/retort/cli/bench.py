@@ -39,7 +39,7 @@ def bench(given: argparse.Namespace) -> int:
         if name not in known:
             raise unknown("objective", name, known)
     shapes = _shape(given.teacher), _shape(given.student)
-    from retort.stages import bench as measured
+    from retort.bench import objectives as measured
 
     precision = config_of(given).resolved_precision()
     for device in measured.devices():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
-from retort.specs.book import open_book, with_every_paper
+from retort.study.load import open_study, with_every_paper
 
 
 @verb(
@@ -18,6 +18,6 @@ def compare_two(given: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and a paired t-test over tasks and seeds."""
     from retort.tables.two_rows import compare_rows
 
-    book = open_book(with_every_paper(config_of(given)))
-    print("\n".join(compare_rows(book, given.table, given.row, given.other)))
+    study = open_study(with_every_paper(config_of(given)))
+    print("\n".join(compare_rows(study, given.table, given.row, given.other)))
     return 0

@@ -32,7 +32,7 @@ def cost(given: argparse.Namespace) -> int:
 
     config = _config(given)
     if given.calibrate:
-        from retort.stages.calibrate import calibrate
+        from retort.bench.calibrate import calibrate
 
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
     for line in report.lines(config, given.what, given.flops):

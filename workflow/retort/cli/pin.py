@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
-from retort.specs.book import read
+from retort.study.load import read
 
 
 @verb(
@@ -16,9 +16,9 @@ from retort.specs.book import read
 )
 def pin_sources(given: argparse.Namespace) -> int:
     """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
-    from retort.data.pin import pin
+    from retort.cli.pinning import pin
 
-    book, _ = read(config_of(given))
-    for line in pin(book, given.source, given.revision, given.renew):
+    study, _ = read(config_of(given))
+    for line in pin(study, given.source, given.revision, given.renew):
         print(line)
     return 0

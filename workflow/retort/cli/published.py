@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
-from retort.specs.book import open_whole
+from retort.study.load import open_whole
 
 
 @verb(
@@ -17,13 +17,13 @@ def published_numbers(given: argparse.Namespace) -> int:
     """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names."""
     from retort.tables import published
 
-    book = open_whole(config_of(given))
+    study = open_whole(config_of(given))
     if given.what == "check":
-        print("\n".join(published.counts(book)))
+        print("\n".join(published.counts(study)))
     elif given.what == "cells":
-        print(published.cells_csv(book), end="")
+        print(published.cells_csv(study), end="")
     else:
-        print(published.show(book, given.table))
+        print(published.show(study, given.table))
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from retort.cli.base import argument, config_of, verb
 from retort.registry import unknown
-from retort.specs.book import open_book
+from retort.study.load import open_study
 
 
 @verb("record", argument("paper", help="the paper whose published numbers are of a run of ours"))
@@ -14,8 +14,8 @@ def record_run(given: argparse.Namespace) -> int:
     """Store the numbers of the last run as the published numbers of a paper that is our own study."""
     from retort.tables.record import record
 
-    book = open_book(config_of(given))
-    if given.paper not in book.papers:
-        raise unknown("paper", given.paper, book.papers)
-    print(f"recorded in {', '.join(record(book, given.paper))}")
+    study = open_study(config_of(given))
+    if given.paper not in study.papers:
+        raise unknown("paper", given.paper, study.papers)
+    print(f"recorded in {', '.join(record(study, given.paper))}")
     return 0

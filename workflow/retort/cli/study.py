@@ -7,11 +7,13 @@ import sys
 
 from retort import mappings
 from retort.cli.base import argument, config_of, verb
+from retort.plan.settings_cells import check_settings_cells
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.book import Book, read
-from retort.specs.expand import expand
-from retort.specs.needs import lacking
+from retort.study.cells import expand
+from retort.study.load import read
+from retort.study.required_sources import lacking
+from retort.study.study import Study
 
 
 def _lines(title: str, entries: dict[str, str]) -> list[str]:
@@ -19,15 +21,15 @@ def _lines(title: str, entries: dict[str, str]) -> list[str]:
     return [f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), ""]
 
 
-def _kinds(book: Book) -> dict[str, dict[str, str]]:
-    exhibits = {f"{paper}/{name}": shown.title for (paper, name), shown in sorted(book.exhibits.items())}
+def _kinds(study: Study) -> dict[str, dict[str, str]]:
+    exhibits = {f"{paper}/{name}": shown.title for (paper, name), shown in sorted(study.exhibits.items())}
     return {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
         "mappings": {name: (mappings.mappings[name].__doc__ or "").splitlines()[0] for name in mappings.mappings},
-        "tasks": {name: task.title for name, task in book.tasks.items()},
+        "tasks": {name: task.title for name, task in study.tasks.items()},
         "students": {
-            **{name: teacher.title for name, teacher in book.teachers.items()},
-            **{name: student.title for name, student in book.students.items()},
+            **{name: teacher.title for name, teacher in study.teachers.items()},
+            **{name: student.title for name, student in study.students.items()},
         },
         "tables": exhibits,
     }
@@ -36,8 +38,8 @@ def _kinds(book: Book) -> dict[str, dict[str, str]]:
 @verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
 def list_everything(given: argparse.Namespace) -> int:
     """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
-    book, problems = read(config_of(given))
-    kinds = _kinds(book)
+    study, problems = read(config_of(given))
+    kinds = _kinds(study)
     if given.what and given.what not in kinds:
         raise unknown("list", given.what, kinds)
     for title, entries in kinds.items():
@@ -52,23 +54,23 @@ def list_everything(given: argparse.Namespace) -> int:
 def check_everything(given: argparse.Namespace) -> int:
     """Validate every YAML file and print all problems; the exit status is 1 if there are any."""
     config = config_of(given)
-    book, problems = read(config)
-    problems = problems or lacking(book)
+    study, problems = read(config, check_settings_cells)
+    problems = problems or lacking(study)
     for problem in problems:
         print(problem)
     if problems:
         print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
         return 1
     if given.data:
-        from retort.stages.inventory import report
+        from retort.cli.inventory import report
 
-        return report(book)
-    cells = expand(book)
+        return report(study)
+    cells = expand(study)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
-    papers = f"{len(book.papers)} paper{'s' * (len(book.papers) != 1)}"
+    papers = f"{len(study.papers)} paper{'s' * (len(study.papers) != 1)}"
     print(
-        f"{papers}, {len(book.exhibits)} tables and figures, {len(book.students)} students, "
-        f"{len(book.tasks)} tasks: no problem; {len(cells)} cells read {len(scores)} scores "
+        f"{papers}, {len(study.exhibits)} tables and figures, {len(study.students)} students, "
+        f"{len(study.tasks)} tasks: no problem; {len(cells)} cells read {len(scores)} scores "
         f"at scale {config.scale} in {config.resolved_precision()}"
     )
     return 0

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from retort.specs.book import Book
-from retort.specs.reading import pieces_of
+from retort.study.reading import pieces_of
+from retort.study.study import Study
 
 UNKNOWN = 10_000  # rows assumed for a split whose size is known only after it is read
 TOKENS = 4e9  # assumed for a corpus that is not read yet: the 3.3 billion words of Devlin et al. (2019), section 3.1
@@ -28,7 +28,7 @@ class Volume:
     """The rows of a study's data and their lengths; it also collects what had to be assumed.
 
     Args:
-        book: the study.
+        study: the study.
 
     Attributes:
         longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
@@ -37,8 +37,8 @@ class Volume:
         kept: the rows of the splits that were asked for, by (task, split, model).
     """
 
-    def __init__(self, book: Book) -> None:
-        self.book = book
+    def __init__(self, study: Study) -> None:
+        self.study = study
         self.longest: dict[str, int] = {}
         self.uncounted: set[str] = set()
         self.unread: set[str] = set()
@@ -58,19 +58,19 @@ class Volume:
         return self.kept[key]
 
     def _expected(self, task: str, split: str) -> Rows:
-        spec = self.book.tasks[task]
+        spec = self.study.tasks[task]
         self.longest[task] = spec.max_length
         if spec.split:
             drawn = {"dev": spec.split.dev, "test": spec.split.test}
             self.uncounted |= set() if split in drawn else {task}
             return Rows(drawn.get(split, UNKNOWN), spec.max_length)
         files = spec.splits[split]
-        counts = [max(files.expected(part)) for part in (spec.parts if files.parts else [None])]
+        counts = [max(files.expected(subset)) for subset in (spec.subsets if files.subsets else [None])]
         return Rows(sum(counts), spec.max_length)
 
     def blocks(self, corpus: str, schedule: dict[str, Any], model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
-        spec, about = self.book.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
+        spec, about = self.study.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
         if about.is_file():
             return Rows(json.loads(about.read_text(encoding="utf-8"))["blocks"], spec.block)
         if spec.blocks is None and "epochs" in schedule:

@@ -13,15 +13,16 @@ from typing import Any
 
 from retort.cost import work
 from retort.cost.data import Volume
-from retort.plan import Plan
-from retort.specs.expand import score_address, seeds_of
+from retort.plan.plan import Plan
+from retort.study.cells import score_address
+from retort.study.questions import seeds_of
 from retort.tables.collect import difference
 
 # the rule that makes a result, by the path of the result; jobs for data, tables and figures do no matrix products
 ADDRESSES = {
     "score": re.compile(r"results/scores/(?P<student>[^/]+)/(?P<task>[^/]+)/seed-(?P<seed>\d+)\.json"),
     "teacher": re.compile(r"results/teachers/(?P<teacher>[^/]+)/(?P<place>[^/]+)/model"),
-    "taps": re.compile(r"results/taps/(?P<teacher>[^/]+)/(?P<task>[^/]+)"),
+    "activations": re.compile(r"results/activations/(?P<teacher>[^/]+)/(?P<task>[^/]+)"),
     "student": re.compile(r"results/students/(?P<student>[^/]+)/model"),
     "grid": re.compile(r"results/trials/(?P<student>[^/]+)/(?P<task>[^/]+)/(?P<part>\d+)-of-(?P<parts>\d+)\.jsonl"),
     "profile": re.compile(r"results/profiles/(?P<student>[^/]+)\.json"),
@@ -73,8 +74,8 @@ class Jobs:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.book = plan, plan.book
-        self.volume = Volume(plan.book)
+        self.plan, self.study = plan, plan.study
+        self.volume = Volume(plan.study)
         self.known: dict[str, Job | None] = {}
 
     def at(self, address: str) -> Job | None:
@@ -102,16 +103,19 @@ class Jobs:
             yield job
 
     def _vocabulary(self, student: str) -> str:
-        return self.book.teachers[self.book.students[student].teacher].model
+        return self.study.teachers[self.study.students[student].teacher].model
 
     def _score(self, address: str, student: str, task: str, seed: str) -> Job:
-        if student in self.book.teachers:
+        if student in self.study.teachers:
             return self._fine_tuned(address, student, task)
         names, model = SimpleNamespace(student=student, task=task, seed=seed), self._vocabulary(student)
         if student in self.plan.on_task:
-            settings, taps = self.plan.settings["distillations"][student][task], self.plan.student_taps(names)
-            needs = _listed(self.plan.student_teacher(names), taps, self.plan.student_parent(names))
-            took = work.on_task(settings, task, self.volume, model, live=not taps)
+            settings, activations = (
+                self.plan.settings["distillations"][student][task],
+                self.plan.student_activations(names),
+            )
+            needs = _listed(self.plan.student_teacher(names), activations, self.plan.student_parent(names))
+            took = work.on_task(settings, task, self.volume, model, live=not activations)
         else:
             settings = self.plan.settings["finetunings"][student][task]
             needs = _listed(f"results/students/{student}/model", self.plan.grid_parts(names))
@@ -119,19 +123,19 @@ class Jobs:
         return Job(address, "score", took, needs, settings)
 
     def _fine_tuned(self, address: str, teacher: str, task: str) -> Job:
-        settings, model = self.plan.settings["teachers"][teacher][task], self.book.teachers[teacher].model
+        settings, model = self.plan.settings["teachers"][teacher][task], self.study.teachers[teacher].model
         return Job(address, "teacher", work.teacher(settings, task, self.volume, model), (), settings)
 
     def _teacher(self, address: str, teacher: str, place: str) -> Job | None:
-        if place in self.book.tasks:  # one job makes a teacher and its score; the score holds the settings
-            return self.at(score_address(teacher, place, seeds_of(self.book, teacher)[0]))
-        settings, model = self.plan.settings["teachers"][teacher][place], self.book.teachers[teacher].model
+        if place in self.study.tasks:  # one job makes a teacher and its score; the score holds the settings
+            return self.at(score_address(teacher, place, seeds_of(self.study, teacher)[0]))
+        settings, model = self.plan.settings["teachers"][teacher][place], self.study.teachers[teacher].model
         return Job(address, "head", work.head(settings, place, self.volume, model))
 
-    def _taps(self, address: str, teacher: str, task: str) -> Job:
-        settings, model = self.plan.settings["taps"][teacher][task], self.book.teachers[teacher].model
+    def _activations(self, address: str, teacher: str, task: str) -> Job:
+        settings, model = self.plan.settings["activations"][teacher][task], self.study.teachers[teacher].model
         needs = (f"results/teachers/{teacher}/{task}/model",)
-        return Job(address, "taps", work.taps(settings, task, self.volume, model), needs)
+        return Job(address, "activations", work.activations(settings, task, self.volume, model), needs)
 
     def _student(self, address: str, student: str) -> Job:
         names, settings = SimpleNamespace(student=student), self.plan.settings["students"][student]

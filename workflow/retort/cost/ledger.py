@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
 from retort.errors import RetortError
-from retort.plan import Plan
+from retort.plan.plan import Plan
 from retort.registry import unknown
-from retort.specs.book import Book
+from retort.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -45,23 +45,23 @@ def _load(jobs: Iterable[Job]) -> Load:
     return sum((Load(1, job.flops) for job in jobs), Load())
 
 
-def chosen(book: Book, names: list[str]) -> list[tuple[str, str]]:
+def chosen(study: Study, names: list[str]) -> list[tuple[str, str]]:
     """Return the (paper, table or figure) pairs that are named, in the order of the report; all if nothing is named.
 
     Args:
-        book: the study.
+        study: the study.
         names: each 'paper' or 'paper/table'.
 
     Raises:
         RetortError: there is no such paper, table or figure.
     """
-    every = [(paper, name) for paper in book.papers for name in book.shown(paper)]
+    every = [(paper, name) for paper in study.papers for name in study.shown(paper)]
     for name in names:
         paper, _, table = name.partition("/")
-        if paper not in book.papers:
-            raise unknown("paper", paper, book.papers)
+        if paper not in study.papers:
+            raise unknown("paper", paper, study.papers)
         if table and (paper, table) not in every:
-            raise unknown(f"table or figure of '{paper}'", table, book.shown(paper))
+            raise unknown(f"table or figure of '{paper}'", table, study.shown(paper))
     wanted = set(names)
     return [key for key in every if not names or key[0] in wanted or "/".join(key) in wanted]
 

@@ -8,7 +8,7 @@ from retort.cost.data import TOKENS, UNKNOWN, Volume
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Bill, Load, bills, chosen
 from retort.cost.speed import START, Speed, speed
-from retort.plan import Plan
+from retort.plan.plan import Plan
 from retort.specs.config import Config
 
 COUNTED = (
@@ -26,7 +26,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
     """
     plan = Plan(config)
-    exhibits, jobs, gpu = chosen(plan.book, names), Jobs(plan), config.gpus > 0
+    exhibits, jobs, gpu = chosen(plan.study, names), Jobs(plan), config.gpus > 0
     found, at = bills(plan, jobs, exhibits), speed(flops, gpu)
     yield from _table(found, at, "GPU" if gpu else "CPU")
     yield ""

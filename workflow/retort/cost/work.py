@@ -25,7 +25,7 @@ def examples(schedule: Settings, rows: int) -> int:
 
 def task_head(architecture: Architecture, task: Settings, length: float) -> float:
     """Return the FLOPs of one row through the head of the task type."""
-    if catalogue.kinds()[task["kind"]].facts["windowed"]:
+    if catalogue.task_types()[task["task_type"]].facts["windowed"]:
         return flops.span(architecture, length)
     return flops.classifier(architecture, len(task.get("labels") or [1]))
 
@@ -35,10 +35,10 @@ def _reach(terms: list[Settings], side: int, layers: int) -> tuple[int, bool]:
     objectives, reached = catalogue.objectives(), 0
     for term in terms:
         entry = objectives[term["objective"]]
-        taps = entry.teacher_taps if side else entry.taps
-        if "logits" in taps:
+        activations = entry.teacher_activations if side else entry.activations
+        if "logits" in activations:
             return layers, True
-        reached = max([reached, *(pair[side] for pair in term["pairs"] if taps)])
+        reached = max([reached, *(pair[side] for pair in term["pairs"] if activations)])
     return reached, False
 
 
@@ -82,7 +82,7 @@ def _pass(architecture: Architecture, task: Settings, length: float) -> float:
 def teacher(settings: Settings, task: str, volume: Volume, model: str) -> float:
     """Return the FLOPs of fine-tuning and scoring a teacher on a task."""
     data = settings["data"]
-    train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "evaluate_on"))
+    train, scored = (volume.split(task, data, data[use], model) for use in ("train_split", "evaluation_split"))
     return tuned(settings["model"]["architecture"], data, [settings["schedule"]], train, scored)
 
 
@@ -95,10 +95,10 @@ def head(settings: Settings, corpus: str, volume: Volume, vocabulary: str) -> fl
     return examples(settings["schedule"], blocks.count) * once
 
 
-def taps(settings: Settings, task: str, volume: Volume, model: str) -> float:
+def activations(settings: Settings, task: str, volume: Volume, model: str) -> float:
     """Return the FLOPs of storing a teacher's activations: one forward pass over the task's training rows."""
     data = settings["teacher"]["data"]
-    rows = volume.split(task, data, data["train_on"], model)
+    rows = volume.split(task, data, data["train_split"], model)
     return rows.count * _pass(settings["teacher"]["model"]["architecture"], data, rows.length)
 
 
@@ -106,7 +106,7 @@ def on_task(settings: Settings, task: str, volume: Volume, model: str, live: boo
     """Return the FLOPs of distilling a student on a task and scoring it; `live` is as in `stage`."""
     data, student = settings["teacher"]["data"], settings["architecture"]
     whole = settings["teacher"]["model"]["architecture"]
-    train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "evaluate_on"))
+    train, scored = (volume.split(task, data, data[use], model) for use in ("train_split", "evaluation_split"))
     heads = (task_head(student, data, train.length), task_head(whole, data, train.length))
     trained = sum(stage(one, train, student, whole, heads, live) for one in settings["stages"])
     return trained + scored.count * _pass(student, data, scored.length)
@@ -127,7 +127,7 @@ def on_corpus(settings: Settings, volume: Volume, model: str) -> float:
 def grid(settings: Settings, part: int, parts: int, task: str, volume: Volume, model: str) -> float:
     """Return the FLOPs of one part (from 1) of a grid: each of its points, scored on the validation split."""
     data = settings["task"]
-    train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "choose_on"))
+    train, scored = (volume.split(task, data, data[use], model) for use in ("train_split", "validation_split"))
     schedules = [_at(settings, point) for point in settings["points"][part - 1 :: parts]]
     return tuned(settings["student"]["architecture"], data, schedules, train, scored)
 
@@ -135,7 +135,7 @@ def grid(settings: Settings, part: int, parts: int, task: str, volume: Volume, m
 def finetuned(settings: Settings, task: str, volume: Volume, model: str) -> float:
     """Return the FLOPs of one seed of a fine-tuned student: the mean over the grid, as its best point is unknown."""
     data = settings["task"]
-    train, scored = (volume.split(task, data, data[use], model) for use in ("train_on", "evaluate_on"))
+    train, scored = (volume.split(task, data, data[use], model) for use in ("train_split", "evaluation_split"))
     architecture = settings["student"]["architecture"]
     return statistics.mean(
         tuned(architecture, data, [_at(settings, point)], train, scored) for point in settings["points"]

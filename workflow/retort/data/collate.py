@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from retort.data.tasks import Encoded
-from retort.objectives.base import Batch
+from retort.batch import Batch
+from retort.data.encoded import Encoded
 
 POOL = 8  # batches whose rows are sorted by length together: less padding, and the order stays random
 
@@ -45,8 +45,8 @@ def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
     place, mask = positions(encoded, rows)
     return Batch(
         input_ids=torch.from_numpy(np.where(mask, encoded.ids[place], 0).astype(np.int64)),
-        token_types=torch.from_numpy(np.where(mask, encoded.types[place], 0).astype(np.int64)),
-        mask=torch.from_numpy(mask),
+        token_type_ids=torch.from_numpy(np.where(mask, encoded.types[place], 0).astype(np.int64)),
+        attention_mask=torch.from_numpy(mask),
         labels=torch.from_numpy(encoded.labels[rows]),
         rows=torch.from_numpy(rows.astype(np.int64)),
     )

@@ -56,34 +56,34 @@ class Tokens:
         return int(self.encoder.get_vocab_size())
 
 
-def files_of(part: dict[str, Any], folder: Path) -> list[Path]:
+def files_of(component: dict[str, Any], folder: Path) -> list[Path]:
     """Return the files of a component of a corpus, in the order of the patterns, then of their names.
 
     Raises:
         RetortError: a pattern matches no file.
     """
     found: dict[Path, None] = {}
-    for pattern in part["files"]:
+    for pattern in component["files"]:
         matched = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
         if not matched:
             there = sorted(str(path.relative_to(folder)) for path in folder.rglob("[!.]*") if path.is_file())
             more = ", ..." if len(there) > 8 else ""
             raise RetortError(
-                f"source {part['source']} holds no file {pattern}",
+                f"source {component['source']} holds no file {pattern}",
                 f"it holds {', '.join(there[:8]) or 'nothing'}{more}",
             )
         found.update(dict.fromkeys(matched))
     return list(found)
 
 
-def documents(number: int, part: dict[str, Any], files: list[Path], counts: Counter[str]) -> Iterator[str]:
+def documents(number: int, component: dict[str, Any], files: list[Path], counts: Counter[str]) -> Iterator[str]:
     """Return the cleaned documents of a component of a corpus, after its sampling and its cleaning rule."""
-    read = texts[part["format"]]
-    everything: Iterator[str] = (text for path in files for text in read(path, **part["options"]))
-    if part["sample"] < 1:
+    read = texts[component["format"]]
+    everything: Iterator[str] = (text for path in files for text in read(path, **component["options"]))
+    if component["sample"] < 1:
         draw = random.Random(f"corpus sample {number}")
-        everything = (text for text in everything if draw.random() < part["sample"])
-    return kept(everything, part["cleaning"], counts)
+        everything = (text for text in everything if draw.random() < component["sample"])
+    return kept(everything, component["cleaning"], counts)
 
 
 def _chunks(found: Iterable[str]) -> Iterator[list[str]]:
@@ -151,7 +151,7 @@ def build_part(
 
 def _shares(corpus: dict[str, Any], files: list[list[Path]]) -> list[float] | None:
     """Return the share of each component: the given ones, else smoothed from file sizes; None to take all the text."""
-    shares = [part["share"] for part in corpus["parts"]]
+    shares = [component["share"] for component in corpus["components"]]
     if None not in shares:
         return shares
     if corpus["blocks"] is None:
@@ -194,18 +194,18 @@ def build_corpus(
     Raises:
         RetortError: a file is missing or not of its format, or a component has too little text for its share.
     """
-    parts = corpus["parts"]
+    components = corpus["components"]
     tokens = Tokens.of(model, corpus["block"])
-    files = [files_of(part, sources[part["source"]]) for part in parts]
+    files = [files_of(component, sources[component["source"]]) for component in components]
     shares = _shares(corpus, files)
-    quotas = mixing.apportioned(corpus["blocks"], shares) if shares and corpus["blocks"] else [None] * len(parts)
-    names = [f"{number}-{part['language']}" for number, part in enumerate(parts)]
+    quotas = mixing.apportioned(corpus["blocks"], shares) if shares and corpus["blocks"] else [None] * len(components)
+    names = [f"{number}-{component['language']}" for number, component in enumerate(components)]
     own = _state(state, corpus, files, model)
     notes = []
     for number, (name, quota) in enumerate(zip(names, quotas, strict=True)):
         counts: Counter[str] = Counter()
         packer = packers[corpus["packing"]](corpus["block"], tokens.special)
-        found = documents(number, parts[number], files[number], counts)
+        found = documents(number, components[number], files[number], counts)
         notes.append(build_part(PartShards(own, name, say), found, packer, tokens, quota, counts))
     made = [sum(note["blocks"] for note in shards) for shards in notes]
     used = mixing.taken(made, shares, corpus["blocks"], names)
@@ -225,15 +225,15 @@ def _write_about(
         "pad": tokens.special.pad,
         "special": tokens.special.never_masked,
         "vocabulary": tokens.vocabulary,
-        "parts": [
+        "components": [
             {
-                "source": part["source"],
-                "language": part["language"],
+                "source": component["source"],
+                "language": component["language"],
                 **{key: counts.get(key, 0) for key in ("documents", "kept", "short", "duplicates", "characters")},
                 "blocks_made": there,
                 "blocks": count,
             }
-            for part, counts, there, count in zip(corpus["parts"], counted, made, used, strict=True)
+            for component, counts, there, count in zip(corpus["components"], counted, made, used, strict=True)
         ],
     }
     to.mkdir(parents=True, exist_ok=True)

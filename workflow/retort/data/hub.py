@@ -70,7 +70,9 @@ def _one_line(hub: Hub, wanted: str) -> Iterator[None]:
     except errors.RevisionNotFoundError as error:
         raise RetortError(f"{hub.repository} has no commit or branch {wanted}", "`retort pin` asks for one") from error
     except errors.RepositoryNotFoundError as error:
-        raise RetortError(f"the hub has no {hub.kind} {hub.repository}", "is it private? `hf auth login`") from error
+        raise RetortError(
+            f"the hub has no {hub.repo_type} {hub.repository}", "is it private? `hf auth login`"
+        ) from error
     except Exception as error:
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
             raise
@@ -88,7 +90,7 @@ def commit_of(hub: Hub) -> str:
         RetortError: the hub has no such repository or branch, or gives no answer.
     """
     with _one_line(hub, hub.branch):
-        info = _api().repo_info(hub.repository, repo_type=hub.kind, revision=hub.branch)
+        info = _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.branch)
     return str(info.sha)
 
 
@@ -102,8 +104,8 @@ def listing(hub: Hub) -> list[Remote]:
         raise RetortError(f"no commit of {hub.repository} is known", "run `retort pin` once")
     with _one_line(hub, hub.commit):
         # this request is sent once, so that an unreachable hub is reported at once; the library retries the next one
-        _api().repo_info(hub.repository, repo_type=hub.kind, revision=hub.commit)
-        tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.kind)
+        _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.commit)
+        tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.repo_type)
         files = [Remote(f.path, f.size, f.lfs.sha256 if f.lfs else f.blob_id) for f in tree if hasattr(f, "blob_id")]
     there = {file.path: file for file in files if ".." not in file.path.split("/") and not file.path.startswith("/")}
     place, chosen = f"{hub.repository} at {hub.commit[:12]}", set()
@@ -132,7 +134,7 @@ def _download(hub: Hub, file: Remote, state: Path) -> Path:
     from huggingface_hub.file_download import http_get
 
     url = library.hf_hub_url(
-        hub.repository, file.path, repo_type=hub.kind, revision=hub.commit, endpoint=os.environ.get("HF_ENDPOINT")
+        hub.repository, file.path, repo_type=hub.repo_type, revision=hub.commit, endpoint=os.environ.get("HF_ENDPOINT")
     )
     headers = {**library.utils.build_hf_headers(), "Accept-Encoding": "identity"}
     if part.exists() and part.stat().st_size > file.size:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from retort.batch import Batch
 from retort.data.shards import Blocks
-from retort.objectives.base import Batch
 
 
 def mask_tokens(
@@ -60,8 +60,8 @@ def masked_batches(
         masked, chosen = mask_tokens(block, probability, blocks.about, np.random.default_rng([seed, number, 1]))
         yield Batch(
             input_ids=torch.from_numpy(masked),
-            token_types=torch.zeros(block.shape, dtype=torch.long),
-            mask=torch.from_numpy(block != blocks.about["pad"]),
+            token_type_ids=torch.zeros(block.shape, dtype=torch.long),
+            attention_mask=torch.from_numpy(block != blocks.about["pad"]),
             labels=torch.from_numpy(block[chosen]),  # (positions,)
             rows=torch.from_numpy(rows.astype(np.int64)),
             positions=torch.from_numpy(np.flatnonzero(chosen)),  # (positions,), row * block + column

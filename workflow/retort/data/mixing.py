@@ -45,7 +45,7 @@ def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | Non
     for name, count, there in zip(names, counts, made, strict=True):
         if count > there:
             raise RetortError(
-                f"part {name} fills {there} blocks, and its share is {count}",
+                f"component {name} fills {there} blocks, and its share is {count}",
                 f"'blocks' can be at most {int(allowed)} with these texts",
             )
     if not sum(counts):
@@ -62,9 +62,11 @@ def order(made: Sequence[int], counts: Sequence[int]) -> np.ndarray:
     """
     chosen = array("q")
     start = 0
-    for part, (there, count) in enumerate(zip(made, counts, strict=True)):
+    for component, (there, count) in enumerate(zip(made, counts, strict=True)):
         drawn = (
-            range(there) if count == there else sorted(random.Random(f"corpus part {part}").sample(range(there), count))
+            range(there)
+            if count == there
+            else sorted(random.Random(f"corpus part {component}").sample(range(there), count))
         )
         chosen.extend(start + number for number in drawn)
         start += there

@@ -39,7 +39,7 @@ def download(source: PackageSource, to: Path) -> Path:
     """
     requirement = to / "requirement.txt"
     requirement.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
-    form = ["--no-binary", ":all:"] if source.kind == "sdist" else ["--only-binary", ":all:"]
+    form = ["--no-binary", ":all:"] if source.distribution == "sdist" else ["--only-binary", ":all:"]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     done = subprocess.run(
         [*command, *form, "--require-hashes", "--dest", str(to), "--requirement", str(requirement)],

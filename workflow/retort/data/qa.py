@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retort.data.encoded import Flat
 from retort.data.formats import Broken, Row, formats, lines
-from retort.data.tasks import Flat
 from retort.errors import RetortError
 
 Tokenise = Callable[[list[Any]], Iterator[Any]]

@@ -77,7 +77,7 @@ class PartShards:
         scratch = self._note(number).with_suffix(".part")
         scratch.write_text(json.dumps(note))
         os.replace(scratch, self._note(number))
-        self.say(f"part {self.name}, shard {number + 1}: {len(blocks)} blocks")
+        self.say(f"component {self.name}, shard {number + 1}: {len(blocks)} blocks")
         return note
 
 

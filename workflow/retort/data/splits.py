@@ -56,12 +56,12 @@ def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[
     return splits
 
 
-def read_task(task: dict[str, Any], kind: Any, folders: dict[str, Path]) -> Iterator[tuple[str, Piece]]:
+def read_task(task: dict[str, Any], task_type: Any, folders: dict[str, Path]) -> Iterator[tuple[str, Piece]]:
     """Yield (name, rows) for each piece of a task: a split, or a subset of one.
 
     Args:
         task: the task's settings.
-        kind: the task type, which makes records from rows.
+        task_type: the task type, which makes records from rows.
         folders: the folders of the fetched sources by name; a task that draws its splits has one.
 
     Raises:
@@ -77,7 +77,7 @@ def read_task(task: dict[str, Any], kind: Any, folders: dict[str, Path]) -> Iter
     for reading in task["splits"].values():
         for name, piece in reading["pieces"].items():
             path = found(folders[reading["source"]] / piece["file"])
-            yield name, Rows(task, kind, reading, path, piece.get("part")).read(piece["rows"])
+            yield name, Rows(task, task_type, reading, path, piece.get("subset")).read(piece["rows"])
 
 
 class Rows:
@@ -85,17 +85,17 @@ class Rows:
 
     Args:
         task: the task's settings.
-        kind: the task type.
+        task_type: the task type.
         reading: the settings of the split.
         path: the file.
-        part: the subset of the split that the file holds; None where the split has no subsets.
+        subset: the subset of the split that the file holds; None where the split has no subsets.
     """
 
     def __init__(
-        self, task: dict[str, Any], kind: Any, reading: dict[str, Any], path: Path, part: str | None = None
+        self, task: dict[str, Any], task_type: Any, reading: dict[str, Any], path: Path, subset: str | None = None
     ) -> None:
-        self.task, self.kind, self.reading, self.path = task, kind, reading, path
-        self.known = {"part": part} if part else {}
+        self.task, self.task_type, self.reading, self.path = task, task_type, reading, path
+        self.known = {"subset": subset} if subset else {}
         self.shown = f"{path.parent.name}/{path.name}"
         self.broken: list[str] = []
         self.empty: list[str] = []
@@ -157,13 +157,13 @@ class Rows:
             first = self.ids.setdefault(row["id"], place)
             if first != place:
                 raise self._error(place, f"id {row['id']!r} stands in {first} already")
-        blank = [name for name in self.kind.texts if name in row and not str(row[name] or "").strip()]
+        blank = [name for name in self.task_type.texts if name in row and not str(row[name] or "").strip()]
         if blank:
             self.empty.append(place)
             if len(self.empty) > self.reading["empty"]:
                 raise self._error(place, f"{blank[0]} ({columns[blank[0]]}) is empty")
         try:
-            return self.kind.record(row | self.known, self.task, self.reading["words"], bool(self.labelled))
+            return self.task_type.record(row | self.known, self.task, self.reading["words"], bool(self.labelled))
         except RetortError as error:
             raise self._error(place, error) from None
 

@@ -72,7 +72,7 @@ def rated_line_texts(path: Path) -> Iterator[str]:
 
 @texts.register("text")
 def plain_texts(path: Path) -> Iterator[str]:
-    """Yield the documents of plain text; a blank line ends a document (BERT's input format, CC100, a book)."""
+    """Yield the documents of plain text; a blank line ends a document (BERT's input format, CC100, a study)."""
     return _documents(_lines(path))
 
 

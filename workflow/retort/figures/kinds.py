@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retort.registry import Registry
-from retort.specs.book import Book
+from retort.study.study import Study
 from retort.tables.collect import Record, Scores
 from retort.tables.tidy import Line
 
@@ -16,7 +16,7 @@ from retort.tables.tidy import Line
 class Inputs:
     """The inputs of a figure: the study, the figure's paper and name, and the contents of the files that it reads."""
 
-    book: Book
+    study: Study
     paper: str
     name: str
     scores: Scores = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Inputs:
     @property
     def spec(self) -> Any:
         """The figure's YAML file."""
-        return self.book.exhibits[self.paper, self.name]
+        return self.study.exhibits[self.paper, self.name]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from retort.tables.tidy import Line
 
 def collect(inputs: Inputs) -> list[Line]:
     """Return one tidy line per layer, then one per reference."""
-    return score_lines(inputs.book, inputs.paper, inputs.name, inputs.scores)
+    return score_lines(inputs.study, inputs.paper, inputs.name, inputs.scores)
 
 
 def teacher_layers(inputs: Inputs) -> int:
@@ -24,8 +24,8 @@ def teacher_layers(inputs: Inputs) -> int:
     """
     depths = []
     for student in inputs.spec.points.values():
-        teacher = inputs.book.students[student].teacher if student in inputs.book.students else student
-        depths.append(inputs.book.model_of(teacher).architecture.layers)
+        teacher = inputs.study.students[student].teacher if student in inputs.study.students else student
+        depths.append(inputs.study.model_of(teacher).architecture.layers)
     return max(depths, default=max(inputs.spec.planned, default=1))
 
 

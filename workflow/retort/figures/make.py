@@ -10,8 +10,8 @@ from retort.figures import heatmap, layers, pareto  # noqa: F401 - they register
 from retort.figures.kinds import Inputs, kinds
 from retort.figures.style import without_points
 from retort.jobs import Job
-from retort.specs.book import open_book
 from retort.specs.config import read_config
+from retort.study.load import open_study
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.tidy import read, write
 
@@ -32,13 +32,13 @@ def plot_figure(
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
-    book = open_book(read_config(config))
+    study = open_study(read_config(config))
     inputs = Inputs(
-        book,
+        study,
         paper,
         figure,
-        read_scores(book, scores),
-        read_profiles(book, profiles),
+        read_scores(study, scores),
+        read_profiles(study, profiles),
         {Path(path).stem: read(path) for path in tables},
     )
     kind = kinds[inputs.spec.kind]

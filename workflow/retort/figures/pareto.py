@@ -24,8 +24,8 @@ PLACES = [
 
 def collect(inputs: Inputs) -> list[Line]:
     """Return two tidy lines per point: its score and its latency."""
-    profiles = profile_lines(inputs.book, inputs.paper, inputs.name, dict(inputs.profiles))
-    scores = score_lines(inputs.book, inputs.paper, inputs.name, inputs.scores)
+    profiles = profile_lines(inputs.study, inputs.paper, inputs.name, dict(inputs.profiles))
+    scores = score_lines(inputs.study, inputs.paper, inputs.name, inputs.scores)
     return scores + [line for line in profiles if line.metric == "latency"]
 
 

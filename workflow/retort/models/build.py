@@ -18,10 +18,10 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from retort.batch import Shape
 from retort.errors import RetortError
-from retort.models.taps import embeddings_of, family_of
-from retort.models.translate import OTHER_NAMES, as_bert, weights_as_bert
-from retort.objectives.base import Shape
+from retort.models.distilbert import OTHER_NAMES, as_bert, weights_as_bert
+from retort.models.recorder import embeddings_of, family_of
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -64,13 +64,13 @@ KEPT = (
 )
 
 
-def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | None = None) -> torch.nn.Module:
+def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int | None = None) -> torch.nn.Module:
     """Load the model of a folder in float32, with a head; a head that the folder lacks is initialised at random.
 
     Args:
         folder: a folder with model.safetensors and config.json.
         head: a key of HEADS.
-        classes: num_labels of a classification or span head.
+        num_labels: num_labels of a classification or span head.
         heads: number of attention heads that the width is split into, in place of the folder's; no weight depends on
             it. None keeps the folder's.
 
@@ -79,7 +79,7 @@ def load(folder: Path | str, head: str = "none", classes: int = 1, heads: int | 
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    more: dict[str, Any] = {"num_labels": classes} if head in ("classification", "span") else {}
+    more: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     more |= {SIZES["heads"]: heads} if heads else {}
     if _published(folder).model_type == OTHER_NAMES:
         return _translated(folder, head, more)
@@ -119,7 +119,7 @@ def _published(folder: Path | str) -> Any:
     return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
 
 
-def blank(like: Path | str, architecture: dict[str, int], head: str = "none", classes: int = 1) -> torch.nn.Module:
+def blank(like: Path | str, architecture: dict[str, int], head: str = "none", num_labels: int = 1) -> torch.nn.Module:
     """Build a model with random weights, for the vocabulary and the tokenizer of the folder `like`.
 
     It is of that folder's family, unless its token embeddings are narrower than its layers: then it is an ELECTRA
@@ -129,7 +129,7 @@ def blank(like: Path | str, architecture: dict[str, int], head: str = "none", cl
         like: the folder of the model whose config and tokenizer it shares.
         architecture: sizes by the keys of SIZES; 'embedding' may be missing where it equals 'hidden'.
         head: a key of HEADS.
-        classes: num_labels of a classification head.
+        num_labels: num_labels of a classification head.
     """
     config = _config(like)
     sizes = {"embedding": architecture["hidden"], **architecture}
@@ -139,7 +139,7 @@ def blank(like: Path | str, architecture: dict[str, int], head: str = "none", cl
         if hasattr(config, key):
             setattr(config, key, sizes[name])
     if head == "classification":
-        config.num_labels = classes  # the config decides the size of the head
+        config.num_labels = num_labels  # the config decides the size of the head
     model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     return model
 
@@ -164,18 +164,18 @@ def check_shape(folder: Path | str, architecture: dict[str, int], vocabulary: in
     """
     config = _config(folder)
     family_of(config)
-    book = {"embedding": architecture["hidden"], **architecture, "vocabulary": vocabulary}
+    study = {"embedding": architecture["hidden"], **architecture, "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
-    for name, key in ((name, key) for name, key in keys.items() if name in book):
+    for name, key in ((name, key) for name, key in keys.items() if name in study):
         found = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
-        if found != book[name]:
-            raise RetortError(f"{folder}/config.json: {key} is {found}", f"the book says {name}: {book[name]}")
+        if found != study[name]:
+            raise RetortError(f"{folder}/config.json: {key} is {found}", f"the study says {name}: {study[name]}")
 
 
-def shape_of(model: torch.nn.Module, classes: int) -> Shape:
+def shape_of(model: torch.nn.Module, num_labels: int) -> Shape:
     """Return the sizes of a model that objectives depend on; `classes` is num_labels."""
     config: Any = model.config
-    return Shape(config.hidden_size, config.num_attention_heads, config.intermediate_size, classes)
+    return Shape(config.hidden_size, config.num_attention_heads, config.intermediate_size, num_labels)
 
 
 def save(model: Any, tokenizer: Path | str, to: Path | str, card: str) -> None:

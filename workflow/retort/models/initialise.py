@@ -10,7 +10,7 @@ from torch import nn
 
 from retort.errors import RetortError
 from retort.models.build import blank, check_shape, has_masked_lm, load
-from retort.models.taps import embeddings_of, heads_on, layers_of
+from retort.models.recorder import embeddings_of, heads_on, layers_of
 
 WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
 
@@ -96,7 +96,7 @@ def initialise(
     model: Path | str,
     parent: Path | str | None,
     head: str,
-    classes: int,
+    num_labels: int,
 ) -> nn.Module:
     """Return a student as it is before its first step.
 
@@ -106,7 +106,7 @@ def initialise(
         model: the folder of the published model that the teacher was made from.
         parent: the folder of the student or published model that this student starts from; None if it has none.
         head: the student's head, a key of `build.HEADS`.
-        classes: num_labels of the head.
+        num_labels: num_labels of the head.
 
     Raises:
         RetortError: the parent has another architecture or vocabulary than the study gives it.
@@ -116,17 +116,17 @@ def initialise(
         # any number of heads will do: it is no part of the weights, and the student's own is set below
         sizes = {name: size for name, size in architecture.items() if name != "heads"}
         check_shape(parent, sizes, settings["teacher"]["model"]["vocabulary"])
-        return _grown(parent, teacher, head, classes, architecture["heads"])
-    student = blank(model, architecture, head, classes)  # random, where no layers are copied
+        return _grown(parent, teacher, head, num_labels, architecture["heads"])
+    student = blank(model, architecture, head, num_labels)  # random, where no layers are copied
     if start["layers"] is not None:
-        source = load(teacher if start["of"] == "teacher" else model, head, classes)
+        source = load(teacher if start["of"] == "teacher" else model, head, num_labels)
         take_layers(student, source, start["layers"])
     return student
 
 
-def _grown(parent: Path | str, teacher: Path | str | None, head: str, classes: int, heads: int) -> nn.Module:
+def _grown(parent: Path | str, teacher: Path | str | None, head: str, num_labels: int, heads: int) -> nn.Module:
     """Load the parent with `heads` attention heads and a head; a missing masked-LM head is the teacher's."""
-    grown = load(parent, head, classes, heads)
+    grown = load(parent, head, num_labels, heads)
     if head == "masked-lm" and teacher is not None and not has_masked_lm(parent):
-        take_heads(grown, load(teacher, head, classes))
+        take_heads(grown, load(teacher, head, num_labels))
     return grown

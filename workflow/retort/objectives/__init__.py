@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from retort.objectives.base import Batch, Pair, Shape, Taps, objectives
+from retort.batch import Batch, Shape
+from retort.objectives.base import Activations, Pair, objectives
 from retort.objectives.compose import Sum, Term, compose
 
 for _file in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_file.name}")
 
-__all__ = ["Batch", "Pair", "Shape", "Sum", "Taps", "Term", "compose", "objectives"]
+__all__ = ["Activations", "Batch", "Pair", "Shape", "Sum", "Term", "compose", "objectives"]

@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from retort.batch import Batch
 from retort.errors import RetortError
-from retort.objectives.base import NEVER, Batch, Pair, Taps, counted, objectives, token_mean, wide
+from retort.objectives.base import NEVER, Activations, Pair, counted, objectives, token_mean, wide
 
 
 def same_heads(shapes: Pair) -> None:
@@ -57,18 +58,18 @@ class AttentionMSE:
     """
 
     version = 1
-    taps = ("scores",)
-    over = "token-pairs"
+    activations = ("scores",)
+    reduction = "token-pairs"
 
     def __init__(self, shapes: Pair, *, count_padding: bool = False, zero_below: float | None = None) -> None:
         same_heads(shapes)
         self.count_padding, self.zero_below = count_padding, zero_below
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         tokens = counted(batch, self.count_padding)  # (batch, length)
-        real = tokens[:, None, :, None] & batch.mask[:, None, None, :]  # (batch, 1, query, key)
-        ours, theirs = (silenced(wide(taps["scores"]), self.zero_below) for taps in (student, teacher))
+        real = tokens[:, None, :, None] & batch.attention_mask[:, None, None, :]  # (batch, 1, query, key)
+        ours, theirs = (silenced(wide(activations["scores"]), self.zero_below) for activations in (student, teacher))
         difference = torch.where(real, ours - theirs, 0)  # (batch, heads, query, key)
         # the mean over heads is the 1/h of L_att; an example with n tokens that count has n * n query-key pairs
         return difference.square().mean(1).sum() / tokens.sum(1).square().sum().clamp(min=1)
@@ -88,14 +89,14 @@ class AttentionKL:
     """
 
     version = 1
-    taps = ("scores",)
-    over = "tokens"
+    activations = ("scores",)
+    reduction = "tokens"
 
     def __init__(self, shapes: Pair, *, padded_queries: bool = False, floor: float = 0.0) -> None:
         same_heads(shapes)
         self.padded_queries, self.floor = padded_queries, floor
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        kl = divergence(student["scores"], teacher["scores"], batch.mask, self.floor)  # (batch, heads, query)
+        kl = divergence(student["scores"], teacher["scores"], batch.attention_mask, self.floor)  # (batch, heads, query)
         return token_mean(kl.mean(1), counted(batch, self.padded_queries))  # 1/H, then 1/T over the whole batch

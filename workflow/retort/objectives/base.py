@@ -8,59 +8,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.registry import Registry, unknown
 
-Taps = Mapping[str, Tensor]
+Activations = Mapping[str, Tensor]
 
 objectives: Registry[type] = Registry("objective")
 
 NEVER = -1e9  # a score that softmax turns into 0; finite, so that a row without any key still has finite gradients
-
-
-@dataclass
-class Batch:
-    """One batch of inputs, the same for both models.
-
-    Args:
-        input_ids: (batch, length).
-        token_types: token type ids, (batch, length).
-        mask: attention mask, (batch, length), bool, True at real tokens.
-        labels: (batch,) class numbers or scores of a task; (batch, 2) positions where an answer starts and ends;
-            (positions,) input ids of the masked tokens of masked-LM; None without labels.
-        rows: (batch,) the number of each example in its data set, for memory banks; None where it has none.
-        positions: (positions,) of masked-LM: indices of the labels' tokens in the batch flattened to
-            (batch * length,); None for other tasks.
-    """
-
-    input_ids: Tensor
-    token_types: Tensor
-    mask: Tensor
-    labels: Tensor | None = None
-    rows: Tensor | None = None
-    positions: Tensor | None = None
-
-    def to(self, device: torch.device | str) -> Batch:
-        """Return the batch with every tensor on the device."""
-        moved = {name: None if value is None else value.to(device) for name, value in vars(self).items()}
-        return Batch(**moved)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of one model that an objective may depend on.
-
-    Args:
-        width: hidden size.
-        heads: attention heads in a layer.
-        intermediate: size of the feed-forward layer.
-        classes: num_labels, the number of outputs of the head: 1 for regression, the vocabulary size for masked-LM.
-    """
-
-    width: int
-    heads: int
-    intermediate: int
-    classes: int
 
 
 @dataclass(frozen=True)
@@ -91,7 +47,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 def counted(batch: Batch, count_padding: bool) -> Tensor:
     """Return a (batch, length) mask of the tokens that count: real ones, or all if `count_padding` is True."""
-    return torch.ones_like(batch.mask) if count_padding else batch.mask
+    return torch.ones_like(batch.attention_mask) if count_padding else batch.attention_mask
 
 
 def token_mean(values: Tensor, mask: Tensor) -> Tensor:

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.mappings import called, mappings, pairs_of
-from retort.objectives.base import Batch, Pair, Shape, objectives
+from retort.objectives.base import Pair, objectives
 from retort.registry import unknown
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
-Recorded = Mapping[Key, Tensor]
+LayerActivations = Mapping[Key, Tensor]
 Place = int | None | tuple[int, ...]  # one layer, None for what a model has once, or several layers
 
 TERM_KEYS = ("objective", "mapping", "weight", "options")
@@ -44,14 +45,19 @@ class Term:
         """Return the (activation, layer) keys that `side`, 'student' or 'teacher', must record."""
         which = ("student", "teacher").index(side)
         pairs = zip(self.pairs, self.parts, strict=True)
-        return {(tap, layer) for pair, part in pairs for tap in taps_of(part, side) for layer in layers_of(pair[which])}
+        return {
+            (activation, layer)
+            for pair, part in pairs
+            for activation in activations_of(part, side)
+            for layer in layers_of(pair[which])
+        }
 
-    def value(self, student: Recorded, teacher: Recorded, batch: Batch) -> Tensor:
+    def value(self, student: LayerActivations, teacher: LayerActivations, batch: Batch) -> Tensor:
         """Return the scalar sum over the layer pairs, without the weight."""
         values = [
             part(
-                {tap: read(student, tap, s) for tap in taps_of(part, "student")},
-                {tap: read(teacher, tap, t) for tap in taps_of(part, "teacher")},
+                {activation: read(student, activation, s) for activation in activations_of(part, "student")},
+                {activation: read(teacher, activation, t) for activation in activations_of(part, "teacher")},
                 batch,
             )
             for (s, t), part in zip(self.pairs, self.parts, strict=True)
@@ -74,7 +80,9 @@ class Sum(nn.Module):
         """Return the (activation, layer) keys that 'student' or 'teacher' must record; no layer is None."""
         return set().union(*(term.keys(side) for term in self.terms))
 
-    def forward(self, student: Recorded, teacher: Recorded, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, student: LayerActivations, teacher: LayerActivations, batch: Batch
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the scalar loss, and by label the weighted value of each term, detached from the graph."""
         # loss = sum over terms of weight * sum over layer pairs of the objective
         shares = {term.label: term.weight * term.value(student, teacher, batch) for term in self.terms}
@@ -86,17 +94,17 @@ def layers_of(place: Place) -> tuple[int | None, ...]:
     return place if isinstance(place, tuple) else (place,)
 
 
-def read(recorded: Recorded, tap: str, place: Place) -> Tensor:
+def read(recorded: LayerActivations, activation: str, place: Place) -> Tensor:
     """Return an activation: the tensor of one layer, or (layers, ...) of several layers, lowest first."""
     if isinstance(place, tuple):
-        return torch.stack([recorded[tap, layer] for layer in place])  # (layers, batch, ...)
-    return recorded[tap, place]
+        return torch.stack([recorded[activation, layer] for layer in place])  # (layers, batch, ...)
+    return recorded[activation, place]
 
 
-def taps_of(objective: Any, side: str) -> tuple[str, ...]:
-    """Return the activations that an objective reads on one side: `taps`, unless it has `{side}_taps`."""
-    taps: tuple[str, ...] = getattr(objective, f"{side}_taps", objective.taps)
-    return taps
+def activations_of(objective: Any, side: str) -> tuple[str, ...]:
+    """Return the activations that an objective reads on one side: `activations`, unless it has `{side}_activations`."""
+    activations: tuple[str, ...] = getattr(objective, f"{side}_activations", objective.activations)
+    return activations
 
 
 def term_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: int) -> list[tuple[Any, Any]]:

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from retort.objectives.base import Batch, Pair, Taps, objectives, product, required, wide
+from retort.batch import Batch
+from retort.objectives.base import Activations, Pair, objectives, product, required, wide
 
 ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
 LOW = (1 << 31) - 1  # keeps 31 bits, so that the result is never negative
@@ -52,9 +53,9 @@ class Contrast(nn.Module):
 
     version = 1
     level = "layers"
-    taps = ("cls",)
-    over = "examples"
-    learns = True
+    activations = ("cls",)
+    reduction = "examples"
+    has_parameters = True
     bank: Tensor
     calls: Tensor
 
@@ -85,7 +86,7 @@ class Contrast(nn.Module):
         size = self.bank.shape[0]
         return (rows[:, None] + 1 + drawn % (size - 1)) % size  # own row + 1 ... own row + size - 1
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         rows = required(batch.rows, "contrast", "row numbers")
         ours = F.normalize(wide(self.student_map(end_to_end(student["cls"]))), dim=-1)  # s: (batch, size)

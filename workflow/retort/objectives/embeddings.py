@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from retort.objectives.base import Batch, Pair, Taps, mean_square, objectives, wide
+from retort.batch import Batch
+from retort.objectives.base import Activations, Pair, mean_square, objectives, wide
 from retort.objectives.divergence import relation_divergence, token_weights
 from retort.objectives.hidden import MapRule, linear_map
 
@@ -22,18 +23,18 @@ class EmbeddingMSE(nn.Module):
 
     version = 1
     level = "input"
-    taps = ("embeddings",)
-    over = "tokens"
-    learns = True
+    activations = ("embeddings",)
+    reduction = "tokens"
+    has_parameters = True
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)  # W_e, without a bias
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, length, student width) -> (batch, length, teacher width)
-        return mean_square(self.map(wide(student["embeddings"])), teacher["embeddings"], batch.mask)
+        return mean_square(self.map(wide(student["embeddings"])), teacher["embeddings"], batch.attention_mask)
 
 
 @objectives.register("embedding-relation")
@@ -45,14 +46,16 @@ class EmbeddingRelation:
 
     version = 1
     level = "input"
-    taps = ("embeddings",)
-    over = "tokens"
+    activations = ("embeddings",)
+    reduction = "tokens"
 
     def __init__(self, shapes: Pair) -> None:
         pass
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         ours, theirs = student["embeddings"], teacher["embeddings"]  # E^S, E^T: (batch, length, width)
         # eq. 2-3: a single head, so that the size under the root is the whole width
-        return relation_divergence((ours, ours), (theirs, theirs), 1, batch.mask, token_weights(batch.mask, 1))
+        return relation_divergence(
+            (ours, ours), (theirs, theirs), 1, batch.attention_mask, token_weights(batch.attention_mask, 1)
+        )

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from retort.batch import Batch
 from retort.errors import RetortError
 from retort.objectives.base import (
-    Batch,
+    Activations,
     Pair,
-    Taps,
     counted,
     divides,
     heads_of,
@@ -64,15 +64,15 @@ class HiddenCls(nn.Module):
     """
 
     version = 1
-    taps = ("cls",)
-    over = "examples"
-    learns = True
+    activations = ("cls",)
+    reduction = "examples"
+    has_parameters = True
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         return F.mse_loss(wide(self.map(wide(student["cls"]))), wide(teacher["cls"]))  # (batch, teacher width)
 
@@ -90,16 +90,16 @@ class HiddenSequence(nn.Module):
     """
 
     version = 1
-    taps = ("hidden",)
-    over = "tokens"
-    learns = True
+    activations = ("hidden",)
+    reduction = "tokens"
+    has_parameters = True
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always", count_padding: bool = False) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
         self.count_padding = count_padding
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, length, student width) -> (batch, length, teacher width)
         return mean_square(self.map(wide(student["hidden"])), teacher["hidden"], counted(batch, self.count_padding))
@@ -117,17 +117,17 @@ class ContextSequence(nn.Module):
     """
 
     version = 1
-    taps = ("context",)
-    over = "tokens"
-    learns = True
+    activations = ("context",)
+    reduction = "tokens"
+    has_parameters = True
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        return mean_square(self.map(wide(student["context"])), teacher["context"], batch.mask)
+        return mean_square(self.map(wide(student["context"])), teacher["context"], batch.attention_mask)
 
 
 @objectives.register("hidden-cosine")
@@ -141,19 +141,19 @@ class HiddenCosine(nn.Module):
     """
 
     version = 1
-    taps = ("hidden",)
-    over = "tokens"
-    learns = True
+    activations = ("hidden",)
+    reduction = "tokens"
+    has_parameters = True
 
     def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         mapped = wide(self.map(wide(student["hidden"])))  # (batch, length, teacher width)
         # 1 - cos(h^S, h^T) of each token: (batch, length)
-        return token_mean(1 - F.cosine_similarity(mapped, wide(teacher["hidden"]), dim=-1), batch.mask)
+        return token_mean(1 - F.cosine_similarity(mapped, wide(teacher["hidden"]), dim=-1), batch.attention_mask)
 
 
 @objectives.register("patient-cls")
@@ -168,15 +168,15 @@ class PatientCls(nn.Module):
     """
 
     version = 1
-    taps = ("cls",)
-    over = "examples"
-    learns = True
+    activations = ("cls",)
+    reduction = "examples"
+    has_parameters = True
 
     def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)  # (batch, teacher width), length one
         return (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square().sum(-1).mean()  # a sum over the width
@@ -238,9 +238,9 @@ class Direct(nn.Module):
     """
 
     version = 1
-    taps = ("queries", "keys", "values")
-    over = "tokens"
-    learns = True
+    activations = ("queries", "keys", "values")
+    reduction = "tokens"
+    has_parameters = True
 
     def __init__(
         self, shapes: Pair, *, heads: int | None = None, orthogonal: bool = False, count_padding: bool = False
@@ -248,16 +248,18 @@ class Direct(nn.Module):
         super().__init__()
         self.heads = divides(shapes.teacher.heads if heads is None else heads, shapes)
         source, target = shapes.student.width // self.heads, shapes.teacher.width // self.heads
-        self.maps = nn.ModuleList(HeadMaps(self.heads, source, target, orthogonal) for _ in self.taps)  # W_a of q, k, v
+        self.maps = nn.ModuleList(
+            HeadMaps(self.heads, source, target, orthogonal) for _ in self.activations
+        )  # W_a of q, k, v
         self.count_padding = count_padding
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         mask = counted(batch, self.count_padding)
         losses = []
-        for tap, maps in zip(self.taps, self.maps, strict=True):
+        for activation, maps in zip(self.activations, self.maps, strict=True):
             # (batch, length, width) -> (batch, heads, length, size) -> (batch, length, teacher width)
-            mapped = maps(heads_of(wide(student[tap]), self.heads)).transpose(1, 2).flatten(2)
+            mapped = maps(heads_of(wide(student[activation]), self.heads)).transpose(1, 2).flatten(2)
             # the sum over heads of means over a head's width = heads * the mean over the whole width
-            losses.append(self.heads * mean_square(mapped, teacher[tap], mask))
+            losses.append(self.heads * mean_square(mapped, teacher[activation], mask))
         return torch.stack(losses).sum()

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from retort.objectives.base import NEVER, Batch, Pair, Taps, objectives, required, wide
+from retort.batch import Batch
+from retort.objectives.base import NEVER, Activations, Pair, objectives, required, wide
 
 
 def choices(logits: Tensor, mask: Tensor) -> Tensor:
@@ -33,19 +34,19 @@ class Supervised:
 
     version = 1
     level = "output"
-    over = "examples"
-    taps = ("logits",)
-    teacher_taps = ()
+    reduction = "examples"
+    activations = ("logits",)
+    teacher_activations = ()
 
     def __init__(self, shapes: Pair) -> None:
-        self.regression = shapes.student.classes == 1
+        self.regression = shapes.student.num_labels == 1
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         logits, labels = wide(student["logits"]), required(batch.labels, "supervised")
         if self.regression:
             return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))  # (batch, 1) -> (batch,)
-        return F.cross_entropy(choices(logits, batch.mask), labels.flatten())  # spans: (batch * 2,) labels
+        return F.cross_entropy(choices(logits, batch.attention_mask), labels.flatten())  # spans: (batch * 2,) labels
 
 
 @objectives.register("soft-labels")
@@ -66,24 +67,24 @@ class SoftLabels:
 
     version = 1
     level = "output"
-    taps = ("logits",)
-    over = "examples"
+    activations = ("logits",)
+    reduction = "examples"
 
     def __init__(
         self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True, divergence: bool = False
     ) -> None:
-        self.regression = shapes.student.classes == 1
+        self.regression = shapes.student.num_labels == 1
         self.temperature = temperature
         self.factor = temperature**2 if squared else 1.0
         self.divergence = divergence
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         predicted, target = wide(student["logits"]), wide(teacher["logits"])
         if self.regression:
             # (batch, 1): a softmax over one number is always 1
             return F.mse_loss(predicted, target)
-        predicted, target = (choices(x / self.temperature, batch.mask) for x in (predicted, target))  # z / T
+        predicted, target = (choices(x / self.temperature, batch.attention_mask) for x in (predicted, target))  # z / T
         if self.divergence:
             log_p, log_q = F.log_softmax(target, dim=-1), F.log_softmax(predicted, dim=-1)
             return self.factor * F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)  # eq. 18
@@ -100,14 +101,14 @@ class MaskedLM:
 
     version = 1
     level = "output"
-    taps = ("logits",)
-    teacher_taps = ()
-    over = "labels"
+    activations = ("logits",)
+    teacher_activations = ()
+    reduction = "labels"
 
     def __init__(self, shapes: Pair) -> None:
         pass
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         labels = required(batch.labels, "masked-lm")
         losses = F.cross_entropy(wide(student["logits"]), labels, ignore_index=-100, reduction="sum")

@@ -8,8 +8,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from retort.batch import Batch
 from retort.errors import RetortError
-from retort.objectives.base import Batch, Pair, Taps, counted, divides, objectives, one_of, wide
+from retort.objectives.base import Activations, Pair, counted, divides, objectives, one_of, wide
 from retort.objectives.divergence import relation_divergence, token_weights
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
@@ -32,8 +33,8 @@ class ValueRelation:
     """
 
     version = 1
-    taps = ("values",)
-    over = "tokens"
+    activations = ("values",)
+    reduction = "tokens"
 
     def __init__(
         self, shapes: Pair, *, padded_queries: bool = False, padded_keys: bool = False, floor: float = 0.0
@@ -41,7 +42,7 @@ class ValueRelation:
         self.heads = divides(shapes.teacher.heads, shapes)
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         weights = token_weights(counted(batch, self.padded_queries), self.heads)  # (batch, row)
         keys = counted(batch, self.padded_keys)  # (batch, column)
@@ -69,8 +70,8 @@ class Relations:
     """
 
     version = 1
-    taps: tuple[str, ...] = ("queries", "keys", "values")
-    over = "tokens"
+    activations: tuple[str, ...] = ("queries", "keys", "values")
+    reduction = "tokens"
 
     def __init__(
         self,
@@ -88,10 +89,12 @@ class Relations:
         if weights is not None and len(weights) != len(pairs):
             raise RetortError(f"{len(pairs)} relations have {len(weights)} weights", "write a weight for each pair")
         self.weights = [1.0] * len(pairs) if weights is None else weights
-        self.taps = tuple(sorted({tap for pair in self.pairs for tap in pair}))  # only what these pairs read
+        self.activations = tuple(
+            sorted({activation for pair in self.pairs for activation in pair})
+        )  # only what these pairs read
         self.heads = divides(heads, shapes)
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
-        self.over = "examples" if normaliser == "sum" else "tokens"
+        self.reduction = "examples" if normaliser == "sum" else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:
@@ -100,7 +103,7 @@ class Relations:
             return queries / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, row), (batch, column)
         weights, keys = self.weights_of(counted(batch, self.padded_queries)), counted(batch, self.padded_keys)
@@ -122,16 +125,18 @@ class HiddenRelation:
     """
 
     version = 1
-    taps = ("hidden",)
-    over = "tokens"
+    activations = ("hidden",)
+    reduction = "tokens"
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
         self.heads = divides(shapes.student.heads if heads is None else heads, shapes)
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        ours, theirs, weights = student["hidden"], teacher["hidden"], token_weights(batch.mask, self.heads)
-        return relation_divergence((ours, ours), (theirs, theirs), self.heads, batch.mask, weights)  # H H^T in eq. 8
+        ours, theirs, weights = student["hidden"], teacher["hidden"], token_weights(batch.attention_mask, self.heads)
+        return relation_divergence(
+            (ours, ours), (theirs, theirs), self.heads, batch.attention_mask, weights
+        )  # H H^T in eq. 8
 
 
 @objectives.register("mha-output-relation")
@@ -150,8 +155,8 @@ class OutputRelation:
     """
 
     version = 1
-    taps = ("context",)
-    over = "tokens"
+    activations = ("context",)
+    reduction = "tokens"
 
     def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:
         self.splits = divides(shapes.student.heads if splits is None else splits, shapes)
@@ -177,12 +182,12 @@ class OutputRelation:
             return wide(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
         return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         ours, theirs, weights = (
             student["context"],
             self.target(teacher["context"]),
-            token_weights(batch.mask, self.splits),
+            token_weights(batch.attention_mask, self.splits),
         )
         # the splits stand where eq. 6 of MiniLMv2 has relation heads
-        return relation_divergence((ours, ours), (theirs, theirs), self.splits, batch.mask, weights)
+        return relation_divergence((ours, ours), (theirs, theirs), self.splits, batch.attention_mask, weights)

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from retort.objectives.base import NEVER, Batch, Pair, Taps, objectives, one_of, product, required, wide
+from retort.batch import Batch
+from retort.objectives.base import NEVER, Activations, Pair, objectives, one_of, product, required, wide
 from retort.objectives.hidden import MapRule, linear_map
 
 Reading = Literal["meant", "printed"]
@@ -24,13 +25,13 @@ class SampleSimilarity:
     """
 
     version = 1
-    taps = ("cls",)
-    over = "batch"
+    activations = ("cls",)
+    reduction = "batch"
 
     def __init__(self, shapes: Pair) -> None:
         pass
 
-    def __call__(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # log R of eq. 14-15: (batch, batch)
         ours, theirs = (
@@ -57,9 +58,9 @@ class SampleContrastive(nn.Module):
     """
 
     version = 1
-    taps = ("cls",)
-    over = "batch"
-    learns = True
+    activations = ("cls",)
+    reduction = "batch"
+    has_parameters = True
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class SampleContrastive(nn.Module):
         self.temperature, self.factor = temperature, temperature if scaled else 1.0
         self.printed = one_of("reading", reading, get_args(Reading)) == "printed"
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         vectors = torch.cat([wide(self.map(wide(student["cls"]))), wide(teacher["cls"])])  # H: (2 batch, width)
         labels = required(batch.labels, "sample-contrastive").repeat(2)  # y: (2 batch,)

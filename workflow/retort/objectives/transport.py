@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from retort.batch import Batch
 from retort.objectives.attention import same_heads
-from retort.objectives.base import Batch, Pair, Taps, objectives, product, wide
+from retort.objectives.base import Activations, Pair, objectives, product, wide
 from retort.objectives.hidden import MapRule, linear_map
 
 
@@ -68,10 +69,10 @@ class EarthMovers(nn.Module):
 
     version = 1
     level = "layers"
-    taps: tuple[str, ...] = ("hidden", "scores")
-    over = "batch"
-    learns = True
-    waits = "the transport is solved on the CPU, once a step"
+    activations: tuple[str, ...] = ("hidden", "scores")
+    reduction = "batch"
+    has_parameters = True
+    synchronises = "the transport is solved on the CPU, once a step"
     student_weights: Tensor
     teacher_weights: Tensor
 
@@ -88,29 +89,29 @@ class EarthMovers(nn.Module):
         if attention:
             same_heads(shapes)
         else:
-            self.taps = ("hidden",)
+            self.activations = ("hidden",)
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
         self.update, self.temperature = update, temperature
         for side, layers in zip(("student", "teacher"), shapes.layers, strict=True):
             self.register_buffer(f"{side}_weights", torch.full((layers,), 1 / layers, dtype=torch.float64))
 
-    def forward(self, student: Taps, teacher: Taps, batch: Batch) -> Tensor:
+    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (layers, batch, length, teacher width)
         ours = {"hidden": wide(self.map(wide(student["hidden"])))}
-        compared = {"hidden": batch.mask[..., None]}  # (batch, length, 1)
-        if "scores" in self.taps:
+        compared = {"hidden": batch.attention_mask[..., None]}  # (batch, length, 1)
+        if "scores" in self.activations:
             ours["scores"] = wide(student["scores"])
             # (batch, 1, query, key)
-            compared["scores"] = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
+            compared["scores"] = batch.attention_mask[:, None, :, None] & batch.attention_mask[:, None, None, :]
         distances, paid = [], []
-        for tap, real in compared.items():
-            theirs = wide(teacher[tap])
-            costs = pairwise(ours[tap].detach(), theirs.detach(), real)  # C: (student layers, teacher layers)
+        for activation, real in compared.items():
+            theirs = wide(teacher[activation])
+            costs = pairwise(ours[activation].detach(), theirs.detach(), real)  # C: (student layers, teacher layers)
             flow = cheapest(costs, self.student_weights, self.teacher_weights)  # F
             # most flows are 0: only the pairs with a flow are compared again, this time with a gradient
             for s, t in flow.nonzero().tolist():
-                distances.append(flow[s, t].item() * apart(ours[tap][s], theirs[t], real))  # F_st C_st
+                distances.append(flow[s, t].item() * apart(ours[activation][s], theirs[t], real))  # F_st C_st
             paid.append(flow * costs.double().cpu())
         if self.training and self.update:
             self.follow(torch.stack(paid).sum(0))

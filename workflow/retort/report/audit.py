@@ -7,22 +7,22 @@ from typing import Any
 from retort.audit import audit, first_line
 from retort.jobs import Job
 from retort.report.parts import write_page
-from retort.specs.book import open_whole
 from retort.specs.config import read_config
+from retort.study.load import open_whole
 from retort.tables.published import printed_tables
 
 
 def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
     """Run the audit and write its page to `to`, as one self-contained file."""
-    book = open_whole(read_config(config))
-    looked = audit(book)
-    tables = printed_tables(book)
+    study = open_whole(read_config(config))
+    looked = audit(study)
+    tables = printed_tables(study)
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
     found = sum(len(result.findings) for result in looked.values())
     write_page(
         to, "audit.html", looked=looked, first_line=first_line,
-        papers=[paper for paper in book.papers.values() if not paper.ours],
-        titles={slug: paper.title for slug, paper in book.papers.items()},
+        papers=[paper for paper in study.papers.values() if not paper.ours],
+        titles={slug: paper.title for slug, paper in study.papers.items()},
         tables=len(tables), numbers=len(cells), found=found,
     )  # fmt: skip
     job.say(f"{to}: {found} findings in {len(cells)} numbers of {len(tables)} tables")

@@ -10,8 +10,9 @@ from retort.jobs import Job
 from retort.report.origin import collect_runs, origin
 from retort.report.parts import Exhibit, exhibit, heading, write_page
 from retort.report.tally import Tally, tally
-from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,17 @@ class Entry:
     claims: bool
 
 
-def _entry(book: Book, paper: str) -> Entry:
-    spec, shown = book.papers[paper], book.shown(paper)
+def _entry(study: Study, paper: str) -> Entry:
+    spec, shown = study.papers[paper], study.shown(paper)
     first = next((name for name in shown if name.startswith("table")), None) if spec.ours else None
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
-        tally=tally(book, paper),
-        contents=[heading(book, paper, name) for name in shown],
-        headline=exhibit(book, paper, first) if first else None,
-        claims=bool(book.claims.get(paper)),
+        tally=tally(study, paper),
+        contents=[heading(study, paper, name) for name in shown],
+        headline=exhibit(study, paper, first) if first else None,
+        claims=bool(study.claims.get(paper)),
     )
 
 
@@ -54,10 +55,10 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> N
         audit: the path of the page of the audit; empty if there is none.
         to: the path of the index.
     """
-    book = open_book(read_config(config))
-    entries = [_entry(book, paper) for paper in book.papers]
+    study = open_study(read_config(config))
+    entries = [_entry(study, paper) for paper in study.papers]
     size = write_page(
         to, "index.html", entries=entries, total=sum((entry.tally for entry in entries), Tally()),
-        origin=origin(collect_runs(book)), scale=book.config.scale, audit=[Path(page).name for page in audit],
+        origin=origin(collect_runs(study)), scale=study.config.scale, audit=[Path(page).name for page in audit],
     )  # fmt: skip
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")

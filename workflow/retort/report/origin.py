@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retort.specs.book import Book
-from retort.specs.expand import expand, profiled, score_address
+from retort.study.cells import expand, profiled, score_address
+from retort.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -81,20 +81,20 @@ def in_words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
-def _wanted(book: Book) -> dict[tuple[str, str], dict[str, str]]:
+def _wanted(study: Study) -> dict[tuple[str, str], dict[str, str]]:
     """Return the results that each table and figure reads: path -> 'score' or 'profile'."""
     found: dict[tuple[str, str], dict[str, str]] = {
-        key: {f"results/profiles/{student}.json": "profile" for student in profiled(book, exhibit)}
-        for key, exhibit in book.exhibits.items()
+        key: {f"results/profiles/{student}.json": "profile" for student in profiled(study, exhibit)}
+        for key, exhibit in study.exhibits.items()
     }
-    for cell in expand(book):
+    for cell in expand(study):
         found[cell.paper, cell.table][score_address(cell.student, cell.task, cell.seed)] = "score"
     return found
 
 
-def collect_runs(book: Book) -> list[Run]:
+def collect_runs(study: Study) -> list[Run]:
     """Return every existing score and profile that the study's tables and figures read."""
-    wanted = {(paper, *pair) for (paper, _), paths in _wanted(book).items() for pair in paths.items()}
+    wanted = {(paper, *pair) for (paper, _), paths in _wanted(study).items() for pair in paths.items()}
     return [
         Run(paper, path, kind, json.loads(Path(path).read_text(encoding="utf-8")))
         for paper, path, kind in sorted(wanted)
@@ -102,14 +102,14 @@ def collect_runs(book: Book) -> list[Run]:
     ]
 
 
-def spent(book: Book, paper: str, runs: Iterable[Run]) -> list[Spent]:
+def spent(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
     """Return the cost of each table and figure of a paper that reads results.
 
     A result that several of them read counts in the first one.
     """
     seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
-    wanted, seen, found = _wanted(book), set[str](), []
-    for name in book.shown(paper):
+    wanted, seen, found = _wanted(study), set[str](), []
+    for name in study.shown(paper):
         paths = wanted[paper, name].keys()
         own = paths - seen
         there = [seconds[path] for path in sorted(own) if path in seconds]

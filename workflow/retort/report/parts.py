@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from retort.errors import RetortError
-from retort.specs.book import Book
+from retort.study.study import Study
 from retort.tables import render
 from retort.tables.layout import label_of
 from retort.tables.tidy import read
@@ -77,14 +77,14 @@ def tidy(paper: str, name: str) -> Path:
     return Path(f"results/tables/{paper}/{name}.csv")
 
 
-def heading(book: Book, paper: str, name: str) -> Exhibit:
+def heading(study: Study, paper: str, name: str) -> Exhibit:
     """Return a table or figure without its content: enough for a list of contents."""
-    return Exhibit(f"{paper}-{name}", label_of(name), book.exhibits[paper, name].title)
+    return Exhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 
-def exhibit(book: Book, paper: str, name: str) -> Exhibit:
+def exhibit(study: Study, paper: str, name: str) -> Exhibit:
     """Return a table or figure with its markup or picture, read from the files of the report."""
-    spec, top = book.exhibits[paper, name], heading(book, paper, name)
+    spec, top = study.exhibits[paper, name], heading(study, paper, name)
     if name.startswith("table"):
         return Exhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
     drawn = Path(f"reports/{paper}/{name}.svg")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from retort.report.parts import tidy
-from retort.specs.book import Book
 from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
+from retort.study.study import Study
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.collect import NOT_RUN
 from retort.tables.layout import agreement
@@ -65,11 +65,11 @@ def _cells(lines: list[Line]) -> Tally:
     return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
 
 
-def _claims(book: Book, paper: str) -> Tally:
-    if not book.claims.get(paper):
+def _claims(study: Study, paper: str) -> Tally:
+    if not study.claims.get(paper):
         return Tally()
-    names = {name for claim in book.claims[paper].values() for name in claim.tables}
-    judged = judge_all(book, paper, {name: read(tidy(paper, name)) for name in sorted(names)})
+    names = {name for claim in study.claims[paper].values() for name in claim.tables}
+    judged = judge_all(study, paper, {name: read(tidy(paper, name)) for name in sorted(names)})
     return Tally(
         held=sum(item.published.verdict == HOLDS for item in judged),
         holds=sum(item.ours.verdict == HOLDS for item in judged),
@@ -78,11 +78,11 @@ def _claims(book: Book, paper: str) -> Tally:
     )
 
 
-def tally(book: Book, paper: str) -> Tally:
+def tally(study: Study, paper: str) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells."""
-    total = _claims(book, paper)
-    for name in book.shown(paper):
-        spec = book.exhibits[paper, name]
+    total = _claims(study, paper)
+    for name in study.shown(paper):
+        spec = study.exhibits[paper, name]
         if not name.startswith("table"):
             total += Tally(figures=1)
         elif isinstance(spec, TestsTable):

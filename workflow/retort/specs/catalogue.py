@@ -33,8 +33,8 @@ class Entry:
             embeddings, 'output' the logits.
         over: the reduction of an objective: its value is the mean over 'examples', 'tokens', 'token-pairs' or 'labels';
             'batch' if it is not a mean, so that a batch cannot be computed in parts.
-        taps: the names of the student activations that an objective reads.
-        teacher_taps: the same for the teacher; those of the student where it declares none.
+        activations: the names of the student activations that an objective reads.
+        teacher_activations: the same for the teacher; those of the student where it declares none.
         options: option -> default.
         choices: option -> the values that are allowed for it, or for the entries of its list; an option that takes any
             value has no entry.
@@ -45,9 +45,9 @@ class Entry:
     summary: str
     version: int
     level: str
-    over: str
-    taps: tuple[str, ...]
-    teacher_taps: tuple[str, ...]
+    reduction: str
+    activations: tuple[str, ...]
+    teacher_activations: tuple[str, ...]
     options: dict[str, Any]
     choices: dict[str, tuple[str, ...]]
     facts: dict[str, Any]
@@ -131,15 +131,15 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
             if name in found:
                 raise RetortError(f"two {registry} are called '{name}'", f"rename the one in {path.name}")
             attributes = _attributes(node)
-            taps = tuple(attributes.get("taps") or ())
+            activations = tuple(attributes.get("activations") or ())
             found[name] = Entry(
                 name=name,
                 summary=(ast.get_docstring(node) or "").splitlines()[0],
                 version=int(attributes.get("version") or 1),
                 level=str(attributes.get("level") or "layer"),
-                over=str(attributes.get("over") or ""),
-                taps=taps,
-                teacher_taps=tuple(attributes.get("teacher_taps", taps) or ()),
+                reduction=str(attributes.get("reduction") or ""),
+                activations=activations,
+                teacher_activations=tuple(attributes.get("teacher_activations", activations) or ()),
                 options={argument.arg: _literal(default) for argument, default in _keywords(node)},
                 choices={
                     argument.arg: words
@@ -156,9 +156,9 @@ def objectives() -> dict[str, Entry]:
     return catalogue("objectives", "objectives")
 
 
-def kinds() -> dict[str, Entry]:
+def task_types() -> dict[str, Entry]:
     """Return every task type by name."""
-    return catalogue("kinds", "kinds")
+    return catalogue("task_types", "tasks")
 
 
 def readers() -> dict[str, Entry]:

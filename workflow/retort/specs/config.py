@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from retort.errors import BookError
+from retort.errors import StudyError
 from retort.specs.base import Name, Spec
 from retort.specs.load import Problems
 
@@ -72,10 +72,10 @@ def read_config(given: dict[str, Any]) -> Config:
     """Check the given configuration and return it.
 
     Raises:
-        BookError: a key is unknown or a value is out of range.
+        StudyError: a key is unknown or a value is out of range.
     """
     problems = Problems(ROOT)
     config = problems.attempt("config.yaml", "", lambda: Config.model_validate(given))
     if config is None:
-        raise BookError(problems.lines)
+        raise StudyError(problems.lines)
     return config

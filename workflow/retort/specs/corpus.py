@@ -25,10 +25,10 @@ class Cleaning(Spec):
     """
 
     minimum: int = Field(default=0, ge=0, description="characters; shorter documents are dropped")
-    drop_duplicates: bool = Field(default=False, description="of equal documents of the part, the first is kept")
+    drop_duplicates: bool = Field(default=False, description="of equal documents of the component, the first is kept")
 
 
-class Part(Spec):
+class Component(Spec):
     """One component of a corpus: texts of one source in one language."""
 
     source: Name
@@ -53,7 +53,7 @@ class Corpus(Spec):
     """
 
     title: Text
-    parts: list[Part] = Field(min_length=1)
+    components: list[Component] = Field(min_length=1)
     packing: Name = Field(default="continuous", description="how documents fill blocks")
     block: int = Field(ge=8, le=512, description="tokens a packed block holds")
     blocks: int | None = Field(default=None, ge=1, description="in the whole corpus")
@@ -63,11 +63,15 @@ class Corpus(Spec):
 
     @model_validator(mode="after")
     def _shares(self) -> Corpus:
-        shares = [part.share for part in self.parts if part.share is not None]
-        if shares and len(shares) < len(self.parts):
-            raise ValueError(f"{len(shares)} of {len(self.parts)} parts give a share; give all of them or none")
+        shares = [component.share for component in self.components if component.share is not None]
+        if shares and len(shares) < len(self.components):
+            raise ValueError(
+                f"{len(shares)} of {len(self.components)} components give a share; give all of them or none"
+            )
         if shares and abs(sum(shares) - 1) > 1e-6:
             raise ValueError(f"the shares add up to {sum(shares):g}, not to 1")
         if self.smoothing != 1 and (shares or self.blocks is None):
-            raise ValueError("'smoothing' makes shares of file sizes: it needs 'blocks', and parts without a share")
+            raise ValueError(
+                "'smoothing' makes shares of file sizes: it needs 'blocks', and components without a share"
+            )
         return self

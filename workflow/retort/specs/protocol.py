@@ -17,11 +17,11 @@ class Schedule(Spec):
     epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over rows or blocks")
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0, lt=1)
-    warmup: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
+    warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
     weight_decay: float = Field(default=0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = Field(default=1e-8, gt=0)
-    clip: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
+    max_grad_norm: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
     freeze: list[Literal["embeddings", "encoder"]] = []
     dropout: float | None = Field(default=None, ge=0, lt=1, description="in place of the model's own, while training")
     max_length: int | None = Field(

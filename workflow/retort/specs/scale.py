@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Settings, Spec, Text
 from retort.specs.protocol import Grid, Schedule
 
-if TYPE_CHECKING:
-    from retort.specs.audit import Known
-    from retort.specs.book import Book
 
-
-class Smaller(Spec):
+class Replacements(Spec):
     """A scaled study: replacements for what the papers print, so that every type of table runs on one machine."""
 
     model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
@@ -27,7 +23,7 @@ class Smaller(Spec):
     tasks: list[Name] = Field(min_length=1, description="no other task is run")
 
     @model_validator(mode="after")
-    def _schedules(self) -> Smaller:
+    def _schedules(self) -> Replacements:
         for given in (self.distillation, self.training, self.teaching):
             Schedule.model_validate(given)
         return self
@@ -40,20 +36,4 @@ class Scale(Spec):
     papers: Literal["ours", "printed"] = Field(
         default="printed", description="studies of ours run at every scale, the papers' own students where it says so"
     )
-    smaller: Smaller | None = None
-
-
-def check_scale(book: Book, known: Known) -> None:
-    """Check that the model, corpus and tasks that the scale puts in place of the printed ones exist.
-
-    Args:
-        book: the study.
-        known: called with (file, key, type of entry, name, known names); tells whether the name is known.
-    """
-    smaller, path = book.scale.smaller, book.folder / "scales" / f"{book.config.scale}.yaml"
-    if smaller is None or all(paper.ours for paper in book.papers.values()):
-        return
-    known(path, "smaller.model", "model", smaller.model, book.models)
-    known(path, "smaller.corpus", "corpus", smaller.corpus, book.corpora)
-    for task in smaller.tasks:
-        known(path, "smaller.tasks", "task", task, book.tasks)
+    replacements: Replacements | None = None

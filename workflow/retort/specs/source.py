@@ -36,7 +36,7 @@ class PackageSource(Spec):
     licence: Text
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     version: Annotated[str, StringConstraints(pattern=r"^[0-9][0-9A-Za-z.]*$")]
-    kind: Literal["wheel", "sdist"]
+    distribution: Literal["wheel", "sdist"]
     sha256: Sha256
     folder: Relative = Field(description="the folder inside the archive that is kept")
     inner: Relative | None = Field(default=None, description="a .tar.gz inside the archive that holds the folder")
@@ -54,7 +54,7 @@ class Hub(Spec):
     """Files of a repository of the Hugging Face hub at one commit."""
 
     repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")]
-    kind: Literal["dataset", "model"]
+    repo_type: Literal["dataset", "model"]
     branch: Text = Field(default="main", description="what `retort pin` asks the hub for")
     commit: Commit | None = Field(default=None, description="none until `retort pin` has written one")
     found: Text | None = Field(default=None, description="where the commit was read")
@@ -90,7 +90,7 @@ def form_of(source: Source, config: Config) -> str:
 
     It is 'local' exactly if a hub source names its folder and config.yaml gives the directory that holds the folder.
     """
-    if isinstance(source, HubSource) and source.local and getattr(config, SETTING[source.hub.kind]):
+    if isinstance(source, HubSource) and source.local and getattr(config, SETTING[source.hub.repo_type]):
         return "local"
     return FORMS[type(source)]
 
@@ -99,5 +99,5 @@ def in_force(source: Source, config: Config) -> Source:
     """Return the source that files are taken from under a configuration: for the form 'local', the folder."""
     if not isinstance(source, HubSource) or form_of(source, config) != "local":
         return source
-    top = Path(getattr(config, SETTING[source.hub.kind])).expanduser()
+    top = Path(getattr(config, SETTING[source.hub.repo_type])).expanduser()
     return FolderSource(title=source.title, licence=source.licence, path=str(top / str(source.local)))

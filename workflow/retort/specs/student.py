@@ -54,7 +54,9 @@ class Stage(Spec):
 
     data: Name = Field(description="'task', or the name of a corpus")
     terms: list[Term] = Field(min_length=1)
-    share: float = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
+    steps_factor: float = Field(
+        default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes"
+    )
     schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
     tasks: dict[Name, Settings] = Field(
         default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
@@ -108,7 +110,7 @@ class Student(Spec):
         return list(range(1, self.architecture.layers + 1)) if start.truncated else start.layers
 
     @property
-    def road(self) -> Literal["task", "corpus"]:
+    def distilled_on(self) -> Literal["task", "corpus"]:
         """The type of distillation: 'task' for task-specific, 'corpus' for task-agnostic.
 
         A task-specific student is distilled on the task itself. A task-agnostic one is distilled once, then fine-tuned

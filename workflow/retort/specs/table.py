@@ -23,9 +23,8 @@ from retort.specs.printed import (
     twice,
 )
 from retort.specs.rows import Column, Place, Row, meet
-from retort.specs.student import Teacher
+from retort.specs.text_tables import CountsTable, SettingsTable
 from retort.specs.timing import TIMED, Timing, timing
-from retort.specs.words import CountsTable, SettingsTable
 
 Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
 
@@ -224,14 +223,3 @@ class TestsFigure(Titled):
 
 
 Figure = Annotated[LayersFigure | ParetoFigure | TestsFigure, Field(discriminator="kind")]
-
-
-class Paper(Spec):
-    """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
-
-    title: Text
-    reference: Text
-    ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
-    teachers: dict[Name, Teacher] = {}
-    recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
-    show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")

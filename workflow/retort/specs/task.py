@@ -39,16 +39,16 @@ class FileSplit(Spec):
 
     rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a part")
     labelled: bool = True
-    parts: bool = Field(default=False, description="one file for each of the task's parts")
+    subsets: bool = Field(default=False, description="one file for each of the task's parts")
     source: Name | None = Field(default=None, description="another source than the task's")
 
-    def expected(self, part: str | None) -> list[int]:
+    def expected(self, subset: str | None) -> list[int]:
         """Return the numbers of rows that the split, or one subset of it, may have.
 
         Args:
             part: the subset; None for a split without subsets.
         """
-        rows = self.rows[part] if isinstance(self.rows, dict) and part else self.rows
+        rows = self.rows[subset] if isinstance(self.rows, dict) and subset else self.rows
         return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
 
 
@@ -64,7 +64,7 @@ class Files(Spec):
 
     format: Name
     options: Settings = {}
-    files: dict[Name, Relative] = Field(min_length=1, description="'{part}' stands for the part")
+    files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the part")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
     words: list[str] = Field(default=[], description="how the labels are written, in the order of `labels`")
     without: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
@@ -98,19 +98,21 @@ class Task(Spec):
 
     title: Text
     source: Name
-    kind: Name
+    task_type: Name
     labels: list[Text] = []
     bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
     metrics: list[str] = Field(min_length=1)
     reader: Reader | None = None
     split: Split | None = None
     splits: dict[Name, FileSplit] = {}
-    parts: list[Name] = Field(default=[], description="of a split that is scored part by part")
+    subsets: list[Name] = Field(default=[], description="of a split that is scored part by part")
     read: dict[Literal["local", "hub"], Files] = Field(default={}, description="a form of the source -> its files")
-    train_on: Name = "train"
-    choose_on: Name = Field(default="dev", description="where a point of the grid is chosen")
-    choose_by: Text | None = Field(default=None, description="the first metric, on all parts, where it is left out")
-    evaluate_on: Name = Field(default="test", description="whose score is reported")
+    train_split: Name = "train"
+    validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
+    metric_for_best_model: Text | None = Field(
+        default=None, description="the first metric, on all parts, where it is left out"
+    )
+    evaluation_split: Name = Field(default="test", description="whose score is reported")
     submission: Submission | None = None
     max_length: int = Field(gt=2, le=512, description="tokens")
     windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
@@ -120,28 +122,30 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _kinds(self) -> Task:
-        kinds = catalogue.kinds()
-        if self.kind not in kinds:
-            raise ValueError(str(unknown("kind of task", self.kind, kinds)))
-        facts = kinds[self.kind].facts
+        task_types = catalogue.task_types()
+        if self.task_type not in task_types:
+            raise ValueError(str(unknown("task type", self.task_type, task_types)))
+        facts = task_types[self.task_type].facts
         wrong = [name for name in self.metrics if name not in facts["metrics"]]
         if wrong:
-            raise ValueError(f"metric '{wrong[0]}' is not one of {self.kind}'s: {', '.join(facts['metrics'])}")
+            raise ValueError(f"metric '{wrong[0]}' is not one of {self.task_type}'s: {', '.join(facts['metrics'])}")
         binary = [name for name in self.metrics if name in facts.get("binary", ())]
         if binary and len(self.labels) > 2:
             raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
         if facts["named"] != (len(self.labels) > 1):
             how = "two or more names" if facts["named"] else "none"
-            raise ValueError(f"'labels' takes {how} for {self.kind}")
+            raise ValueError(f"'labels' takes {how} for {self.task_type}")
         if facts["windowed"] and not self.windows:
-            raise ValueError(f"'windows' is missing: {self.kind} cuts long contexts, as {{overlap: 128, question: 64}}")
+            raise ValueError(
+                f"'windows' is missing: {self.task_type} cuts long contexts, as {{overlap: 128, question: 64}}"
+            )
         if self.windows and not facts["windowed"]:
-            raise ValueError(f"'windows' is of no use for {self.kind}")
+            raise ValueError(f"'windows' is of no use for {self.task_type}")
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
             raise ValueError("windows: overlap and question together leave no room in max_length")
-        foreign = [part for part in self.parts if part not in facts.get("languages", self.parts)]
+        foreign = [subset for subset in self.subsets if subset not in facts.get("languages", self.subsets)]
         if foreign:
-            raise ValueError(f"parts: {unknown(f'language of {self.kind}', foreign[0], facts['languages'])}")
+            raise ValueError(f"subsets: {unknown(f'language of {self.task_type}', foreign[0], facts['languages'])}")
         return self
 
     @model_validator(mode="after")
@@ -151,23 +155,26 @@ class Task(Spec):
             raise ValueError(
                 "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"
             )
-        for use in ("train_on", "choose_on", "evaluate_on"):
+        for use in ("train_split", "validation_split", "evaluation_split"):
             name = getattr(self, use)
             if name not in (self.splits or ("train", "dev", "test")):
                 raise ValueError(f"{use}: {unknown('split', name, self.splits or ('train', 'dev', 'test'))}")
             if name in self.splits and not self.splits[name].labelled:
                 raise ValueError(f"{use}: split '{name}' has no labels")
-        if self.choose_by and self.choose_by not in self.measures(self.choose_on):
-            raise ValueError(f"choose_by: {unknown('metric', self.choose_by, self.measures(self.choose_on))}")
+        measures = self.measures(self.validation_split)
+        if self.metric_for_best_model and self.metric_for_best_model not in measures:
+            raise ValueError(f"metric_for_best_model: {unknown('metric', self.metric_for_best_model, measures)}")
         return self
 
     @model_validator(mode="after")
     def _parts(self) -> Task:
         for name, split in self.splits.items():
-            if split.parts and not self.parts:
-                raise ValueError(f"splits.{name}.parts: the task names no parts")
-            if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.parts if split.parts else []):
-                raise ValueError(f"splits.{name}.rows: give a number for each of {', '.join(self.parts) or 'no parts'}")
+            if split.subsets and not self.subsets:
+                raise ValueError(f"splits.{name}.subsets: the task names no parts")
+            if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.subsets if split.subsets else []):
+                raise ValueError(
+                    f"splits.{name}.rows: give a number for each of {', '.join(self.subsets) or 'no subsets'}"
+                )
         return self
 
     @model_validator(mode="after")
@@ -178,8 +185,10 @@ class Task(Spec):
                 if wrong:
                     raise ValueError(f"read.{form}.{key}: {unknown('split', wrong[0], self.splits)}")
             for name, file in files.files.items():
-                if ("{part}" in file) != self.splits[name].parts:
-                    raise ValueError(f"read.{form}.files.{name}: '{{part}}' is for splits with parts, and for them all")
+                if ("{subset}" in file) != self.splits[name].subsets:
+                    raise ValueError(
+                        f"read.{form}.files.{name}: '{{subset}}' is for splits with parts, and for them all"
+                    )
             if files.words and len(files.words) != len(self.labels):
                 raise ValueError(f"read.{form}.words: {len(files.words)} words for {len(self.labels)} labels")
         return self
@@ -203,7 +212,7 @@ class Task(Spec):
     @property
     def used(self) -> list[str]:
         """The splits that training and scoring read."""
-        return list(dict.fromkeys((self.train_on, self.choose_on, self.evaluate_on)))
+        return list(dict.fromkeys((self.train_split, self.validation_split, self.evaluation_split)))
 
     @property
     def sources(self) -> list[str]:
@@ -215,18 +224,20 @@ class Task(Spec):
     def pieces(self) -> dict[str, tuple[str, str | None]]:
         """The name of each split, or of each subset of a split -> (split, subset); None is the whole split."""
         return {
-            f"{name}-{part}" if part else name: (name, part)
+            f"{name}-{subset}" if subset else name: (name, subset)
             for name, split in self.splits.items()
-            for part in (self.parts if split.parts else [None])
+            for subset in (self.subsets if split.subsets else [None])
         }
 
     def measures(self, split: str) -> list[str]:
         """Return the metrics of a score on a split: 'accuracy', or with subsets 'accuracy/de' and 'accuracy/all'."""
-        parts = [*self.parts, ALL] if split in self.splits and self.splits[split].parts else []
-        return [f"{metric}/{part}" for part in parts for metric in self.metrics] or self.metrics
+        subsets = [*self.subsets, ALL] if split in self.splits and self.splits[split].subsets else []
+        return [f"{metric}/{subset}" for subset in subsets for metric in self.metrics] or self.metrics
 
     @property
     def chosen_by(self) -> str:
         """The metric, on the validation split, by which the best point of the grid is chosen."""
         first = self.metrics[0]
-        return self.choose_by or (first if first in self.measures(self.choose_on) else f"{first}/{ALL}")
+        return self.metric_for_best_model or (
+            first if first in self.measures(self.validation_split) else f"{first}/{ALL}"
+        )

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from retort.specs.book import Book
+from dataclasses import dataclass
 
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
 ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured with
@@ -47,14 +43,3 @@ def timing(part: str, length: int | None) -> Timing:
     if not found:
         raise ValueError(f"no time has the part '{part}'; give 'batch-16' or another number, 'cpu' or 'gpu'")
     return Timing(int(found[1] or ROWS), length or TOKENS, part if part in ("cpu", "gpu") else "")
-
-
-def further(book: Book, student: str) -> list[dict[str, Any]]:
-    """Return the measurements that tables require beside the one that every profile has, sorted, as plain values."""
-    asked: set[Timing] = set()
-    for exhibit in book.exhibits.values():
-        asked |= getattr(exhibit, "timed", {}).get(student, set())
-    where = {
-        replace(one, device="") if one.device == "gpu" else one for one in asked
-    }  # a job has the GPU if there is one, so 'gpu' is its own device
-    return [{key: value for key, value in asdict(one).items() if value} for one in sorted(where - {Timing()})]

@@ -8,11 +8,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from retort.data.tasks import Encoded, encode_task
+from retort.data.encoded import Encoded, encode_task
 from retort.errors import RetortError
 from retort.jobs import Job, write_json
-from retort.kinds import kind_of
-from retort.specs.reading import pieces_of
+from retort.study.reading import pieces_of
+from retort.tasks import task_type_of
 
 STAMP = (1980, 1, 1, 0, 0, 0)  # the date of every file in the zip, so that the same answers give the same bytes
 
@@ -25,19 +25,20 @@ def predict_test(
     A piece is a split, or one subset of a split that has subsets.
     """
     from retort.models import build
-    from retort.stages.common import head_of, predict, prepare
+    from retort.training.evaluate import predict
+    from retort.training.setup import head_of, set_seed
 
-    prepare(job, 0)
+    set_seed(job, 0)
     task = settings["task"]
-    kind, given = kind_of(task), {}
+    task_type, given = task_type_of(task), {}
     model = build.load(weights, *head_of(task))
     folders = {Path(folder).name: Path(folder) for folder in source}
     with tempfile.TemporaryDirectory() as scratch:
-        encode_task(task, kind, folders, Path(vocabulary) / "tokenizer.json", Path(scratch), job.say)
+        encode_task(task, task_type, folders, Path(vocabulary) / "tokenizer.json", Path(scratch), job.say)
         for piece in (piece for split in task["splits"] for piece in pieces_of(task, split)):
             rows = Encoded.load(scratch, piece)
-            logits = predict(model, rows, kind.width(task, rows), settings["precision"], job.device)
-            given[piece] = kind.answers(logits, rows)
+            logits = predict(model, rows, task_type.width(task, rows), settings["precision"], job.device)
+            given[piece] = task_type.answers(logits, rows)
     write_json(answers, given, indent=None)
     job.say(f"{sum(map(len, given.values())):,} answers  ({job.seconds():.0f} s)")
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from retort.jobs import Job
 from retort.specs import catalogue
-from retort.specs.audit import Statement
-from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
+from retort.specs.statement import Statement
+from retort.study.load import open_study
+from retort.study.study import Study
 from retort.tables.compare import pooled, standard_error
 from retort.tables.comparisons import Pair, Reached
 from retort.tables.judge import Side, decide, ours, published
@@ -102,16 +103,16 @@ def _test(statement: Statement) -> str:
     return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
 
 
-def judge_all(book: Book, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
+def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
     """Judge every claim of a paper on the tidy lines of its tables."""
-    exhibits = {name: book.exhibits[paper, name] for name in tables}
+    exhibits = {name: study.exhibits[paper, name] for name in tables}
     sides = published(exhibits, tables), ours(exhibits, tables)
     return [
         Judged(
             name, claim.says, claim.where, claim.tables, _test(claim), claim.why,
             *(judge_one(claim, side, exhibits, tables) for side in sides),
         )
-        for name, claim in book.claims[paper].items()
+        for name, claim in study.claims[paper].items()
     ]  # fmt: skip
 
 
@@ -146,9 +147,9 @@ def check_claims(
     job: Job, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
 ) -> None:
     """Judge the claims of a paper and write them as Markdown and HTML."""
-    book = open_book(read_config(config))
-    claims = judge_all(book, paper, {Path(path).stem: read(path) for path in tables})
-    title = book.papers[paper].title
+    study = open_study(read_config(config))
+    claims = judge_all(study, paper, {Path(path).stem: read(path) for path in tables})
+    title = study.papers[paper].title
     write_text(renders["md"], markdown(title, claims))
     page = html_document("claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=RULE)
     write_text(renders["html"], page)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
-from retort.specs import settings as resolve
-from retort.specs.book import Book
-from retort.specs.expand import runs, score_address, seeds_of
+from retort.plan import resolve
+from retort.study.cells import score_address
+from retort.study.questions import runs, seeds_of
+from retort.study.study import Study
 from retort.tables.tidy import AGAIN, OK
 
 NOT_RUN = "not run at this scale"
@@ -63,7 +64,7 @@ def _read(path: Path | str, expected: Any, address: Record) -> Record:
     return dict(record)
 
 
-def read_scores(book: Book, paths: Iterable[Path | str]) -> Scores:
+def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
     """Read score files and return them by (student, task, seed).
 
     Raises:
@@ -73,19 +74,19 @@ def read_scores(book: Book, paths: Iterable[Path | str]) -> Scores:
     expected: dict[tuple[str, str], Any] = {}
     for path in map(Path, paths):
         student, task = path.parent.parent.name, path.parent.name
-        number, known = path.stem.removeprefix("seed-"), student in book.students or student in book.teachers
-        if not (known and task in book.tasks and number.isdecimal()):
+        number, known = path.stem.removeprefix("seed-"), student in study.students or student in study.teachers
+        if not (known and task in study.tasks and number.isdecimal()):
             raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
         seed = int(number)
         if (student, task) not in expected:
-            expected[student, task] = resolve.score(book, student, task)
+            expected[student, task] = resolve.score(study, student, task)
         found[student, task, seed] = _read(
             path, expected[student, task], {"student": student, "task": task, "seed": seed}
         )
     return found
 
 
-def read_profiles(book: Book, paths: Iterable[Path | str]) -> dict[str, Record]:
+def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record]:
     """Read profile files and return them by student.
 
     Raises:
@@ -93,9 +94,9 @@ def read_profiles(book: Book, paths: Iterable[Path | str]) -> dict[str, Record]:
     """
     found = {}
     for path in map(Path, paths):
-        if path.stem not in book.students and path.stem not in book.teachers:
+        if path.stem not in study.students and path.stem not in study.teachers:
             raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
-        found[path.stem] = _read(path, resolve.profile(book, path.stem), {"student": path.stem})
+        found[path.stem] = _read(path, resolve.profile(study, path.stem), {"student": path.stem})
     return found
 
 
@@ -136,17 +137,17 @@ def sampled(records: Iterable[Record]) -> str:
     return f"measured on a sample: {listed}" if rows else ""
 
 
-def not_run(book: Book, student: str) -> str:
+def not_run_status(study: Study, student: str) -> str:
     """Return the status 'not run at this scale', with the reason if the study gives one."""
-    reason = book.idle.get(student)
+    reason = study.not_run.get(student)
     return f"{NOT_RUN}: {reason}" if reason else NOT_RUN
 
 
-def score_cell(book: Book, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
+def score_cell(study: Study, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
     """Return mean, standard deviation, n and status of one cell; the mean is None unless every seed has a value."""
-    if not runs(book, student, task):
-        return {**summary([]), "status": not_run(book, student)}
-    seeds = seeds_of(book, student)
+    if not runs(study, student, task):
+        return {**summary([]), "status": not_run_status(study, student)}
+    seeds = seeds_of(study, student)
     there = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in there.items()}
     good = [value for value in values.values() if value is not None]

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from retort.specs.book import Book
-from retort.specs.expand import seeds_of
 from retort.specs.table import ScoresTable, TestsTable
+from retort.study.questions import seeds_of
+from retort.study.study import Study
 from retort.tables.collect import Scores, summary, value_of
 from retort.tables.lines import PLANNED
 from retort.tables.tidy import OK, Line
@@ -133,7 +133,7 @@ def paired(first: list[float], second: list[float]) -> Comparison:
     return Comparison(**found, p=float(tested.pvalue), status=OK, t=float(tested.statistic))
 
 
-def row_values(book: Book, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
+def row_values(study: Study, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
     """Return the scores times 100 of a row by (variant, task, seed); the first cell that shows a task gives its score.
 
     A seed without a score or with an undefined metric is left out.
@@ -144,7 +144,7 @@ def row_values(book: Book, table: ScoresTable, row: str, scores: Scores) -> dict
             cells.setdefault((place.spec.variant, task), (place.student, metric))
     found = {}
     for (variant, task), (student, metric) in cells.items():
-        for seed in seeds_of(book, student):
+        for seed in seeds_of(study, student):
             record = scores.get((student, task, seed))
             value = value_of(record, metric) if record else None
             if value is not None:
@@ -158,29 +158,29 @@ def paired_values(first: Mapping[Key, float], second: Mapping[Key, float]) -> Co
     return paired([first[key] for key in shared], [second[key] for key in shared])
 
 
-def test_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
+def test_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
     """Return three lines for each pair of rows: the mean difference, p, and p after Holm's correction.
 
     The `task` of a line is the name of the table whose rows are compared.
     """
-    spec = book.exhibits[paper, name]
+    spec = study.exhibits[paper, name]
     assert isinstance(spec, TestsTable)
     lines: list[Line] = []
     for of in spec.of:
-        table = book.exhibits[paper, of]
+        table = study.exhibits[paper, of]
         if isinstance(table, ScoresTable):
-            lines += _lines_of(book, (paper, name, of), table, scores, spec)
+            lines += _lines_of(study, (paper, name, of), table, scores, spec)
     return lines
 
 
 def _lines_of(
-    book: Book, place: tuple[str, str, str], table: ScoresTable, scores: Scores, spec: TestsTable
+    study: Study, place: tuple[str, str, str], table: ScoresTable, scores: Scores, spec: TestsTable
 ) -> list[Line]:
     paper, name, of = place
     rows, published = table.tested(), spec.published.get(of, {})
     groups = list(spec.said[of].among.values()) if of in spec.said else []
     pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
-    values = {row: row_values(book, table, row, scores) for row in rows}
+    values = {row: row_values(study, table, row, scores) for row in rows}
     tests = [paired_values(values[a], values[b]) for a, b in pairs]
     # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
     corrected = iter(holm([test.p for test in tests if test.p is not None]))
@@ -192,7 +192,7 @@ def _lines_of(
         )
         theirs = printed[0] if printed else None
         status = test.status if one.student and other.student else PLANNED
-        kept = {"n": test.n, "status": status, "scale": book.config.scale}
+        kept = {"n": test.n, "status": status, "scale": study.config.scale}
         where = (paper, name, a, b, one.student, of)
         lines += [
             Line(*where, "difference", "x100", None, None, test.mean, test.std, **kept),  # type: ignore[arg-type]

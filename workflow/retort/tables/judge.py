@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from retort.specs import catalogue
-from retort.specs.audit import Cells, Statement, shown
 from retort.specs.printed import Number, read_number
+from retort.specs.statement import Cells, Statement
+from retort.study.check_statements import shown
 from retort.tables.comparisons import Named, Reached, Said, Verdict, comparisons
 from retort.tables.numbers import number as written
 from retort.tables.tidy import OK, Line

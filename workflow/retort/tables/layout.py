@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from retort.registry import Registry
-from retort.specs.book import Book
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
 from retort.specs.table import ProfilesTable, ScoresTable, Table, TestsTable
-from retort.specs.words import CountsTable, SettingsTable
+from retort.specs.text_tables import CountsTable, SettingsTable
+from retort.study.study import Study
 from retort.tables.compare import AGREES, DIFFERS, NO_VARIANCE, RULE, verdicts
 from retort.tables.lines import AVERAGE
 from retort.tables.numbers import NOTHING, p_value, signed, with_std
@@ -303,7 +303,7 @@ def paired_tests(table: Table, lines: list[Line]) -> Sheet:
     return _sheet(table, lines, grids, notes, remarks)
 
 
-def lay_out(book: Book, paper: str, name: str, lines: list[Line]) -> Sheet:
+def lay_out(study: Study, paper: str, name: str, lines: list[Line]) -> Sheet:
     """Lay out a table with the layout registered for its kind."""
-    table = book.exhibits[paper, name]
+    table = study.exhibits[paper, name]
     return layouts[table.kind](table, lines)  # type: ignore[arg-type]

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from retort.specs.book import Book
-from retort.specs.expand import held_back, profiled, runs, scored, submission_address
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, row_names
 from retort.specs.rows import Place
 from retort.specs.table import PROFILE_COLUMNS, ScoresTable
 from retort.specs.timing import Timing, timing
-from retort.tables.collect import Record, Scores, not_run, score_cell, summary
+from retort.study.cells import held_back, profiled, scored, submission_address
+from retort.study.questions import runs
+from retort.study.study import Study
+from retort.tables.collect import Record, Scores, not_run_status, score_cell, summary
 from retort.tables.tidy import OK, SERVER, Line
 
 AVERAGE = "Average"
@@ -79,34 +80,34 @@ def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Tim
     return {**summary(values), "status": OK}
 
 
-def _of_the_shape(book: Book, place: Place) -> dict[str, Any]:
+def _of_the_shape(study: Study, place: Place) -> dict[str, Any]:
     """Return a cell read from a model's architecture alone, such as its number of layers or its width."""
-    of = book.students[place.student] if place.student in book.students else book.model_of(place.student)
+    of = study.students[place.student] if place.student in study.students else study.model_of(place.student)
     return {**summary([float(getattr(of.architecture, place.metric))]), "status": OK}
 
 
-def _on_a_server(book: Book, place: Place, held: list[str]) -> dict[str, Any]:
+def _on_a_server(study: Study, place: Place, held: list[str]) -> dict[str, Any]:
     """Return the cell of a score that only a test server can compute; its status names the file to submit."""
-    if not any(runs(book, place.student, task) for task in held):
-        return {**summary([]), "status": not_run(book, place.student)}
-    zipped = submission_address(book, place.student)
+    if not any(runs(study, place.student, task) for task in held):
+        return {**summary([]), "status": not_run_status(study, place.student)}
+    zipped = submission_address(study, place.student)
     return {**summary([]), "status": f"{SERVER}: it alone has the labels of the test set; {zipped} is what it is sent"}
 
 
-def _ours(book: Book, place: Place, scores: Scores, profiles: dict[str, Record], table: Any) -> dict[str, Any]:
+def _ours(study: Study, place: Place, scores: Scores, profiles: dict[str, Record], table: Any) -> dict[str, Any]:
     """Return mean, standard deviation, n and status of one cell that does not depend on other cells."""
     if not place.student:
         return {**summary([]), "status": f"quoted ({place.quoted}), never run" if place.quoted else PLANNED}
     if place.of_shape:
-        return _of_the_shape(book, place)
+        return _of_the_shape(study, place)
     if place.profiled:
-        if place.student in book.idle:
-            return {**summary([]), "status": not_run(book, place.student)}
+        if place.student in study.not_run:
+            return {**summary([]), "status": not_run_status(study, place.student)}
         of = timing(place.part, table.length) if place.is_timed else PLAIN
         return _of_the_model(place.metric, profiles.get(place.student), profiles.get(table.first), of)
-    if held := held_back(book, place):
-        return _on_a_server(book, place, held)
-    cells = [score_cell(book, scores, place.student, task, metric) for task, metric in place.scored]
+    if held := held_back(study, place):
+        return _on_a_server(study, place, held)
+    cells = [score_cell(study, scores, place.student, task, metric) for task, metric in place.scored]
     return cells[0] if len(cells) == 1 else _mean(cells)
 
 
@@ -131,15 +132,15 @@ def _beside(line: Line, quoted: str) -> Line:
     return replace(line, note="; ".join(filter(None, (said, line.note))))
 
 
-def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
+def table_lines(study: Study, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
     """Return a line per (row, column) of a table of models, and one per row if a study of ours asks for an average."""
-    exhibit: Any = book.exhibits[paper, name]
+    exhibit: Any = study.exhibits[paper, name]
     cells, places = _published(exhibit), exhibit.places()
     lines = {
         (place.row, place.column): Line(
             paper, name, place.row, place.column, place.student, place.task, place.metric, _unit(place),
             **_printed(cells.get((place.row, place.column))),
-            **_ours(book, place, scores, profiles, exhibit), scale=book.config.scale,
+            **_ours(study, place, scores, profiles, exhibit), scale=study.config.scale,
         )
         for place in places
     }  # fmt: skip
@@ -153,24 +154,24 @@ def table_lines(book: Book, paper: str, name: str, scores: Scores, profiles: dic
     return [*lines.values(), *_averages(exhibit, list(lines.values()))]
 
 
-def figure_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
+def figure_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
     """Return a line per point of a figure; a single line for all points if its students are only planned."""
-    if getattr(book.exhibits[paper, name], "planned", None):
-        return [Line(paper, name, "all points", "", "", "", "", "x100", status=PLANNED, scale=book.config.scale)]
+    if getattr(study.exhibits[paper, name], "planned", None):
+        return [Line(paper, name, "all points", "", "", "", "", "x100", status=PLANNED, scale=study.config.scale)]
     return [
         Line(
             paper, name, row, column, student, task, metric, "x100",
-            **score_cell(book, scores, student, task, metric), scale=book.config.scale,
+            **score_cell(study, scores, student, task, metric), scale=study.config.scale,
         )
-        for row, column, student, task, metric in scored(book, book.exhibits[paper, name])
+        for row, column, student, task, metric in scored(study, study.exhibits[paper, name])
     ]  # fmt: skip
 
 
-def score_lines(book: Book, paper: str, name: str, scores: Scores) -> list[Line]:
+def score_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
     """Return the lines of a table or figure that reads only scores, no profiles."""
-    if isinstance(book.exhibits[paper, name], ScoresTable):
-        return table_lines(book, paper, name, scores, {})
-    return figure_lines(book, paper, name, scores)
+    if isinstance(study.exhibits[paper, name], ScoresTable):
+        return table_lines(study, paper, name, scores, {})
+    return figure_lines(study, paper, name, scores)
 
 
 def _averages(table: Any, lines: list[Line]) -> list[Line]:
@@ -199,14 +200,14 @@ def _averages(table: Any, lines: list[Line]) -> list[Line]:
     return averages
 
 
-def profile_lines(book: Book, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
+def profile_lines(study: Study, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
     """Return a line per (student, measure) of the profiles that a figure draws."""
-    labels = {point.student: point.label for point in getattr(book.exhibits[paper, name], "points", [])}
-    students = profiled(book, book.exhibits[paper, name])
+    labels = {point.student: point.label for point in getattr(study.exhibits[paper, name], "points", [])}
+    students = profiled(study, study.exhibits[paper, name])
     return [
         Line(
             paper, name, labels[student], column.label, student, "", column.metric, OF_A_MODEL[column.metric],
-            **_of_the_model(column.metric, profiles.get(student), profiles.get(students[0])), scale=book.config.scale,
+            **_of_the_model(column.metric, profiles.get(student), profiles.get(students[0])), scale=study.config.scale,
         )
         for student in students
         for column in PROFILE_COLUMNS

@@ -8,8 +8,9 @@ from typing import Any
 
 from retort.jobs import Job
 from retort.registry import Registry
-from retort.specs.book import Book, open_book
 from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.study.study import Study
 from retort.tables import compare
 from retort.tables.collect import Record, Scores, read_profiles, read_scores
 from retort.tables.layout import agreement, lay_out
@@ -19,7 +20,7 @@ from retort.tables.tidy import OK, Line, read, write
 from retort.tables.unmeasured import once
 from retort.tables.words import count_lines, settings_lines
 
-Collector = Callable[[Book, str, str, Scores, dict[str, Record]], list[Line]]
+Collector = Callable[[Study, str, str, Scores, dict[str, Record]], list[Line]]
 collectors: Registry[Collector] = Registry("kind of table")
 
 
@@ -30,8 +31,8 @@ collectors.register("counts")(count_lines)
 
 
 @collectors.register("paired-tests")
-def _tests(book: Book, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    return compare.test_lines(book, paper, name, scores)
+def _tests(study: Study, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
+    return compare.test_lines(study, paper, name, scores)
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -55,12 +56,12 @@ def make_table(
     Raises:
         RetortError: a score or profile was made with other settings than the study's.
     """
-    book = open_book(read_config(config))
-    spec: Any = book.exhibits[paper, table]
-    found = collectors[spec.kind](book, paper, table, read_scores(book, scores), read_profiles(book, profiles))
+    study = open_study(read_config(config))
+    spec: Any = study.exhibits[paper, table]
+    found = collectors[spec.kind](study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
     write(csv, found)
     lines = read(csv)
-    sheet = once(lay_out(book, paper, table, lines), lines)
+    sheet = once(lay_out(study, paper, table, lines), lines)
     for kind, path in renders.items():
         write_text(path, formats[kind](sheet))
     agrees, judged = agreement(spec, lines)

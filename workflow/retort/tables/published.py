@@ -7,8 +7,8 @@ import io
 
 from retort.errors import RetortError
 from retort.registry import unknown
-from retort.specs.book import Book
 from retort.specs.printed import NOTHING, TextTable
+from retort.study.study import Study
 from retort.tables.render import markdown_escape
 
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
@@ -20,17 +20,17 @@ def natural(name: str) -> tuple[str, int, str]:
     return name.rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789"), int(digits or 0), name
 
 
-def printed_tables(book: Book) -> dict[tuple[str, str], TextTable]:
+def printed_tables(study: Study) -> dict[tuple[str, str], TextTable]:
     """Return every table printed in a paper, by paper and name; a study of ours has none."""
-    keys = sorted(book.exhibits, key=lambda key: (key[0], natural(key[1])))
-    tables = {key: book.exhibits[key] for key in keys if not book.papers[key[0]].ours}
+    keys = sorted(study.exhibits, key=lambda key: (key[0], natural(key[1])))
+    tables = {key: study.exhibits[key] for key in keys if not study.papers[key[0]].ours}
     return {key: table for key, table in tables.items() if isinstance(table, TextTable)}
 
 
-def counts(book: Book) -> list[str]:
+def counts(study: Study) -> list[str]:
     """Return one line per table with its numbers of rows, columns and values, and a last line with the totals."""
     lines, numbers, deviations = [], 0, 0
-    tables = printed_tables(book)
+    tables = printed_tables(study)
     for (paper, name), table in tables.items():
         found = [cell.number for cell in table.printed_cells() if cell.number]
         stds = sum(number.std is not None for number in found)
@@ -40,12 +40,12 @@ def counts(book: Book) -> list[str]:
     return [*lines, f"{len(tables)} tables, {numbers} numbers, {deviations} of them with a standard deviation"]
 
 
-def cells_csv(book: Book) -> str:
+def cells_csv(study: Study) -> str:
     """Return every published value as CSV, exactly as the paper prints it."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(HEADER)
-    for (paper, name), table in printed_tables(book).items():
+    for (paper, name), table in printed_tables(study).items():
         for cell in table.printed_cells():
             if cell.text not in NOTHING:
                 text, std = (cell.number.text, cell.number.std_text) if cell.number else (cell.text, "")
@@ -57,19 +57,19 @@ def _line(cells: list[str]) -> str:
     return "| " + " | ".join(map(markdown_escape, cells)) + " |"
 
 
-def show(book: Book, which: str) -> str:
+def show(study: Study, which: str) -> str:
     """Return one table as Markdown, as the paper prints it.
 
     The name of a row group stands in brackets above its rows, unless the label of a row is already that name.
 
     Args:
-        book: the study.
+        study: the study.
         which: 'paper/table'.
 
     Raises:
         RetortError: no paper prints such a table, or a row label has more parts than the table's first columns.
     """
-    tables = printed_tables(book)
+    tables = printed_tables(study)
     names = [f"{paper}/{name}" for paper, name in tables]
     if which not in names:
         raise unknown("printed table", which, names)

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from retort.errors import RetortError
-from retort.specs.book import Book
-from retort.specs.expand import expand, score_address
+from retort.study.cells import expand, score_address
+from retort.study.study import Study
 from retort.tables.lines import AVERAGE
 from retort.tables.tidy import OK, Line, read
 
@@ -34,12 +34,12 @@ def _nested(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def _tests(book: Book, paper: str, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+def _tests(study: Study, paper: str, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
     found: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         value = _value(line)
         if value is not None and line.metric == "p":
-            rows: Any = book.exhibits[paper, line.task]
+            rows: Any = study.exhibits[paper, line.task]
             other = rows.tested()[line.column].student
             found.setdefault(line.task, {})[f"{line.student} vs {other}"] = value
     return found
@@ -58,7 +58,7 @@ def replace_block(path: Path, key: str, content: Any) -> None:
     path.write_text(f"{above.rstrip()}\n{block}", encoding="utf-8")
 
 
-def origin(book: Book, paper: str) -> dict[str, str]:
+def origin(study: Study, paper: str) -> dict[str, str]:
     """Return machine, date, commit, precision and versions of a paper's scores.
 
     Raises:
@@ -66,7 +66,7 @@ def origin(book: Book, paper: str) -> dict[str, str]:
             them is not committed.
     """
     stamps = []
-    for cell in expand(book):
+    for cell in expand(study):
         path = Path(score_address(cell.student, cell.task, cell.seed))
         if cell.paper == paper and not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
@@ -85,32 +85,32 @@ def origin(book: Book, paper: str) -> dict[str, str]:
         raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
     return {
         **found,
-        "precision": book.config.resolved_precision(),
+        "precision": study.config.resolved_precision(),
         "date": max(stamp["at"] for stamp in stamps)[:10],
     }
 
 
-def record(book: Book, paper: str) -> list[str]:
+def record(study: Study, paper: str) -> list[str]:
     """Write the numbers of the last run into a paper's files as its published numbers; return the written files.
 
     Raises:
         RetortError: the paper is not a study of ours, a table has not been made, or `origin` refuses the scores.
     """
-    if not book.papers[paper].ours:
+    if not study.papers[paper].ours:
         raise RetortError(
             f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
-    about = origin(book, paper)
-    folder = book.folder / "papers" / paper
+    about = origin(study, paper)
+    folder = study.folder / "papers" / paper
     written = []
-    for (slug, name), exhibit in sorted(book.exhibits.items()):
+    for (slug, name), exhibit in sorted(study.exhibits.items()):
         if slug != paper or not hasattr(exhibit, "published"):
             continue
         path = Path(f"results/tables/{paper}/{name}.csv")
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
         lines = read(path)
-        content = _tests(book, paper, lines) if exhibit.kind == "paired-tests" else _nested(lines)
+        content = _tests(study, paper, lines) if exhibit.kind == "paired-tests" else _nested(lines)
         replace_block(folder / f"{name}.yaml", "published", content)
         written.append(f"{name}.yaml")
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from retort.errors import RetortError
 from retort.registry import unknown
-from retort.specs.book import Book
-from retort.specs.expand import score_address, seeds_of
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
 from retort.specs.table import ScoresTable
+from retort.study.cells import score_address
+from retort.study.questions import seeds_of
+from retort.study.study import Study
 from retort.tables.collect import Scores, read_scores
 from retort.tables.compare import Key, paired_values, row_values
 from retort.tables.numbers import number
@@ -22,33 +23,33 @@ CHOICES = (
 )
 
 
-def _scores(book: Book, table: ScoresTable, row: str) -> Scores:
+def _scores(study: Study, table: ScoresTable, row: str) -> Scores:
     """Read those scores of a row that have been run."""
     cells = {(place.student, task) for place in table.places() if place.row == row for task, _ in place.scored}
-    addresses = [score_address(student, task, seed) for student, task in cells for seed in seeds_of(book, student)]
-    return read_scores(book, sorted(path for path in addresses if Path(path).is_file()))
+    addresses = [score_address(student, task, seed) for student, task in cells for seed in seeds_of(study, student)]
+    return read_scores(study, sorted(path for path in addresses if Path(path).is_file()))
 
 
 def _rows(table: ScoresTable) -> dict[str, Row]:
     return dict(zip(row_names(table.rows), table.rows, strict=True))
 
 
-def _values(book: Book, table: ScoresTable, which: str, row: str) -> dict[Key, float]:
+def _values(study: Study, table: ScoresTable, which: str, row: str) -> dict[Key, float]:
     rows = _rows(table)
     if not rows[row].student:
         why = f"is quoted ({rows[row].quoted})" if rows[row].quoted else "has no student yet"
         raise RetortError(f"row '{row}' of {which} {why}", "name a row that is run")
-    values = row_values(book, table, row, _scores(book, table, row))
+    values = row_values(study, table, row, _scores(study, table, row))
     if not values:
         raise RetortError(f"row '{row}' of {which} has no scores here", "run the study first")
     return values
 
 
-def compare_rows(book: Book, which: str, first: str, second: str) -> list[str]:
+def compare_rows(study: Study, which: str, first: str, second: str) -> list[str]:
     """Return lines with the mean difference of two rows, t, p, the number of pairs, and the choices behind them.
 
     Args:
-        book: the study.
+        study: the study.
         which: 'paper/table'.
         first: label of the row from which the other is subtracted.
         second: label of the row that is subtracted.
@@ -56,14 +57,14 @@ def compare_rows(book: Book, which: str, first: str, second: str) -> list[str]:
     Raises:
         RetortError: there is no such table or row, a row has no scores, or the two have no task and seed in common.
     """
-    tables = {f"{paper}/{name}": table for (paper, name), table in book.exhibits.items()}
+    tables = {f"{paper}/{name}": table for (paper, name), table in study.exhibits.items()}
     scored = {name: table for name, table in tables.items() if isinstance(table, ScoresTable)}
     if which not in scored:
         raise unknown("table of scores", which, scored)
     for row in (first, second):
         if row not in (rows := _rows(scored[which])):
             raise unknown(f"row of {which}", row, rows)
-    one, other = (_values(book, scored[which], which, row) for row in (first, second))
+    one, other = (_values(study, scored[which], which, row) for row in (first, second))
     test = paired_values(one, other)
     tasks = ", ".join(dict.fromkeys(task for _, task, _ in sorted(one.keys() & other.keys())))
     if test.mean is None:

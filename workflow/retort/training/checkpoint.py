@@ -50,9 +50,9 @@ class Checkpoint:
         found: dict[str, Any] = header
         return found
 
-    def past(self, part: int) -> bool:
+    def past(self, run: int) -> bool:
         """Return True if the state on disk is of a later training run, so that this one is done."""
-        return self.found is not None and self.found["part"] > part
+        return self.found is not None and self.found["run"] > run
 
     def notes(self) -> list[Any]:
         """Return what `note` wrote for a job of these settings, in order."""
@@ -73,13 +73,13 @@ class Checkpoint:
         """True if `every` seconds have passed since the last write."""
         return time.monotonic() - self.last >= self.every
 
-    def write(self, part: int, step: int, tensors: dict[str, Tensor]) -> None:
+    def write(self, run: int, step: int, tensors: dict[str, Tensor]) -> None:
         """Write the state atomically: a kill at any moment leaves either the old state or the new one."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        name = f"part-{part}-step-{step}.safetensors"
+        name = f"run-{run}-step-{step}.safetensors"
         save_file({k: v.contiguous() for k, v in tensors.items()}, str(self.folder / f".{name}"))
         os.replace(self.folder / f".{name}", self.folder / name)  # atomic: no half-written file has this name
-        header = {"key": self.key, "part": part, "step": step, "file": name}
+        header = {"key": self.key, "run": run, "step": step, "file": name}
         (self.folder / ".state.json").write_text(json.dumps(header))
         # until here the header names the old file, which is removed only after it
         os.replace(self.folder / ".state.json", self.folder / "state.json")

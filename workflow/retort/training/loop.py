@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from retort.batch import Batch
 from retort.errors import Diverged
-from retort.objectives.base import Batch
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, pack, unpack
 from retort.training.progress import Progress
@@ -20,7 +20,7 @@ Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
 
 
 @dataclass
-class Part:
+class TrainingRun:
     """One training run of a job; a job of two stages has two.
 
     Args:
@@ -43,7 +43,7 @@ class Part:
     close: Callable[[], None] = lambda: None
 
 
-def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, precision: str, device: str) -> None:
+def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progress, precision: str, device: str) -> None:
     """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
 
     Args:
@@ -58,30 +58,32 @@ def train(part: Part, seed: int, checkpoint: Checkpoint, progress: Progress, pre
         Diverged: the loss or a gradient became NaN or infinite.
     """
     found = checkpoint.found
-    parameters, buffers = optim.parameters(*part.modules), optim.buffers(*part.modules)
-    optimiser = optim.adamw(parameters.values(), part.schedule)
-    torch.manual_seed(seed * 1000 + part.number)  # for dropout; each run has its own, so that a job can resume at any
+    parameters, buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
+    optimiser = optim.adamw(parameters.values(), run.schedule)
+    torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
     start = 0
-    if found is not None and found["part"] == part.number:
+    if found is not None and found["run"] == run.number:
         start = found["step"]
         unpack(found["tensors"], parameters, buffers, optimiser)
-    for module in part.modules:
+    for module in run.modules:
         module.train()
-    steps = part.schedule["steps"]
-    progress.begin(part.number, start, steps)
-    for step, batch in zip(range(start + 1, steps + 1), part.batches(start), strict=False):  # batches never end
-        optim.set_rate(optimiser, optim.rate(step, part.schedule))
+    steps = run.schedule["steps"]
+    progress.begin(run.number, start, steps)
+    for step, batch in zip(range(start + 1, steps + 1), run.batches(start), strict=False):  # batches never end
+        optim.set_rate(optimiser, optim.rate(step, run.schedule))
         with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-            loss, terms = part.loss(batch.to(device))  # scalar, scalars by name
+            loss, terms = run.loss(batch.to(device))  # scalar, scalars by name
         loss.backward()  # type: ignore[no-untyped-call]
         value = loss.detach().item()
-        norm = optim.clip(parameters.values(), part.schedule["clip"])  # of all gradients together, before clipping
+        norm = optim.clip_grad_norm(
+            parameters.values(), run.schedule["max_grad_norm"]
+        )  # of all gradients together, before clipping
         # before the update: a NaN must not reach the weights
         if not (math.isfinite(value) and math.isfinite(norm)):
-            raise Diverged(part.before + step)
+            raise Diverged(run.before + step)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         progress.step(step, value, terms)
         if checkpoint.due and step < steps:
-            checkpoint.write(part.number, step, pack(parameters, buffers, optimiser))
+            checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
     progress.end(steps)

@@ -50,7 +50,7 @@ def rate(step: int, schedule: dict[str, Any]) -> float:
     With n steps, w of them warm-up, and peak rate r: r * step / w up to step w, then r * (n - step + 1) / (n - w + 1),
     which would be zero one step after the last.
     """
-    steps, warm = schedule["steps"], max(1, round(schedule["warmup"] * schedule["steps"]))  # w >= 1
+    steps, warm = schedule["steps"], max(1, round(schedule["warmup_ratio"] * schedule["steps"]))  # w >= 1
     if step <= warm:
         share = step / warm
     else:
@@ -64,6 +64,6 @@ def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
         group["lr"] = value
 
 
-def clip(weights: Iterable[nn.Parameter], largest: float) -> float:
+def clip_grad_norm(weights: Iterable[nn.Parameter], largest: float) -> float:
     """Scale the gradients to a joint norm of at most `largest` (0: no limit); return the norm before."""
     return float(torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf))  # inf: only measured

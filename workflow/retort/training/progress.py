@@ -20,8 +20,8 @@ class Progress:
         parts: number of training runs of the job.
     """
 
-    def __init__(self, name: str, log: TextIO, parts: int = 1) -> None:
-        self.name, self.log, self.parts = name, log, parts
+    def __init__(self, name: str, log: TextIO, runs: int = 1) -> None:
+        self.name, self.log, self.runs = name, log, runs
         self.number, self.steps, self.first = 1, 1, 0
         self.started = self.shown = time.monotonic()
 
@@ -30,18 +30,18 @@ class Progress:
         print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
 
     @property
-    def _part(self) -> str:
+    def _run(self) -> str:
         """The current training run, as lines begin; empty if the job has only one."""
-        return f"stage {self.number} of {self.parts}, " if self.parts > 1 else ""
+        return f"stage {self.number} of {self.runs}, " if self.runs > 1 else ""
 
     def begin(self, number: int, start: int, steps: int) -> None:
         """Report that a training run begins after `start` steps, which are not 0 if a killed job is resumed."""
         self.number, self.steps, self.first = number, steps, start
         self.started = self.shown = time.monotonic()
         resumed = f", resumed at step {start}" if start else ""
-        self.log.write(f"{self._part}{steps} steps{resumed}\n")
+        self.log.write(f"{self._run}{steps} steps{resumed}\n")
         if start:
-            self._say(f"{self._part}resumed at step {start} of {steps}")
+            self._say(f"{self._run}resumed at step {start} of {steps}")
 
     def step(self, step: int, loss: float, terms: Mapping[str, object]) -> None:
         """Report one finished step: to the log every LOGGED steps, to the terminal every EVERY seconds."""
@@ -53,9 +53,9 @@ class Progress:
         if now - self.shown >= EVERY:
             self.shown = now
             left = (now - self.started) / max(1, step - self.first) * (self.steps - step)  # seconds
-            self._say(f"{self._part}step {step} of {self.steps}, loss {loss:.3f}, {left:.0f} s left")
+            self._say(f"{self._run}step {step} of {self.steps}, loss {loss:.3f}, {left:.0f} s left")
 
     def end(self, step: int) -> None:
         """Report that a training run is done."""
-        self.log.write(f"{self._part}done after step {step}\n")
+        self.log.write(f"{self._run}done after step {step}\n")
         self.log.flush()

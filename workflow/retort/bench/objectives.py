@@ -1,0 +1,228 @@
+"""The cost of objectives: time and memory of a training step with each, as ratios to the same step with a zero loss."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+
+from retort.batch import Batch, Shape
+from retort.models.recorder import Recorder
+from retort.objectives import Sum, compose, objectives
+from retort.training import optim
+
+CLASSES, VOCABULARY, MASKED = 3, 30522, 0.15
+SCHEDULE = {"weight_decay": 0.01, "learning_rate": 1e-4, "betas": (0.9, 0.999), "epsilon": 1e-8}
+MAPPINGS: dict[str, tuple[str | None, ...]] = {
+    "layer": ("last", "uniform"),
+    "layers": ("emd",),
+    "input": (None,),
+    "output": (None,),
+}
+
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The models, the batch and the device of a measurement.
+
+    Args:
+        teacher: (layers, heads, hidden size, intermediate size) of the teacher.
+        student: the same of the student.
+        batch: examples per step.
+        length: tokens per example; in every second example the last tenth is padding.
+        precision: 'bfloat16' for autocast, or 'float32'.
+        device: 'cpu' or 'cuda'.
+        repeats: pairs of steps, one with the objective and one with a zero loss, of which the median is taken.
+    """
+
+    teacher: tuple[int, int, int, int]
+    student: tuple[int, int, int, int]
+    batch: int
+    length: int
+    precision: str
+    device: str
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Time and memory of one objective, as ratios to a step with a zero loss; `memory` is None if not measurable."""
+
+    objective: str
+    mapping: str
+    time: float
+    memory: float | None
+
+
+def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
+    """Build an encoder with random weights and a masked-LM head (if `language`) or a classifier."""
+    layers, heads, hidden, intermediate = shape
+    config = BertConfig(
+        vocab_size=VOCABULARY,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        hidden_size=hidden,
+        intermediate_size=intermediate,
+        num_labels=CLASSES,
+    )
+    kind = BertForMaskedLM if language else BertForSequenceClassification
+    return kind(config)
+
+
+def batch_of(setting: Setting, language: bool) -> Batch:
+    """Draw random tokens with labels: one per masked position (if `language`), or one per example."""
+    draw = torch.Generator().manual_seed(1)
+    ids = torch.randint(1000, VOCABULARY, (setting.batch, setting.length), generator=draw)
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    mask[::2, setting.length - setting.length // 10 :] = False
+    labels, positions = torch.randint(CLASSES, (setting.batch,), generator=draw), None
+    if language:
+        positions = torch.arange(0, ids.numel(), round(1 / MASKED))
+        labels = ids.flatten()[positions]
+    rows = torch.arange(setting.batch)
+    return Batch(ids, torch.zeros_like(ids), mask, labels, rows, positions).to(setting.device)
+
+
+def sizes(shape: tuple[int, int, int, int], num_labels: int) -> Shape:
+    """Return the sizes of a model on which objectives depend."""
+    return Shape(width=shape[2], heads=shape[1], intermediate=shape[3], num_labels=num_labels)
+
+
+class Bench:
+    """A teacher, a student and a batch, on which objectives are measured one after another.
+
+    Args:
+        setting: the sizes of the models and the batch, and the device.
+        language: both models have a masked-LM head, which sees the masked positions, instead of a classifier.
+    """
+
+    def __init__(self, setting: Setting, language: bool) -> None:
+        torch.manual_seed(1)
+        self.setting, self.num_labels = setting, VOCABULARY if language else CLASSES
+        self.teacher = network(setting.teacher, language).eval().to(setting.device)
+        self.student = network(setting.student, language).train().to(setting.device)
+        self.batch = batch_of(setting, language)
+
+    def step(self, loss: Sum | None) -> tuple[Step, Callable[[], None]]:
+        """Return a training step of the student (None: a zero loss), and a function that detaches the recorders."""
+        modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(self.setting.device)]
+        weights = list(optim.parameters(*modules).values())
+        optimiser = optim.adamw(weights, SCHEDULE)
+        logits = {("logits", None)}  # read for a zero loss too, so that both models run up to their heads
+        student = Recorder(self.student, logits if loss is None else loss.needs("student"))
+        teacher = Recorder(self.teacher, logits if loss is None else loss.needs("teacher"))
+
+        def value() -> Tensor:
+            with torch.no_grad():
+                taught = teacher(self.batch)
+            read = student(self.batch)
+            return 0 * read["logits", None].sum() if loss is None else loss(read, taught, self.batch)[0]
+
+        def run() -> None:
+            with torch.autocast(self.setting.device, torch.bfloat16, enabled=self.setting.precision == "bfloat16"):
+                found = value()
+            found.backward()
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+
+        def close() -> None:
+            student.close()
+            teacher.close()
+
+        return run, close
+
+    def loss(self, name: str, mapping: str | None) -> Sum:
+        """Build the loss of a single objective with its default options."""
+        own, other = self.setting.student, self.setting.teacher
+        term: dict[str, Any] = {"objective": name, **({"mapping": mapping} if mapping else {})}
+        return compose([term], sizes(own, self.num_labels), sizes(other, self.num_labels), own[0], other[0])
+
+    def cost(self, name: str, mapping: str | None) -> Cost:
+        """Measure an objective with a mapping: the medians over steps that alternate with steps of a zero loss."""
+        plain, end_plain = self.step(None)
+        taught, end_taught = self.step(self.loss(name, mapping))
+        plain(), taught()
+        memory = [peak(run, self.setting.device) for run in (plain, taught)]
+        ratios = [seconds(taught, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
+        end_plain(), end_taught()
+        most = None if None in memory else memory[1] / memory[0]  # type: ignore[operator]
+        return Cost(name, mapping or "", statistics.median(ratios), most)
+
+    @property
+    def repeats(self) -> range:
+        """One number for each pair of steps that is measured."""
+        return range(self.setting.repeats)
+
+
+def seconds(run: Step, device: str) -> float:
+    """Measure the time of a step in seconds, including the work that it queues on the device."""
+    wait(device)
+    start = time.perf_counter()
+    run()
+    wait(device)
+    return time.perf_counter() - start
+
+
+def wait(device: str) -> None:
+    """Wait until the device has finished all queued work."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def peak(run: Step, device: str) -> float | None:
+    """Run a step and measure its peak memory in bytes: of the GPU, or of this process on a CPU.
+
+    On a CPU the kernel's record is reset and read through /proc; the result is None where this fails, as outside Linux.
+    """
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        run()
+        return float(torch.cuda.max_memory_allocated())
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak that the kernel reports as VmHWM
+    except OSError:
+        return None
+    run()
+    lines = Path("/proc/self/status").read_text().splitlines()
+    kilobytes = next((line.split()[1] for line in lines if line.startswith("VmHWM")), None)
+    return float(kilobytes or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
+
+
+def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
+    """Yield the cost of every named objective with each of the mappings in `MAPPINGS` for its level."""
+    for language in (False, True):
+        chosen = [name for name in names if (name == "masked-lm") == language]
+        bench = Bench(setting, language) if chosen else None
+        for name in chosen:
+            for mapping in MAPPINGS[getattr(objectives[name], "level", "layer")]:
+                assert bench is not None
+                yield bench.cost(name, mapping)
+
+
+def devices() -> list[str]:
+    """Return the devices to measure on: the CPU, and the GPU where there is one."""
+    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:
+    """Yield the lines of a Markdown table, each row as soon as its objective is measured."""
+    shapes = f"teacher {list(setting.teacher)}, student {list(setting.student)}"
+    yield f"{shapes}, {setting.batch} x {setting.length} tokens, {setting.precision}, {setting.device}; zero loss = 1"
+    yield ""
+    yield "| objective | mapping | time | memory |"
+    yield "| --- | --- | ---: | ---: |"
+    for cost in costs:
+        memory = "-" if cost.memory is None else f"{cost.memory:.2f}"
+        yield f"| {cost.objective} | {cost.mapping} | {cost.time:.2f} | {memory} |"

@@ -1,0 +1,90 @@
+"""Pinning: ask the hub once for the commit of a branch and write the answer into the source's YAML file."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from pathlib import Path
+
+from retort.data.hub import commit_of
+from retort.errors import RetortError
+from retort.registry import unknown
+from retort.specs.base import read_yaml
+from retort.specs.source import HubSource
+from retort.study.study import Study
+
+ASK = "write the keys of 'hub' a line each, under 'hub:'"
+
+
+def _with(text: str, key: str, value: str) -> str:
+    """Return the YAML text with `hub.<key>` set and every other character unchanged.
+
+    Raises:
+        RetortError: 'hub' is not written as a block with one key per line.
+    """
+    block = re.search(r"^hub:[ \t]*(?:#.*)?\n((?:[ \t]+.*\n?|\s*\n|#.*\n)+)", text, re.MULTILINE)
+    first = re.match(r"(?:\s*#.*\n|\s*\n)*([ \t]+)\S", block.group(1)) if block else None
+    if block is None or first is None:
+        raise RetortError("'hub' is not a block", ASK)
+    line = re.compile(rf"^({first.group(1)}{key}:)[ \t]*[^#\n]*?([ \t]+#.*)?$", re.MULTILINE)
+    inside = block.group(1)
+    if line.search(inside):
+        inside = line.sub(lambda found: f"{found.group(1)} {value}{found.group(2) or ''}", inside, count=1)
+    else:
+        inside = f"{first.group(1)}{key}: {value}\n{inside}"
+    return text[: block.start(1)] + inside + text[block.end(1) :]
+
+
+def write(path: Path, commit: str, found: str) -> None:
+    """Write the commit, and how it was found, into the source's YAML file; comments and all else stay unchanged.
+
+    Raises:
+        RetortError: 'hub' in the file is not a block, or the new text does not read back as the same values.
+    """
+    text = path.read_text(encoding="utf-8")
+    for key, value in (("found", found), ("commit", commit)):
+        text = _with(text, key, value)
+    scratch = path.with_name(f".{path.name}.part")
+    scratch.write_text(text, encoding="utf-8")
+    hub = read_yaml(scratch)["hub"]
+    if (hub.get("commit"), hub.get("found")) != (commit, found):
+        scratch.unlink()
+        raise RetortError(f"{path.name}: could not write the commit", ASK)
+    os.replace(scratch, path)
+
+
+def _chosen(study: Study, names: list[str], renew: bool) -> list[str]:
+    """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
+    there = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
+    for name in names:
+        if name not in there:
+            raise unknown("source of the hub", name, there)
+        if there[name].hub.commit and not renew:
+            raise RetortError(f"{name} is pinned to {there[name].hub.commit}", "--renew asks for a newer commit")
+    return names or [name for name in there if renew or not there[name].hub.commit]
+
+
+def pin(study: Study, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
+    """Pin sources of the hub to a commit and return one line for each that says what was written.
+
+    Args:
+        study: the study whose source files are changed.
+        names: the sources to pin; an empty list means every hub source that has no commit.
+        branch: the branch to ask for instead of the one in the file.
+        renew: also replace commits that the files name.
+
+    Raises:
+        RetortError: a source is unknown or already pinned, or the hub gives no answer (the sources before it are
+            written then).
+    """
+    said = []
+    for name in _chosen(study, names, renew):
+        source = study.sources[name]
+        assert isinstance(source, HubSource)
+        hub = source.hub.model_copy(update={"branch": branch} if branch else {})
+        commit = commit_of(hub)
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        write(study.files["sources", name], commit, f"answered by the hub on {today} for {hub.branch}")
+        said.append(f"{name}: {hub.repository} at {commit}")
+    return said

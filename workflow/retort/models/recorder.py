@@ -1,0 +1,210 @@
+"""Record the activations of a model that objectives read, with hooks on its modules while it runs.
+
+Only this file knows the module names of transformers' encoders. Only what is asked for is kept, and `output_attentions`
+is never used, because it forces slow attention: queries, keys and values are recorded at their projections, and the
+scores are computed from them for the layers that need them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from retort.batch import Batch
+from retort.objectives.base import heads_of, product
+from retort.registry import unknown
+from retort.specs.catalogue import BASIS
+
+Key = tuple[str, int | None]  # (activation, layer); layer 0 is the embeddings, None what a model has once
+
+
+@dataclass(frozen=True)
+class Family:
+    """How a family of encoders differs from the others; inside a layer all families have the same modules.
+
+    Args:
+        embeddings: modules from input ids to the input of layer 1, in order; a model may lack the later ones.
+        masked_lm: modules from the last hidden states to the logits over the vocabulary, in order.
+        first_position: the position id of a text's first token; RoBERTa counts from its padding token's id.
+        tokenizer: the class that AutoTokenizer loads, where the tokenizer's own files name none.
+    """
+
+    embeddings: tuple[str, ...] = ("embeddings",)
+    masked_lm: tuple[str, ...] = ("lm_head",)
+    first_position: int = 0
+    tokenizer: str = "BertTokenizer"
+
+
+FAMILIES = {
+    "bert": Family(masked_lm=("cls",)),
+    "roberta": Family(first_position=2, tokenizer="RobertaTokenizer"),
+    "xlm-roberta": Family(first_position=2, tokenizer="XLMRobertaTokenizer"),
+    "electra": Family(("embeddings", "embeddings_project"), ("generator_predictions", "generator_lm_head")),
+}
+
+# The module of each activation inside a layer, and whether the activation is its input rather than its output.
+PLACES = {
+    "hidden": ("", False),  # (batch, length, width)
+    "queries": ("attention.self.query", False),  # (batch, length, width), all heads side by side; keys and values too
+    "keys": ("attention.self.key", False),
+    "values": ("attention.self.value", False),
+    "context": ("attention.output.dense", True),  # softmax(scores) V of all heads, (batch, length, width)
+    "ffn": ("intermediate", False),  # after the activation function, (batch, length, intermediate)
+}
+
+
+class _Enough(Exception):
+    """Raised by a hook when everything asked for is recorded, so that the layers above do not run."""
+
+
+def basis(keys: Iterable[Key]) -> set[Key]:
+    """Return the keys to record so that all `keys` can be computed; embeddings are layer 0 of the hidden states."""
+    return {
+        (name, 0 if activation == "embeddings" else layer)
+        for activation, layer in keys
+        for name in BASIS.get(activation, (activation,))
+    }
+
+
+def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[Key, Tensor]:
+    """Compute the wanted activations from the recorded ones.
+
+    scores: (batch, heads, query, key), divided by the square root of the head size, before masking.
+    cls: (batch, width), the hidden state at position 0.
+    """
+    found = {}
+    for activation, layer in keys:
+        if activation == "scores":
+            # Q K^T / sqrt(d_k), the argument of the softmax in eq. 4 of Udagawa et al. (2023)
+            queries, keys_ = (heads_of(caught[name, layer], heads) for name in ("queries", "keys"))
+            found[activation, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
+        elif activation == "cls":
+            found[activation, layer] = caught["hidden", layer][:, 0]
+        elif activation == "embeddings":
+            found[activation, layer] = caught["hidden", 0]
+        else:
+            found[activation, layer] = caught[activation, layer]
+    return found
+
+
+def family_of(config: Any) -> Family:
+    """Return the family of a model with this config.
+
+    Raises:
+        RetortError: the family is not supported.
+    """
+    if config.model_type not in FAMILIES:
+        raise unknown("family of encoders", config.model_type, FAMILIES)
+    return FAMILIES[config.model_type]
+
+
+def embeddings_of(model: Any) -> list[nn.Module]:
+    """Return the modules from input ids to the input of layer 1; a projection of narrow embeddings is the last."""
+    modules = dict(model.base_model.named_children())
+    return [modules[name] for name in family_of(model.config).embeddings if name in modules]
+
+
+def layers_of(model: Any) -> nn.ModuleList:
+    """Return the encoder layers; layer 1 has index 0."""
+    layers: nn.ModuleList = model.base_model.encoder.layer
+    return layers
+
+
+def heads_on(model: Any) -> dict[str, nn.Module]:
+    """Return the modules above the encoder by name: pooler, task head, masked-LM head, as far as the model has them."""
+    places = {**dict(model.base_model.named_children()), **dict(model.named_children())}
+    names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
+    return {name: places[name] for name in names if name in places}
+
+
+def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
+    """Return the logits of the masked-LM head, (positions, vocabulary), for last hidden states (positions, width)."""
+    for name in family_of(model.config).masked_lm:
+        hidden = getattr(model, name)(hidden)
+    return hidden
+
+
+def _module(model: Any, activation: str, layer: int) -> tuple[nn.Module, bool]:
+    """Return the module of an activation, and whether the activation is its input rather than its output."""
+    if layer == 0:
+        return embeddings_of(model)[-1], False  # (batch, length, width): what enters layer 1
+    place, at_input = PLACES[activation]
+    return layers_of(model)[layer - 1].get_submodule(place), at_input
+
+
+class Recorder:
+    """A recorder, which runs a model and returns its activations.
+
+    Args:
+        model: an encoder of transformers, with or without a head.
+        keys: the wanted (activation, layer) keys; the logits are ('logits', None).
+        stop: do not run the layers above the last wanted activation; no effect where the logits are wanted.
+    """
+
+    def __init__(self, model: nn.Module, keys: Iterable[Key], stop: bool = True) -> None:
+        self.model: Any = model
+        self.keys = set(keys)
+        self.wanted = {(activation, layer) for activation, layer in basis(self.keys) if activation != "logits"}
+        self.logits = ("logits", None) in self.keys
+        self.stop = stop and not self.logits
+        self.caught: dict[Key, Tensor] = {}
+        self.reading = False  # hooks do nothing while others run the model
+        self.handles = [self._hook(activation, layer or 0) for activation, layer in self.wanted]
+
+    def _keep(self, key: Key, value: Any) -> None:
+        """Keep a recorded value, and stop the forward pass if it was the last one needed."""
+        if not self.reading:
+            return
+        self.caught[key] = value[0] if isinstance(value, tuple) else value  # modules and pre-hooks may give tuples
+        if self.stop and len(self.caught) == len(self.wanted):
+            raise _Enough  # the only way out of a running forward pass
+
+    def _hook(self, activation: str, layer: int) -> torch.utils.hooks.RemovableHandle:
+        """Register the hook that records an activation."""
+        module, at_input = _module(self.model, activation, layer)
+        if at_input:
+            return module.register_forward_pre_hook(lambda _, given: self._keep((activation, layer), given))
+        return module.register_forward_hook(lambda _, __, out: self._keep((activation, layer), out))
+
+    def __call__(self, batch: Batch) -> dict[Key, Tensor]:
+        """Return every wanted activation of one batch by (activation, layer)."""
+        self.caught.clear()
+        config = self.model.config
+        # batches are padded with 0, which is a token in RoBERTa, and RoBERTa finds positions by its padding token
+        ids = batch.input_ids.masked_fill(~batch.attention_mask, config.pad_token_id or 0)  # (batch, length)
+        given = {"input_ids": ids, "attention_mask": batch.attention_mask.long()}
+        if config.type_vocab_size > 1:
+            given["token_type_ids"] = batch.token_type_ids
+        # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers
+        masked = self.logits and batch.positions is not None
+        self.reading = True
+        try:
+            output = (self.model.base_model if masked or not self.logits else self.model)(**given)
+        except _Enough:
+            output = None
+        finally:
+            self.reading = False
+        if output is not None and self.logits:
+            if masked:
+                hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]  # (positions, width)
+                self.caught["logits", None] = masked_lm_logits(self.model, hidden)
+            else:
+                self.caught["logits", None] = logits_of(output)
+        return derive(self.keys, self.caught, config.num_attention_heads)
+
+    def close(self) -> None:
+        """Remove the hooks, which leaves the model as it was."""
+        for handle in self.handles:
+            handle.remove()
+
+
+def logits_of(output: Any) -> Tensor:
+    """Return logits (batch, num_labels), or (batch, length, 2) of a span head: start and end."""
+    both = [output[name] for name in ("start_logits", "end_logits") if name in output]
+    logits: Tensor = torch.stack(both, dim=-1) if both else output.logits
+    return logits

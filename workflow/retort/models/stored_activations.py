@@ -1,0 +1,100 @@
+"""Stored activations: a teacher's tensors on the training rows, computed once, read by every student from disk.
+
+Each activation and layer is one array: (tokens of all rows, width), or (rows, num_labels) for logits of whole rows.
+numpy has no bfloat16, so its bits are stored as uint16. Arrays are memory-mapped: a batch reads only its own rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from retort.batch import Batch
+from retort.data.collate import positions
+from retort.data.encoded import Encoded
+from retort.errors import RetortError
+from retort.models.recorder import Key, basis, derive
+
+
+def file_of(folder: Path, key: Key) -> Path:
+    """Return the path of an activation's array."""
+    activation, layer = key
+    return folder / (f"{activation}.npy" if layer is None else f"{activation}-{layer}.npy")
+
+
+class Store:
+    """The array of one activation on disk, open for writing."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.nbytes = array.nbytes
+
+    def write(self, places: np.ndarray, values: Tensor) -> None:
+        """Write the values (tokens, width) or (rows, num_labels) at the given indices of the array."""
+        if self.array.dtype == np.uint16:
+            self.array[places] = values.to(torch.bfloat16).view(torch.uint16).numpy()  # the bits of bfloat16
+        else:
+            self.array[places] = values.float().numpy()
+
+
+def create(folder: Path, key: Key, length: int, width: int, precision: str) -> Store:
+    """Create the array (length, width) of an activation on disk.
+
+    Logits are always stored in float32: they are small, and they are all that a stage on the output reads.
+
+    Raises:
+        RetortError: the disk has too little space.
+    """
+    size = length * width * (2 if precision == "bfloat16" else 4)
+    if shutil.disk_usage(folder).free < size:  # else a write would kill the process without a message
+        raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
+    half = precision == "bfloat16" and key[0] != "logits"
+    kind = np.uint16 if half else np.float32
+    return Store(np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=kind, shape=(length, width)))
+
+
+class StoredActivations:
+    """A teacher whose activations are read from disk.
+
+    Args:
+        folder: the folder that record_activations wrote.
+        encoded: the training split that it was written for.
+        keys: the wanted (activation, layer) keys.
+        heads: the teacher's attention heads, to compute scores from queries and keys.
+    """
+
+    def __init__(self, folder: Path | str, encoded: Encoded, keys: Iterable[Key], heads: int) -> None:
+        self.encoded, self.keys, self.heads = encoded, set(keys), heads
+        self.tokens = int(encoded.offsets[-1])
+        self.arrays = {key: self._open(Path(folder), key) for key in basis(self.keys)}
+
+    def _open(self, folder: Path, key: Key) -> np.ndarray:
+        """Open an array for reading, or raise an error if it is missing or has another number of rows."""
+        path = file_of(folder, key)
+        lengths = {self.tokens, len(self.encoded)} if key[0] == "logits" else {self.tokens}
+        array: np.ndarray | None = np.load(path, mmap_mode="r", allow_pickle=False) if path.is_file() else None
+        if array is None or len(array) not in lengths:
+            raise RetortError(f"{path} is missing or of other rows", "delete the folder, it is made again")
+        return array
+
+    def __call__(self, batch: Batch) -> dict[Key, Tensor]:
+        """Return every wanted activation of the batch by key, padded with zeros to the length of the batch."""
+        assert batch.rows is not None
+        rows = batch.rows.cpu().numpy()
+        places, mask = positions(self.encoded, rows)  # (batch, length) each
+        caught: dict[Key, Tensor] = {}
+        for key, array in self.arrays.items():
+            each = len(array) == self.tokens  # one vector a token, else one a row
+            values = array[places] if each else array[rows]  # (batch, length, width) or (batch, num_labels)
+            tensor = torch.from_numpy(values)
+            if values.dtype == np.uint16:
+                tensor = tensor.view(torch.bfloat16)
+            if each:
+                tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
+            caught[key] = tensor.to(batch.input_ids.device)
+        return derive(self.keys, caught, self.heads)

@@ -1,0 +1,97 @@
+"""Which files the pages of the report are made from: the input functions of workflow/rules/report.smk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.plan.plan import Plan
+from retort.study.load import is_ours
+
+Wildcards = Any
+ENDINGS = {"table": "html", "figure": "svg"}
+
+
+class Pages:
+    """The part of the plan that makes the report: an index, one page per paper, and the audit.
+
+    Args:
+        plan: the plan of the study.
+
+    Attributes:
+        audited: the files that the audit of the printed papers reads; empty if the study has no printed paper.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.study = plan, plan.study
+        self.audited = self._audited()
+
+    def _audited(self) -> list[str]:
+        """Return the files that the audit of the printed papers reads; empty if the study has no printed paper."""
+        folder = self.study.folder
+        printed = [path.parent for path in sorted(folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
+        files = [path for paper in printed for path in sorted(paper.glob("*.yaml"))]
+        facts = folder / "facts.yaml"
+        return [self.plan.shown(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
+
+    @property
+    def audit(self) -> list[str]:
+        """The page of the audit; empty if the study has no printed paper."""
+        return ["reports/audit.html"] if self.audited else []
+
+    @property
+    def pages(self) -> list[str]:
+        """The page of every paper."""
+        return [f"reports/{paper}/index.html" for paper in self.study.papers]
+
+    @property
+    def papers(self) -> list[str]:
+        """The `paper.yaml` of every paper."""
+        return [path for paper in self.study.papers for path in self._own(paper, "paper.yaml")]
+
+    @property
+    def tidy(self) -> list[str]:
+        """The tidy CSV files of all tables that the papers show."""
+        return [f"results/tables/{paper}/{name}.csv" for paper in self.study.papers for name in self._shown(paper)]
+
+    @property
+    def headlines(self) -> list[str]:
+        """The first table of each of our own studies (`ours: true`), which the index shows."""
+        ours = [paper for paper, spec in self.study.papers.items() if spec.ours]
+        return [f"reports/{paper}/{name}.html" for paper in ours for name in self._shown(paper)[:1]]
+
+    @property
+    def judged(self) -> list[str]:
+        """The claims page of every paper that has claims."""
+        return [path for paper in self.study.papers for path in self._claims(paper)]
+
+    def _own(self, paper: str, *names: str) -> list[str]:
+        """Return those of the given files that exist in a paper's folder."""
+        paths = [self.study.folder / "papers" / paper / name for name in names]
+        return [self.plan.shown(path) for path in paths if path.is_file()]
+
+    def _shown(self, paper: str, kind: str = "table") -> list[str]:
+        """Return the names of a paper's tables or figures, in the order of the report."""
+        return [name for name in self.study.shown(paper) if name.startswith(kind)]
+
+    def _claims(self, paper: str) -> list[str]:
+        return [f"reports/{paper}/claims.html"] if self.study.claims.get(paper) else []
+
+    def files(self, wildcards: Wildcards) -> list[str]:
+        """Return the paper's own YAML files that its page prints, besides tables and claims."""
+        printed = [] if self.study.papers[wildcards.paper].ours else ["audit.yaml", "../../facts.yaml"]
+        return self._own(wildcards.paper, "paper.yaml", *printed)
+
+    def rendered(self, wildcards: Wildcards) -> list[str]:
+        """Return the tables and figures of a paper."""
+        paper = wildcards.paper
+        return [f"reports/{paper}/{name}.{ENDINGS[kind]}" for kind in ENDINGS for name in self._shown(paper, kind)]
+
+    def claims(self, wildcards: Wildcards) -> list[str]:
+        """Return the claims page of a paper; empty if the paper has no claims."""
+        return self._claims(wildcards.paper)
+
+    def deviations(self, wildcards: Wildcards) -> list[list[str]]:
+        """Return, for each student of a paper, the choices that were made where the paper is silent."""
+        students = self.study.students.items()
+        mine = [spec for name, spec in students if self.study.paper_of(name) == wildcards.paper]
+        return [spec.deviations for spec in mine]

@@ -1,0 +1,286 @@
+"""The plan: which files each table needs, and which files each job reads. Snakemake's rules ask it.
+
+Every method that takes wildcards is an input function of a rule. Nothing here reads a result.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from snakemake.io import directory, temp
+
+from retort.plan import resolve
+from retort.plan.params import params
+from retort.plan.settings_cells import check_settings_cells
+from retort.specs.config import Config
+from retort.specs.table import ScoresTable, TestsTable
+from retort.study import questions
+from retort.study.cells import Cell, expand, profiled, score_address
+from retort.study.load import open_study
+from retort.study.required_sources import sends, submitted
+
+Wildcards = Any
+
+
+class Plan:
+    """A checked study with its cells and the settings of every job.
+
+    Args:
+        config: the checked configuration.
+
+    Raises:
+        StudyError: the YAML files have problems; the error lists every problem of every file.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.study = open_study(config, check_settings_cells)
+        self.list = expand(self.study)
+        students = self.study.running
+        self.on_task = [name for name, student in students.items() if student.distilled_on == "task"]
+        self.on_corpus = [name for name, student in students.items() if student.distilled_on == "corpus"]
+        sent = submitted(self.study)
+        self.pairs = sorted({(cell.student, cell.task) for cell in self.list} | set(sent))
+        self.sends = bool(sent) and sends(self.study)
+        self.settings = params(self.study, self.pairs)
+
+    def at(self, address: str) -> Callable[[Wildcards], Any]:
+        """Return a function from wildcards to the settings under an address, such as 'grids/{student}/{task}'.
+
+        Rules use this instead of Snakemake's `lookup`, which walks through all settings.
+        """
+        keys = address.split("/")
+        return lambda wildcards: reduce(lambda inside, key: inside[key.format(**wildcards)], keys, self.settings)
+
+    @property
+    def every_core(self) -> int:
+        """The number of cores of this machine.
+
+        A job that asks for all of them runs alone. Snakemake reduces the number to the cores that it was given.
+        """
+        return os.cpu_count() or 1
+
+    @staticmethod
+    def pattern(names: Iterable[str]) -> str:
+        """Return a regular expression that matches exactly these names; without names, it matches nothing."""
+        return "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
+
+    @property
+    def keeps(self) -> bool:
+        """Whether weights of fine-tuned students are kept: for good, or until their test-set answers exist."""
+        return self.config.keep_weights or self.sends
+
+    def kept(self, path: str) -> Any:
+        """Return an output folder of weights as a rule declares it.
+
+        It is empty if weights are not kept, permanent if the configuration keeps them, and otherwise temporary:
+        Snakemake deletes it after the last job that reads it.
+        """
+        stays = directory(path) if self.config.keep_weights else temp(directory(path))
+        return stays if self.keeps else []
+
+    # --- sources, tasks, corpora
+
+    def _folder(self, source: str) -> str:
+        """Return the folder of a fetched source."""
+        return f"results/sources/{source}"
+
+    def task_source(self, wildcards: Wildcards) -> list[str]:
+        """Return the folders of the sources of a task's splits."""
+        return [self._folder(source) for source in self.study.tasks[wildcards.task].sources]
+
+    def corpus_sources(self, wildcards: Wildcards) -> list[str]:
+        """Return the folders of a corpus's sources, in the order of its settings."""
+        return [self._folder(name) for name in resolve.corpus_sources(self.study, wildcards.corpus)]
+
+    def model_folder(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of a pre-trained model."""
+        return self._folder(self.study.models[wildcards.model].source)
+
+    def encoded(self, teacher: str, task: str) -> str:
+        """Return the folder of a task encoded with a teacher's vocabulary."""
+        return f"results/encoded/{task}/{self.study.teachers[teacher].model}"
+
+    def blocks(self, teacher: str, corpus: str) -> str:
+        """Return the folder of a corpus packed into blocks with a teacher's vocabulary."""
+        return f"results/corpora/{corpus}/{self.study.teachers[teacher].model}"
+
+    # --- teachers
+
+    def teacher_encoded(self, wildcards: Wildcards) -> str:
+        """Return the encoded task on which a teacher is fine-tuned."""
+        return self.encoded(wildcards.teacher, wildcards.task)
+
+    def teacher_blocks(self, wildcards: Wildcards) -> str:
+        """Return the packed corpus on which a teacher's masked-LM head is fitted."""
+        return self.blocks(wildcards.teacher, wildcards.corpus)
+
+    def teacher_model(self, wildcards: Wildcards) -> str:
+        """Return the folder of a teacher's pre-trained model."""
+        return self._folder(self.study.model_of(wildcards.teacher).source)
+
+    @property
+    def teacher_score(self) -> str:
+        """The path of a teacher's score file, with wildcards for teacher and task.
+
+        The path contains one seed for all teachers: the smallest of their seeds.
+        """
+        seeds = {teacher.seed for teacher in self.study.teachers.values()} or {1}
+        return f"results/scores/{{teacher}}/{{task}}/seed-{min(seeds)}.json"
+
+    # --- students
+
+    def _teacher_of(self, wildcards: Wildcards) -> str:
+        return self.study.students[wildcards.student].teacher
+
+    def student_encoded(self, wildcards: Wildcards) -> str:
+        """Return the encoded task of a student, with its teacher's vocabulary."""
+        return self.encoded(self._teacher_of(wildcards), wildcards.task)
+
+    def _learns(self, wildcards: Wildcards) -> bool:
+        """Return whether a student reads its fine-tuned teacher: its weights or its activations."""
+        return resolve.reads_teacher(self.study.students[wildcards.student])
+
+    def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the teacher fine-tuned on the task; empty if the student reads nothing of it."""
+        if not self._learns(wildcards):
+            return []
+        return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
+
+    def student_model(self, wildcards: Wildcards) -> str:
+        """Return the pre-trained model of a student's teacher, which gives its family and vocabulary."""
+        return self._folder(self.study.model_of(self._teacher_of(wildcards)).source)
+
+    def student_activations(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the stored activations of a student's teacher on a task.
+
+        It is empty if the teacher runs beside the student, or if the student reads nothing of it.
+        """
+        kept = self.config.scale == "pocket" and resolve.recorded(self.study, wildcards.student, wildcards.task)
+        if not (kept and self._learns(wildcards)):
+            return []
+        return f"results/activations/{self._teacher_of(wildcards)}/{wildcards.task}"
+
+    def student_corpora(self, wildcards: Wildcards) -> dict[str, str]:
+        """Return the packed corpora of a student's stages, by the corpus name."""
+        student = self.study.students[wildcards.student]
+        return {stage.data: self.blocks(student.teacher, stage.data) for stage in student.stages}
+
+    def student_teacher_head(self, wildcards: Wildcards) -> str:
+        """Return the teacher's model for a task-agnostic student.
+
+        If the student reads the teacher's output and the pre-trained model has no masked-LM head, this is the teacher
+        with a fitted head; otherwise it is the pre-trained model.
+        """
+        corpus = questions.fitted_on(self.study, wildcards.student)
+        teacher = self._teacher_of(wildcards)
+        return f"results/teachers/{teacher}/{corpus}/model" if corpus else self.student_model(wildcards)
+
+    def student_parent(self, wildcards: Wildcards) -> list[str]:
+        """Return the student or published model from which a student starts; empty if there is none."""
+        start = self.study.students[wildcards.student].initialisation
+        if start.checkpoint:
+            return [self._folder(self.study.models[start.checkpoint].source)]
+        return [f"results/students/{start.student}/model"] if start.student else []
+
+    def grid_parts(self, wildcards: Wildcards) -> list[str]:
+        """Return the result files of the parts of a student's grid on a task; empty if there is no grid."""
+        grid = self.study.protocols[self.study.students[wildcards.student].protocol].grid_of(wildcards.task)
+        if grid is None:
+            return []
+        parts = min(self.study.tasks[wildcards.task].jobs.grid_parts, len(grid.points()))
+        folder = f"results/trials/{wildcards.student}/{wildcards.task}"
+        return [f"{folder}/{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]
+
+    def profile_model(self, wildcards: Wildcards) -> str:
+        """Return the pre-trained model that has the same model family as a profiled architecture."""
+        name = wildcards.student
+        teacher = name if name in self.study.teachers else self.study.students[name].teacher
+        return self._folder(self.study.model_of(teacher).source)
+
+    # --- tables and figures
+
+    def exhibit_file(self, paper: str, name: str) -> str:
+        """Return the YAML file of a table or figure."""
+        return self.shown(self.study.files["exhibits", f"{paper}/{name}"])
+
+    def shown(self, path: Path) -> str:
+        """Return a path as Snakemake prints it: relative to the current folder if it lies below, else unchanged."""
+        here = Path.cwd()
+        return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+    def _cells(self, paper: str, name: str) -> list[Cell]:
+        """Return the cells of a table or figure; for a table of tests, the cells of the tables that it compares."""
+        exhibit = self.study.exhibits[paper, name]
+        names = exhibit.of if isinstance(exhibit, TestsTable) else [name]
+        return [cell for cell in self.list if cell.paper == paper and cell.table in names]
+
+    def scores(self, paper: str, name: str) -> list[str]:
+        """Return the score files that a table or figure reads."""
+        return sorted({score_address(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)})
+
+    def profiles(self, paper: str, name: str) -> list[str]:
+        """Return the profile files that a table or figure reads."""
+        return sorted(
+            {f"results/profiles/{student}.json" for student in profiled(self.study, self.study.exhibits[paper, name])}
+        )
+
+    def table_file(self, wildcards: Wildcards) -> str:
+        """Return the YAML file of a table."""
+        return self.exhibit_file(wildcards.paper, wildcards.table)
+
+    def table_compares(self, wildcards: Wildcards) -> list[Any]:
+        """Return what a table of paired tests uses of each table that it compares; empty for other tables.
+
+        For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
+        pairs that the first of these rows shows.
+        """
+        exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
+        tables = [self.study.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
+        compared = [
+            (table, [row for row in table.rows if row.student]) for table in tables if isinstance(table, ScoresTable)
+        ]
+        return [
+            [[row.student, row.label, row.baseline] for row in rows]
+            + [list(pair) for row in rows[:1] for pair in table.scores_of(row.student)]
+            for table, rows in compared
+        ]
+
+    def table_scores(self, wildcards: Wildcards) -> list[str]:
+        """Return the score files of a table."""
+        return self.scores(wildcards.paper, wildcards.table)
+
+    def table_profiles(self, wildcards: Wildcards) -> list[str]:
+        """Return the profile files of a table."""
+        return self.profiles(wildcards.paper, wildcards.table)
+
+    def figure_file(self, wildcards: Wildcards) -> str:
+        """Return the YAML file of a figure."""
+        return self.exhibit_file(wildcards.paper, wildcards.figure)
+
+    def figure_scores(self, wildcards: Wildcards) -> list[str]:
+        """Return the score files of a figure."""
+        return self.scores(wildcards.paper, wildcards.figure)
+
+    def figure_profiles(self, wildcards: Wildcards) -> list[str]:
+        """Return the profile files of a figure."""
+        return self.profiles(wildcards.paper, wildcards.figure)
+
+    def figure_tables(self, wildcards: Wildcards) -> list[str]:
+        """Return the tidy CSV files of the tables that a figure draws; empty if it draws none."""
+        of = getattr(self.study.exhibits[wildcards.paper, wildcards.figure], "of", None)
+        return [f"results/tables/{wildcards.paper}/{of}.csv"] if of else []
+
+    def claims_file(self, wildcards: Wildcards) -> str:
+        """Return the YAML file of a paper's claims."""
+        return self.shown(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
+
+    def claim_tables(self, wildcards: Wildcards) -> list[str]:
+        """Return the tidy CSV files from which a paper's claims are judged."""
+        names = sorted({name for claim in self.study.claims.get(wildcards.paper, {}).values() for name in claim.tables})
+        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]

@@ -1,0 +1,146 @@
+"""Settings cells: what a cell of a settings table reads from our own students, by dotted keys into their settings.
+
+'stages.1.schedule.learning_rate' is the learning rate of the first stage. Entries of a list count from 1; a term of a
+stage can also be named by its objective: 'stages.2.terms.soft-labels.options.temperature'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from retort import formatters
+from retort.errors import RetortError
+from retort.plan import resolve
+from retort.registry import unknown
+from retort.specs.base import Settings
+from retort.specs.load import Problems
+from retort.specs.settings_cells import TRIED, Bound
+from retort.specs.student import Student
+from retort.study.questions import layer_pairs
+from retort.study.study import Study
+
+
+def _cut(stage: Settings, length: int | None) -> Settings:
+    """Return a stage whose schedule has a maximum length in tokens: its own, or else that of the task's rows."""
+    own = stage["schedule"].get("max_length")
+    return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
+
+
+def about(study: Study, name: str, task: str) -> Settings:
+    """Return the settings of a student's jobs, with additions that settings tables read.
+
+    The additions are 'finetuning' (the schedule on the task, and its grid), 'runs' (the number of seeds),
+    'architecture.head' (the width of an attention head), the maximum length of rows in each stage on a task, and
+    'written' (the student as in its file).
+
+    Raises:
+        RetortError: the student is distilled on tasks (task-specific) and no task is given.
+    """
+    student, on_task = study.students[name], study.students[name].distilled_on == "task"
+    if on_task and not task:
+        raise RetortError(f"'{name}' is distilled on tasks", "say which: give 'task'")
+    found = resolve.on_task(study, name, task) if on_task else resolve.on_corpus(study, name)
+    protocol, shape = study.protocols[student.protocol], student.architecture
+    grid = protocol.grid_of(task)
+    return {
+        **found,
+        "architecture": {**found["architecture"], "head": shape.hidden // shape.heads},
+        "written": resolve.plain(student),
+        "finetuning": {**resolve.schedule(protocol, task), "grid": resolve.plain(grid) if grid else {}},
+        "runs": len(protocol.seeds),
+        "stages": [_cut(stage, study.tasks[task].max_length if on_task else None) for stage in found["stages"]],
+    }
+
+
+def _kind(pairs: list[tuple[int, int]]) -> str:
+    """Return the type of a mapping, as in `tried`."""
+    if len(pairs) == 1:
+        return "single"
+    return "one-to-one" if len({student for student, _ in pairs}) == len(pairs) else "one-to-many"
+
+
+def _named(term: Any, pairs: list[tuple[int, int]], depth: int) -> str:
+    """Return the name of a mapping; for a single pair, the teacher layer counted from the last, which is 0."""
+    if len(pairs) == 1:
+        return str(pairs[0][1] - depth)
+    return str(term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping)))
+
+
+def _mapped(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
+    """Yield (objective, type of mapping, name of mapping) for each term that has a mapping."""
+    depth = study.model_of(student.teacher).architecture.layers
+    for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
+        pairs = layer_pairs(term, student.architecture.layers, depth)
+        yield term.objective, _kind(pairs), _named(term, pairs, depth)
+
+
+def tried(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
+    """Return the mappings that a paper's students use: objective -> type of mapping -> names.
+
+    The types are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and
+    'one-to-many'.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, student in study.students.items():
+        if study.paper_of(name) != paper:
+            continue
+        for objective, kind, mapping in _mapped(study, student):
+            kinds = found.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
+            kinds[kind] += [mapping] * (mapping not in kinds[kind])
+    for kinds in found.values():
+        kinds["single"].sort(key=int, reverse=True)
+        kinds["one-to-one"].sort()
+        kinds["one-to-many"].sort()
+    return found
+
+
+def value_at(settings: Any, keys: str) -> Any:
+    """Return the value under dotted keys.
+
+    Raises:
+        RetortError: a key does not exist; the message suggests or lists those that do.
+    """
+    found = settings
+    for key in keys.split("."):
+        there = found
+        if isinstance(found, (list, tuple)):
+            named = {str(one[word]): one for one in found if isinstance(one, dict) for word in one if word in BY}
+            there = {**named, **{str(number): one for number, one in enumerate(found, start=1)}}
+        if not isinstance(there, dict) or key not in there:
+            raise unknown(f"key of '{keys}'", key, there if isinstance(there, dict) else ())
+        found = there[key]
+    return found
+
+
+BY = ("objective",)  # keys whose value can name an entry of a list
+
+
+def ours(study: Study, paper: str, cell: Bound) -> str:
+    """Return the value of our students for a cell, printed as the paper would print it.
+
+    Raises:
+        RetortError: a key of the cell does not exist, or its formatter cannot print the value.
+    """
+    settings = about(study, cell.student, cell.task) if cell.student else {TRIED: tried(study, paper)}
+    value = value_at(settings, cell.reads)
+    try:
+        return formatters.written(value, cell.form, cell.words)
+    except (TypeError, ValueError, ArithmeticError, KeyError) as error:
+        raise RetortError(f"'{cell.reads}' is {value!r}", f"form '{cell.form or 'plain'}' cannot print that") from error
+
+
+def check_settings_cells(study: Study, problems: Problems) -> None:
+    """Add a problem for each settings cell that names an unknown student, task, key or formatter."""
+    for (paper, name), table in study.exhibits.items():
+        path = study.files["exhibits", f"{paper}/{name}"]
+        for cell in getattr(table, "bound", list)():
+            where = f"row '{cell.row}', column '{cell.column}'"
+            if cell.student and cell.student not in study.students:
+                problems.add(path, f"{where}: {unknown('student', cell.student, study.students)}")
+            elif cell.task and cell.task not in study.tasks:
+                problems.add(path, f"{where}: {unknown('task', cell.task, study.tasks)}")
+            elif cell.form and cell.form not in formatters.forms:
+                problems.add(path, f"{where}: {unknown('form', cell.form, formatters.forms)}")
+            else:
+                problems.attempt(path, where, ours, study, paper, cell)

@@ -1,0 +1,63 @@
+"""Which files the answers on test sets are made from: the input functions of workflow/rules/submissions.smk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.errors import RetortError
+from retort.plan.plan import Plan
+from retort.study.cells import served, submission_address
+from retort.study.questions import tested_sources
+
+Wildcards = Any
+
+
+class Submit:
+    """The part of the plan for answers on test sets whose labels only a server has.
+
+    Tables ask for these files at scale 'paper'. At other scales they are made only when the user asks for them by name.
+
+    Args:
+        plan: the plan of the study.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def of_table(self, wildcards: Wildcards) -> list[str]:
+        """Return the zip files of the students in a table whose scores only a server can tell.
+
+        It is empty unless the scale is 'paper'.
+        """
+        study = self.plan.study
+        pairs = served(study, study.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
+        return list(dict.fromkeys(submission_address(study, student) for student, _ in pairs))
+
+    def sources(self, wildcards: Wildcards) -> list[str]:
+        """Return the folders of the sources of a task's test sets."""
+        return [f"results/sources/{source}" for source in tested_sources(self.plan.study.tasks[wildcards.task])]
+
+    def weights(self, wildcards: Wildcards) -> str:
+        """Return the weights of a student or teacher that is fine-tuned on a task.
+
+        Raises:
+            RetortError: the weights of the student are not kept.
+        """
+        name, task = wildcards.student, wildcards.task
+        if name in self.plan.study.teachers:
+            return f"results/teachers/{name}/{task}/model"
+        if not self.plan.keeps:
+            raise RetortError(f"the weights of '{name}' on '{task}' are not kept", "set keep_weights: true")
+        return f"results/students/{name}/{task}/seed-{wildcards.seed}"
+
+    def answers(self, wildcards: Wildcards) -> list[str]:
+        """Return the answers of a student or teacher on the test sets of every task that it is scored on.
+
+        Raises:
+            RetortError: it is scored on no task that has a submission.
+        """
+        name, scored = wildcards.student, self.plan.pairs
+        tasks = [task for task in sorted(self.plan.settings["tests"]) if (name, task) in scored]
+        if not tasks:
+            raise RetortError(f"'{name}' is scored on no task that has a submission", "see `retort list`")
+        return [f"results/answers/{name}/seed-{wildcards.seed}/{task}.json" for task in tasks]

@@ -1,1 +1,0 @@
-"""Metrics, by name, of the answers to a split of a task."""

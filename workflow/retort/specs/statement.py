@@ -1,0 +1,63 @@
+"""Statements in a paper's text, each as a test over table cells; and facts of data sets that the audit needs.
+
+A paper has two files of statements in the same format. `claims.yaml` holds the paper's claims (who beats whom, and by
+how much); they are judged on the paper's numbers and on ours. `audit.yaml` holds statements that can only be compared
+with the printed paper: whether a number in the text equals the one in a table, or the one elsewhere in the text.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from retort.specs.base import Name, Spec, Text
+from retort.specs.printed import read_number
+
+
+class Facts(Spec):
+    """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
+
+    sizes: dict[Literal["train", "dev", "test"], int]
+    floors: dict[Text, float] = Field(default={}, description="metric -> per cent, on dev")
+    source: Text
+
+
+class Cells(Spec):
+    """The cells where the given rows and columns of one table or figure meet, row by row."""
+
+    table: Name
+    rows: list[Text] = Field(min_length=1)
+    columns: list[Text] = Field(min_length=1)
+
+    @property
+    def places(self) -> list[tuple[str, str, str]]:
+        """The (table, row, column) of each cell."""
+        return [(self.table, row, column) for row in self.rows for column in self.columns]
+
+
+class Statement(Spec):
+    """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
+
+    says: Text
+    where: Text = Field(description="the place in the paper")
+    compare: Name = Field(description="the comparison that the cells are put to")
+    number: str = Field(default="", description="the number in the text, as printed")
+    within: float | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
+    cells: list[Cells] = []
+    than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
+    other: str = Field(default="", description="the number that the paper gives at another place of its text")
+    why: str = Field(default="", description="what may explain a difference")
+
+    @model_validator(mode="after")
+    def _something(self) -> Statement:
+        if bool(self.cells) == bool(self.other):
+            raise ValueError("a statement is held against 'cells' of tables or against the 'other' number of a text")
+        if self.cells and self.number and read_number(self.number) is None:
+            raise ValueError(f"'{self.number}' is not a number as papers print it")
+        return self
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables and figures with which the statement is compared."""
+        return list(dict.fromkeys(part.table for part in (*self.cells, *self.than)))

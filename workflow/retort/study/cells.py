@@ -1,0 +1,97 @@
+"""Expand tables and figures into cells, one per score file: from these the workflow knows which files it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retort.specs.rows import Place
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
+from retort.study.questions import runs, seeds_of
+from retort.study.study import Study
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One score file that a table or figure reads, and the row and column that show the score."""
+
+    paper: str
+    table: str
+    row: str
+    column: str
+    student: str
+    task: str
+    metric: str
+    seed: int
+
+
+def score_address(student: str, task: str, seed: int) -> str:
+    """Return the path of a score file, the same for task-specific and task-agnostic distillation."""
+    return f"results/scores/{student}/{task}/seed-{seed}.json"
+
+
+def answers_address(score: str) -> str:
+    """Return the path of the predictions that a score was computed from, a file beside the score file."""
+    return score.removesuffix(".json") + ".answers.json"
+
+
+def held_back(study: Study, place: Place) -> list[str]:
+    """Return the tasks of a cell whose test labels only a server has, so that no score can be computed here."""
+    if place.split != "test":
+        return []
+    splits = {task: study.tasks[task].splits.get("test") for task, _ in place.scored if task in study.tasks}
+    return [task for task, split in splits.items() if split and not split.labelled]
+
+
+def scored(study: Study, table: object) -> list[tuple[str, str, str, str, str]]:
+    """Return (row label, column label, student, task, metric) for each score that a table or figure shows."""
+    if isinstance(table, ScoresTable):
+        return [
+            (place.row, place.column, place.student, task, metric)
+            for place in table.places()
+            if not held_back(study, place)
+            for task, metric in place.scored
+        ]
+    if isinstance(table, LayersFigure):
+        names = [(f"layer {layer}", student) for layer, student in sorted(table.points.items())]
+        names += [(row.label, row.student) for row in table.references]
+        return [(label, table.metric, student, table.task, table.metric) for label, student in names]
+    if isinstance(table, ParetoFigure):
+        return [(row.label, table.metric, row.student, table.task, table.metric) for row in table.points]
+    return []
+
+
+def submission_address(study: Study, student: str) -> str:
+    """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
+    return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
+
+
+def served(study: Study, table: object) -> list[tuple[str, str]]:
+    """Return the (student, task) pairs of a table that are run here but scored only by a server."""
+    places = table.places() if isinstance(table, ScoresTable) else []
+    pairs = [(place.student, task) for place in places for task in held_back(study, place)]
+    return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair)))
+
+
+def profiled(study: Study, table: object) -> list[str]:
+    """Return the students and teachers whose profile a table or figure reads, without those not run at this scale."""
+    return [student for student in _profiled(table) if student not in study.not_run]
+
+
+def _profiled(table: object) -> list[str]:
+    if isinstance(table, (ProfilesTable, ScoresTable)):
+        found = [place.student for place in table.places() if place.student and place.profiled]
+        return list(dict.fromkeys([*found, *([table.first] if table.timed else [])]))
+    if isinstance(table, ParetoFigure):
+        return [row.student for row in table.points]
+    return []
+
+
+def expand(study: Study) -> list[Cell]:
+    """Return every scored cell of every table and figure, once per seed."""
+    return [
+        Cell(paper, name, row, column, student, task, metric, seed)
+        for (paper, name), table in sorted(study.exhibits.items())
+        for row, column, student, task, metric in scored(study, table)
+        if runs(study, student, task)
+        for seed in seeds_of(study, student)
+    ]

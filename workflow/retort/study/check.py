@@ -1,0 +1,265 @@
+"""Checks across files: names that must exist in another file, depths, widths, splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from retort.registry import unknown
+from retort.specs import catalogue
+from retort.specs.corpus import Component
+from retort.specs.load import Problems
+from retort.specs.protocol import Protocol
+from retort.specs.student import Stage, Student, Term
+from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
+from retort.specs.text_tables import CountsTable
+from retort.study import check_initialisation, check_lengths, check_terms
+from retort.study.check_statements import Known, check_statements
+from retort.study.reading import check_tasks
+from retort.study.study import Study
+
+KINDS: dict[type, str] = {ScoresTable: "scores", TestsTable: "paired-tests"}
+
+
+class _Checker:
+    """The checks of one study. Each method adds the problems of one folder or part of the study."""
+
+    def __init__(self, study: Study, problems: Problems) -> None:
+        self.study, self.problems = study, problems
+
+    def known(self, path: Path, where: str, kind: str, name: str, among: Any) -> bool:
+        """Return whether a name is known; if not, add a problem.
+
+        No problem is added if an entry of this type could not be read, because its own file already has a problem.
+        """
+        if name in among:
+            return True
+        if kind in self.study.broken:  # its own file already has a problem
+            return False
+        self.problems.add(path, f"{where}: {unknown(kind, name, among)}")
+        return False
+
+    def sourced(self) -> None:
+        """Check the sources and source readers of models and tasks."""
+        readers = catalogue.readers()
+        for folder in ("models", "tasks"):
+            for name, spec in getattr(self.study, folder).items():
+                self.known(self.study.files[folder, name], "source", "source", spec.source, self.study.sources)
+        for name, task in self.study.tasks.items():
+            path = self.study.files["tasks", name]
+            for other in task.sources[1:]:
+                self.known(path, "splits", "source", other, self.study.sources)
+            if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
+                for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
+                    self.problems.add(path, f"reader.options: {line}")
+
+    def corpora(self) -> None:
+        """Check the packing and the components of every corpus."""
+        for name, corpus in self.study.corpora.items():
+            path = self.study.files["corpora", name]
+            self.known(path, "packing", "packing", corpus.packing, catalogue.packers())
+            for number, component in enumerate(corpus.components, start=1):
+                self.component(path, f"components.{number}", component)
+
+    def component(self, path: Path, where: str, component: Component) -> None:
+        """Check one component of a corpus."""
+        formats = catalogue.text_formats()
+        self.known(path, f"{where}.source", "source", component.source, self.study.sources)
+        if self.known(path, f"{where}.format", "text format", component.format, formats):
+            for line in catalogue.check_options("format", formats[component.format], component.options):
+                self.problems.add(path, f"{where}.options: {line}")
+
+    def protocols(self) -> None:
+        """Check the tasks, schedules, lengths and grids of every protocol."""
+        for name, protocol in self.study.protocols.items():
+            path = self.study.files["protocols", name]
+            for task in protocol.tasks:
+                if self.known(path, "tasks", "task", task, {**self.study.tasks, **self.study.corpora}):
+                    self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task)
+            for line in check_lengths.problems(self.study, protocol.schedule.max_length, protocol.tasks):
+                self.problems.add(path, line)
+            for task in protocol.grids:
+                self.known(path, "grids", "task", task, self.study.tasks)
+            for task in (name for name in self.study.tasks if name in {**protocol.tasks, **protocol.grids}):
+                self.grid(path, task, protocol)
+
+    def grid(self, path: Path, task: str, protocol: Protocol) -> None:
+        """Check that a grid and the schedule on the same task do not contradict each other."""
+        grid, changed = protocol.grid_of(task), protocol.tasks.get(task, {})
+        axes = set(grid.points()[0]) if grid else set()
+        for field in sorted(axes & set(changed)):
+            where = f"grids.{task}" if task in protocol.grids else "grid"
+            self.problems.add(path, f"tasks.{task}.{field}: '{where}' tries its own; give it there, in 'grids.{task}'")
+        if task in protocol.grids and "epochs" in axes and {"steps": protocol.schedule.steps, **changed}.get("steps"):
+            self.problems.add(path, f"grids.{task}.epochs: the schedule counts in steps; give it 'epochs'")
+
+    def teachers(self) -> None:
+        """Check the model and protocol of every teacher."""
+        for name, teacher in self.study.teachers.items():
+            path = self.study.files["teachers", name]
+            where = f"teachers.{name.split('-', 1)[1]}"
+            self.known(path, f"{where}.model", "model", teacher.model, self.study.models)
+            self.known(path, f"{where}.protocol", "protocol", teacher.protocol, self.study.protocols)
+
+    def students(self) -> None:
+        """Check the protocol, tasks, teacher, initialisation and stages of every student."""
+        for name, student in self.study.students.items():
+            path, slug = self.study.files["students", name], name.split("-", 1)[1]
+            has_protocol = self.known(path, f"{slug}.protocol", "protocol", student.protocol, self.study.protocols)
+            for task in student.tasks or []:
+                self.known(path, f"{slug}.tasks", "task", task, self.study.tasks)
+            if not self.known(path, f"{slug}.teacher", "teacher", student.teacher, self.study.teachers):
+                continue
+            if self.study.teachers[student.teacher].model not in self.study.models:
+                continue
+            for line in check_initialisation.problems(self.study, name):
+                self.problems.add(path, f"{slug}.initialisation.{line}")
+            for index, stage in enumerate(student.stages, start=1):
+                self.stage(path, f"{slug}.stages.{index}", student, stage)
+                if has_protocol:
+                    self.schedules(path, f"{slug}.stages.{index}", self.study.protocols[student.protocol], stage)
+
+    def schedules(self, path: Path, where: str, protocol: Protocol, stage: Stage) -> None:
+        """Check the schedule of a stage, also with its changes for single tasks."""
+        self.problems.attempt(path, f"{where}.schedule", protocol.for_task, "", stage.schedule)
+        for task in stage.tasks:
+            if self.known(path, f"{where}.tasks", "task", task, self.study.tasks):
+                self.problems.attempt(path, f"{where}.tasks.{task}", protocol.for_task, task, *stage.changes(task))
+        for line in check_lengths.problems(self.study, stage.schedule.get("max_length"), stage.tasks):
+            self.problems.add(path, f"{where}.{line}")
+
+    def stage(self, path: Path, where: str, student: Student, stage: Stage) -> None:
+        """Check the data and the terms of a stage."""
+        if stage.data != "task":
+            self.known(path, f"{where}.data", "corpus", stage.data, self.study.corpora)
+        for index, term in enumerate(stage.terms, start=1):
+            self.term(path, f"{where}.terms.{index}", student, term)
+            for task in term.not_on:
+                self.known(path, f"{where}.terms.{index}.not_on", "task", task, self.study.tasks)
+
+    def term(self, path: Path, where: str, student: Student, term: Term) -> None:
+        """Check the objective of a term against the architectures of student and teacher."""
+        objectives, teacher = catalogue.objectives(), self.study.model_of(student.teacher).architecture
+        if not self.known(path, where, "objective", term.objective, objectives):
+            return
+        for line in check_terms.problems(term, student.architecture, teacher):
+            self.problems.add(path, f"{where}{line}")
+
+    def exhibits(self) -> None:
+        """Check the names in every table and figure, and the tables and figures that papers show."""
+        everyone = {**self.study.students, **self.study.teachers}
+        for (slug, name), exhibit in self.study.exhibits.items():
+            path = self.study.files["exhibits", f"{slug}/{name}"]
+            for student in dict.fromkeys(exhibit_students(exhibit)):
+                self.known(path, "student", "student", student, everyone)
+            for task, metric in dict.fromkeys(exhibit_columns(exhibit)):
+                if self.known(path, "task", "task", task, self.study.tasks):
+                    spec = self.study.tasks[task]
+                    self.known(path, f"metric of {task}", "metric", metric, spec.measures(spec.evaluation_split))
+            if isinstance(exhibit, TestsTable):
+                for table in exhibit.of:
+                    self.of_kind(path, "of", slug, table, ScoresTable)
+                self.said_of_tests(path, slug, exhibit)
+            if isinstance(exhibit, TestsFigure):
+                self.of_kind(path, "of", slug, exhibit.of, TestsTable)
+            if isinstance(exhibit, ScoresTable):
+                self.published(path, exhibit)
+            for row in exhibit.rows if isinstance(exhibit, CountsTable) else []:
+                self.known(path, "rows", "data set of facts.yaml", row.task, self.study.facts)
+        for slug, paper in self.study.papers.items():
+            there = [
+                key.split("/")[1] for kind, key in self.study.files if kind == "exhibits" and key.startswith(f"{slug}/")
+            ]
+            for name in paper.show:
+                self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
+
+    def said_of_tests(self, path: Path, slug: str, exhibit: TestsTable) -> None:
+        """Check that the rows in a paper's statements about tests are rows that are tested."""
+        for name, said in exhibit.said.items():
+            table = self.study.exhibits.get((slug, name))
+            if self.known(path, "said", "table of 'of'", name, exhibit.of) and isinstance(table, ScoresTable):
+                for row in (row for rows in (*said.among.values(), *said.alike) for row in rows):
+                    self.known(path, f"said.{name}", "row that is tested", row, table.tested())
+
+    def of_kind(self, path: Path, where: str, slug: str, name: str, kind: type) -> bool:
+        """Return whether a paper's table exists and is of a given class; if not, add a problem."""
+        if not self.known(path, where, "table", name, [n for s, n in self.study.exhibits if s == slug]):
+            return False
+        found = isinstance(self.study.exhibits[slug, name], kind)
+        if not found:
+            self.problems.add(path, f"{where}: '{name}' is not a table of kind '{KINDS[kind]}'")
+        return found
+
+    def names(self) -> None:
+        """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""
+        for one, other, why in (
+            ("students", "teachers", "their scores would have one address"),
+            ("tasks", "corpora", "their teachers would have one address"),
+        ):
+            for name in sorted(set(getattr(self.study, one)) & set(getattr(self.study, other))):
+                path = self.study.files[one, name]
+                self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
+
+    def published(self, path: Path, table: ScoresTable) -> None:
+        """Check that the published scores of a table belong to its rows and columns."""
+        rows, columns = [r.student for r in table.rows], [c.name for c in table.columns]
+        for student, values in table.published.items():
+            self.known(path, "published", "row", student, rows)
+            for label in values:
+                self.known(path, f"published.{student}", "column", label, columns)
+
+
+def exhibit_students(exhibit: object) -> list[str]:
+    """Return every student and teacher that a table or figure names."""
+    if isinstance(exhibit, (ScoresTable, ProfilesTable)):
+        return [place.student for place in exhibit.places() if place.student] + [exhibit.against] * bool(
+            exhibit.against
+        )
+    if isinstance(exhibit, LayersFigure):
+        return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
+    if isinstance(exhibit, ParetoFigure):
+        return [row.student for row in exhibit.points]
+    return []
+
+
+def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
+    """Return every (task, metric) that a table or figure names."""
+    if isinstance(exhibit, ScoresTable):
+        return [pair for place in exhibit.places() for pair in place.scored]
+    if isinstance(exhibit, (LayersFigure, ParetoFigure)):
+        return [] if getattr(exhibit, "planned", None) else [(exhibit.task, exhibit.metric)]
+    return []
+
+
+def check(study: Study, problems: Problems) -> None:
+    """Add every problem that only shows when the files are read together."""
+    checker = _Checker(study, problems)
+    for step in (
+        checker.names,
+        checker.sourced,
+        checker.corpora,
+        checker.protocols,
+        checker.teachers,
+        checker.students,
+        checker.exhibits,
+    ):
+        step()
+    check_scale(study, checker.known)
+    check_statements(study, problems, checker.known)
+    check_tasks(study, problems)
+
+
+def check_scale(study: Study, known: Known) -> None:
+    """Check that the model, corpus and tasks that the scale puts in place of the printed ones exist.
+
+    Args:
+        study: the study.
+        known: called with (file, key, type of entry, name, known names); tells whether the name is known.
+    """
+    replacements, path = study.scale.replacements, study.folder / "scales" / f"{study.config.scale}.yaml"
+    if replacements is None or all(paper.ours for paper in study.papers.values()):
+        return
+    known(path, "replacements.model", "model", replacements.model, study.models)
+    known(path, "replacements.corpus", "corpus", replacements.corpus, study.corpora)
+    for task in replacements.tasks:
+        known(path, "replacements.tasks", "task", task, study.tasks)

@@ -1,0 +1,89 @@
+"""Check the initialisation of a student: layers must exist and fit, a parent must have its shape and vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retort.registry import unknown
+from retort.specs.model import Architecture, Model
+from retort.study.study import Study
+
+
+def problems(study: Study, name: str) -> Iterator[str]:
+    """Yield one line for each reason why a student's initialisation cannot work; the line begins with the key."""
+    for look in (_layers, _student, _checkpoint):
+        yield from look(study, name)
+
+
+def _layers(study: Study, name: str) -> Iterator[str]:
+    student = study.students[name]
+    if student.taken is None:
+        return
+    key = "truncated" if student.initialisation.truncated else "layers"
+    teacher = study.model_of(student.teacher).architecture
+    if max(student.taken) > teacher.layers:
+        yield f"{key}: teacher '{student.teacher}' has no layer {max(student.taken)}; it has {teacher.layers}"
+    if student.architecture.widths != teacher.widths:
+        yield (
+            f"{key}: a student of width {_widths(student.architecture)} cannot take layers of a teacher of "
+            f"{_widths(teacher)}; use 'random: true'"
+        )
+
+
+def _widths(shape: Architecture) -> str:
+    embedding = f" with embeddings of {shape.embedding}" if shape.embedding else ""
+    return f"{shape.hidden} x {shape.intermediate}{embedding}"
+
+
+def _student(study: Study, name: str) -> Iterator[str]:
+    student = study.students[name]
+    start = student.initialisation.student
+    if start is None:
+        return
+    if start not in study.students:
+        if "student" not in study.broken:
+            yield f"student: {unknown('student', start, study.students)}"
+        return
+    seen: set[str] = {name}
+    parent: str | None = start
+    while parent is not None and parent in study.students:
+        if parent in seen:
+            yield f"student: '{name}' starts from itself by way of '{parent}'"
+            return
+        seen.add(parent)
+        parent = study.students[parent].initialisation.student
+    other = study.students[start]
+    if other.architecture != student.architecture or other.distilled_on == "task":
+        yield f"student: '{start}' is not a task-agnostic student of the same architecture"
+    teacher = study.teachers.get(other.teacher)
+    if teacher is not None and teacher.model in study.models:
+        yield from _vocabulary(study, name, "student", start, study.models[teacher.model])
+
+
+def _checkpoint(study: Study, name: str) -> Iterator[str]:
+    student = study.students[name]
+    start = student.initialisation.checkpoint
+    if start is None:
+        return
+    if start not in study.models:
+        if "model" not in study.broken:
+            yield f"checkpoint: {unknown('model', start, study.models)}"
+        return
+    found, wanted = study.models[start].architecture.model_dump(), student.architecture.model_dump()
+    for size in sorted({*found, *wanted} - {"heads"}):  # the number of heads changes the shape of no weight
+        if found.get(size) != wanted.get(size):
+            yield (
+                f"checkpoint: '{start}' has {size}: {found.get(size, 'none')}, "
+                f"the student's architecture {size}: {wanted.get(size, 'none')}"
+            )
+    yield from _vocabulary(study, name, "checkpoint", start, study.models[start])
+
+
+def _vocabulary(study: Study, name: str, key: str, start: str, other: Model) -> Iterator[str]:
+    teacher = study.students[name].teacher
+    own = study.model_of(teacher)
+    if own.vocabulary != other.vocabulary:
+        yield (
+            f"{key}: '{start}' has a vocabulary of {other.vocabulary} tokens, teacher '{teacher}' one of "
+            f"{own.vocabulary}; both must read the same tokens"
+        )

@@ -1,0 +1,69 @@
+"""Check a term of a stage: its options, and that both models have the layers and heads that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from retort.errors import RetortError
+from retort.specs import catalogue
+from retort.specs.model import Architecture
+from retort.specs.student import Term
+from retort.study.questions import layer_pairs
+
+LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
+
+
+def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterator[str]:
+    """Yield one line for each reason why a term cannot be computed for two models; the line begins with the key.
+
+    Args:
+        term: the term; its objective must be registered.
+        student: the architecture of the student.
+        teacher: the architecture of the teacher.
+    """
+    entry = catalogue.objectives()[term.objective]
+    options = {**entry.options, **term.options}
+    for line in catalogue.check_options("objective", entry, term.options):
+        yield f".options: {line}"
+    if (entry.level in LAYERED) != (term.mapping is not None):
+        layered = entry.level in LAYERED
+        what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
+        yield f".mapping: objective '{term.objective}' {what}"
+        return
+    activations = [
+        activation for activation in entry.activations if activation != "scores" or options.get("attention", True)
+    ]
+    yield from _mapping(term, activations, student.layers, teacher.layers)
+    yield from _heads(term, activations, options, student, teacher)
+
+
+def _mapping(term: Term, activations: list[str], student_layers: int, teacher_layers: int) -> Iterator[str]:
+    try:
+        pairs = layer_pairs(term, student_layers, teacher_layers)
+    except RetortError as error:
+        yield f".mapping: {error}"
+        return
+    inside = {name for activation in activations for name in catalogue.BASIS.get(activation, (activation,))} - {
+        "hidden"
+    }
+    if inside and any(0 in pair for pair in pairs):
+        yield (
+            f".mapping: layer 0 is the output of the embeddings, which has no {', '.join(sorted(inside))}; "
+            f"objective '{term.objective}' takes layers from 1 on"
+        )
+
+
+def _heads(
+    term: Term, activations: list[str], options: dict[str, Any], student: Architecture, teacher: Architecture
+) -> Iterator[str]:
+    for name in ("heads", "splits"):
+        parts = options.get(name)
+        for side, width in (("student", student.hidden), ("teacher", teacher.hidden)):
+            if isinstance(parts, int) and (parts < 1 or width % parts):
+                yield f".options.{name}: the {side}'s width {width} is no multiple of {parts}"
+    if "scores" in activations and student.heads != teacher.heads:
+        yield (
+            f": objective '{term.objective}' needs equal head numbers, and the student has {student.heads}, "
+            f"the teacher {teacher.heads}; 'relations' has no such limit"
+        )

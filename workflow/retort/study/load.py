@@ -1,0 +1,191 @@
+"""The study: all tasks, models, protocols, students, tables and figures, read from YAML and checked together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from retort.errors import RetortError, StudyError
+from retort.registry import unknown
+from retort.specs import load
+from retort.specs.base import read_yaml
+from retort.specs.config import ROOT, Config
+from retort.specs.corpus import Corpus
+from retort.specs.model import Model
+from retort.specs.paper import Paper
+from retort.specs.protocol import Protocol
+from retort.specs.scale import Scale
+from retort.specs.source import Source
+from retort.specs.statement import Facts, Statement
+from retort.specs.student import Student
+from retort.specs.table import Figure, Table
+from retort.specs.task import Task
+from retort.study.check import check
+from retort.study.required_sources import check_sources
+from retort.study.scaled_study import scale_study
+from retort.study.study import Study
+
+Check = Callable[[Study, load.Problems], None]
+
+FOLDERS: dict[str, Any] = {
+    "sources": Source,
+    "models": Model,
+    "tasks": Task,
+    "corpora": Corpus,
+    "protocols": Protocol,
+}
+
+
+def _read_paper(study: Study, path: Path, problems: load.Problems) -> None:
+    """Read one paper's folder into the study."""
+    slug = path.name
+    before = len(problems.lines)
+    paper = load.one(path / "paper.yaml", Paper, problems) if (path / "paper.yaml").is_file() else None
+    if paper is None:
+        if not (path / "paper.yaml").is_file():
+            problems.add(path, "has no paper.yaml")
+        study.broken |= {"student", "teacher"}
+        return
+    study.papers[slug] = paper
+    for name, teacher in paper.teachers.items():
+        if f"{slug}-{name}" in study.teachers:
+            problems.add(path / "paper.yaml", f"another paper's teacher is called '{slug}-{name}'; rename one")
+        study.teachers[f"{slug}-{name}"] = teacher
+        study.files["teachers", f"{slug}-{name}"] = path / "paper.yaml"
+    if (path / "students.yaml").is_file():
+        for name, student in load.named(path / "students.yaml", Student, problems).items():
+            if f"{slug}-{name}" in study.students:
+                problems.add(path / "students.yaml", f"another paper's student is called '{slug}-{name}'; rename one")
+            study.students[f"{slug}-{name}"] = student
+            study.files["students", f"{slug}-{name}"] = path / "students.yaml"
+    if len(problems.lines) > before:
+        study.broken.add("student")
+    if (path / "claims.yaml").is_file():
+        study.claims[slug] = load.named(path / "claims.yaml", Statement, problems)
+    if (path / "audit.yaml").is_file():
+        study.statements[slug] = load.named(path / "audit.yaml", Statement, problems)
+    for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):
+        for file in sorted(path.glob(pattern)):
+            exhibit = load.one(file, kind, problems)
+            problems.attempt(file, "file name", load.checked_name, file.stem)
+            if exhibit is not None:
+                study.exhibits[slug, file.stem] = exhibit
+            study.files["exhibits", f"{slug}/{file.stem}"] = file
+
+
+def _checked(config: Config) -> tuple[Study, load.Problems]:
+    """Read the study and check all of its files; return it with every problem found.
+
+    Sources that are not available are not checked here.
+    """
+    study = Study(folder=config.folder, config=config)
+    problems = load.Problems(config.folder)
+    if not config.folder.is_dir():
+        problems.add("config.yaml", f"study: there is no folder {config.study}")
+        return study, problems
+    for name, kind in FOLDERS.items():
+        before = len(problems.lines)
+        found = load.folder(config.folder / name, kind, problems)
+        if len(problems.lines) > before:
+            study.broken.add({"corpora": "corpus"}.get(name, name.removesuffix("s")))
+        setattr(study, name, found)
+        study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in found})
+    if (config.folder / "facts.yaml").is_file():
+        study.facts = load.named(config.folder / "facts.yaml", Facts, problems)
+    there = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
+    study.scale = _scale(config, problems)
+    for slug in config.papers or _of_scale(there, study.scale):
+        if slug in there:
+            _read_paper(study, there[slug], problems)
+        else:
+            problems.add("config.yaml", f"papers: {unknown('paper', slug, there)}")
+    check(study, problems)
+    return study, problems
+
+
+def read(config: Config, *checks: Check) -> tuple[Study, list[str]]:
+    """Read the study, apply the scale, and check the sources; return it with every problem found.
+
+    If there are problems, the study may lack entries.
+
+    Args:
+        config: the checked configuration.
+        *checks: further checks of the study as its files have it; they run only if no other problem was found.
+    """
+    study, problems = _checked(config)
+    for check_further in checks if not problems.lines else ():
+        check_further(study, problems)
+    if not problems.lines:
+        scale_study(study)
+        check_sources(study, problems)
+    return study, problems.lines
+
+
+def _scale(config: Config, problems: load.Problems) -> Scale:
+    """Return the scale of the configuration; a study without a folder `scales` uses those of the repository."""
+    folder = config.folder / "scales"
+    place = folder if folder.is_dir() else ROOT / "workflow" / "scales"
+    scales: dict[str, Scale] = load.folder(place, Scale, problems)
+    return scales.get(config.scale, Scale(title=config.scale))
+
+
+def is_ours(path: Path) -> bool:
+    """Return whether a `paper.yaml` describes one of our own studies (`ours: true`).
+
+    A missing or unreadable file gives False; other checks report it.
+    """
+    try:
+        return bool((read_yaml(path) or {}).get("ours"))
+    except (OSError, RetortError):
+        return False
+
+
+def _of_scale(there: dict[str, Path], scale: Scale) -> list[str]:
+    """Return the papers that a scale runs by default: either our own studies or the printed papers."""
+    return [name for name, path in there.items() if is_ours(path / "paper.yaml") == (scale.papers == "ours")]
+
+
+def open_written(config: Config) -> Study:
+    """Return the study as its files describe it, without the changes that a scale makes.
+
+    It is meant for reading, not for running, so no source needs to be available.
+
+    Raises:
+        StudyError: the files have problems; the error lists every problem of every file.
+    """
+    study, problems = _checked(config)
+    if problems.lines:
+        raise StudyError(problems.lines)
+    return study
+
+
+def open_whole(config: Config) -> Study:
+    """Return the same as `open_written`, with every paper in the study's folder, whatever `papers` names.
+
+    Raises:
+        StudyError: the files have problems; the error lists every problem of every file.
+    """
+    return open_written(with_every_paper(config))
+
+
+def with_every_paper(config: Config) -> Config:
+    """Return the configuration with every paper in the study's folder, whatever `papers` names."""
+    there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
+    return config.model_copy(update={"papers": there or config.papers})
+
+
+def open_study(config: Config, *checks: Check) -> Study:
+    """Read the study and return it if it has no problems.
+
+    Args:
+        config: the checked configuration.
+        *checks: further checks, as of `read`.
+
+    Raises:
+        StudyError: the files have problems; the error lists every problem of every file.
+    """
+    study, problems = read(config, *checks)
+    if problems:
+        raise StudyError(problems)
+    return study

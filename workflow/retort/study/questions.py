@@ -1,0 +1,80 @@
+"""Questions about a study that several rooms ask."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from retort import mappings
+from retort.specs import catalogue
+from retort.specs.student import Term
+from retort.specs.task import Task
+from retort.specs.timing import Timing
+from retort.study.study import Study
+
+
+def seeds_of(study: Study, student: str) -> list[int]:
+    """Return the seeds under which a student or teacher is scored; a teacher has one."""
+    if student in study.teachers:
+        return [study.teachers[student].seed]
+    return study.protocols[study.students[student].protocol].seeds
+
+
+def runs(study: Study, student: str, task: str) -> bool:
+    """Return whether a student or teacher runs on a task: False if its own task list or the scale leaves it out."""
+    if student in study.not_run or not study.runs_task(student, task):
+        return False
+    tasks = study.students[student].tasks if student in study.students else None
+    return tasks is None or task in tasks
+
+
+def read_on(study: Study, name: str) -> str | None:
+    """Return the corpus on which a student's stage reads the teacher's output distribution; None if no stage does."""
+    objectives = catalogue.objectives()
+    for stage in study.students[name].stages:
+        if stage.data != "task" and any(objectives[term.objective].level == "output" for term in stage.terms):
+            return stage.data
+    return None
+
+
+def fitted_on(study: Study, name: str) -> str | None:
+    """Return the corpus on which the teacher gets a new masked-LM head for a student.
+
+    None means that the teacher's model comes with a head, or that no stage of the student reads one.
+    """
+    return None if study.model_of(study.students[name].teacher).masked_lm else read_on(study, name)
+
+
+def published(study: Study, name: str) -> dict[str, str]:
+    """Return `{"head": "published"}` if a student reads the head of its teacher's model, else an empty dict."""
+    return {"head": "published"} if read_on(study, name) and not fitted_on(study, name) else {}
+
+
+def tested(spec: Task) -> list[str]:
+    """Return the splits whose predictions a submission holds."""
+    return list(dict.fromkeys(spec.pieces[piece][0] for piece in spec.submission.files)) if spec.submission else []
+
+
+def tested_sources(spec: Task) -> list[str]:
+    """Return the sources of the splits whose predictions a submission holds."""
+    return list(dict.fromkeys(spec.splits[split].source or spec.source for split in tested(spec)))
+
+
+def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
+    """Return the (student layer, teacher layer) pairs of a term; empty for a term without a mapping.
+
+    Raises:
+        RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
+    """
+    return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
+
+
+def further(study: Study, student: str) -> list[dict[str, Any]]:
+    """Return the measurements that tables require beside the one that every profile has, sorted, as plain values."""
+    asked: set[Timing] = set()
+    for exhibit in study.exhibits.values():
+        asked |= getattr(exhibit, "timed", {}).get(student, set())
+    where = {
+        replace(one, device="") if one.device == "gpu" else one for one in asked
+    }  # a job has the GPU if there is one, so 'gpu' is its own device
+    return [{key: value for key, value in asdict(one).items() if value} for one in sorted(where - {Timing()})]

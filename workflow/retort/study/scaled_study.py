@@ -1,0 +1,203 @@
+"""Make a scaled study: the papers' students are made smaller, with a small teacher and short training runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retort.specs.base import Settings
+from retort.specs.model import Architecture
+from retort.specs.protocol import Protocol
+from retort.specs.scale import Replacements
+from retort.specs.student import Initialisation, Stage, Student, Term
+from retort.study.study import Study
+
+SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # only the scale sets these
+PARTS = ("heads", "splits")  # options that count the equal parts into which a width is split
+WEIGHTS = "starts from published weights of the size that the paper prints"
+DEEPER = "is deeper than the teacher of this scale"
+
+
+@dataclass(frozen=True)
+class Shrink:
+    """A change of the teacher's architecture to a smaller one, applied to the layers and widths of students.
+
+    Args:
+        old: the architecture of the teacher as printed.
+        new: the architecture of the model that replaces it.
+    """
+
+    old: Architecture
+    new: Architecture
+
+    def layers(self, listed: Sequence[int]) -> list[int]:
+        """Return the teacher layers at the same relative depth, rounded down.
+
+        Only layer 0 (the embeddings) becomes layer 0. A strictly increasing list stays strictly increasing.
+        """
+        found = [max(min(layer, 1), layer * self.new.layers // self.old.layers) for layer in listed]
+        if all(a < b for a, b in itertools.pairwise(listed)):
+            for i in range(1, len(found)):
+                found[i] = max(found[i], found[i - 1] + 1)
+        return found
+
+    def width(self, size: int, old: int, new: int, of: int = 1) -> int:
+        """Return a width scaled by new / old, a multiple of `of`; a width equal to `old` becomes `new`."""
+        return new if size == old else max(1, round(size * new / old / of)) * of
+
+    def architecture(self, shape: Architecture) -> Architecture:
+        """Return a student's architecture for the small teacher.
+
+        The number of layers stays the same, and so does the number of heads, unless it is the old teacher's: then it
+        becomes the small teacher's.
+        """
+        old, new = self.old, self.new
+        heads = new.heads if shape.heads == old.heads else shape.heads
+        hidden = self.width(shape.hidden, old.hidden, new.hidden, heads)
+        embedding = shape.embedding and self.width(shape.embedding, old.hidden, new.hidden)
+        return Architecture(
+            layers=shape.layers,
+            heads=heads,
+            hidden=hidden,
+            intermediate=self.width(shape.intermediate, old.intermediate, new.intermediate),
+            embedding=embedding,
+        )
+
+
+def _mapping(term: Term, shrink: Shrink) -> Term:
+    """Return the term with each teacher layer of its mapping moved to the same relative depth of the small teacher."""
+    if not isinstance(term.mapping, dict):
+        return term
+    name, given = next(iter(term.mapping.items()))
+    given = dict(given)
+    if "layer" in given:
+        given["layer"] = shrink.layers([given["layer"]])[0]
+    if "pairs" in given:
+        below = shrink.layers([teacher for _, teacher in given["pairs"]])
+        given["pairs"] = [[student, layer] for (student, _), layer in zip(given["pairs"], below, strict=True)]
+    return term.model_copy(update={"mapping": {name: given}})
+
+
+def _parts(term: Term, widths: int) -> Term:
+    """Return the term with its number of relation heads or splits lowered until it divides the widths of both models.
+
+    Args:
+        term: the term as printed.
+        widths: the greatest common divisor of both models' widths.
+    """
+    given = {name: term.options[name] for name in PARTS if isinstance(term.options.get(name), int)}
+    fitting = {name: next(n for n in range(parts, 0, -1) if widths % n == 0) for name, parts in given.items()}
+    return term.model_copy(update={"options": {**term.options, **fitting}})
+
+
+def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int) -> Stage:
+    on_corpus = stage.data != "task"
+    changed: Settings = {
+        "data": replacements.corpus if on_corpus else stage.data,
+        "terms": [_parts(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
+        "schedule": {**_kept(stage.schedule), **(replacements.distillation if on_corpus else replacements.training)},
+        "steps_factor": 1.0,
+        "tasks": {task: _kept(given) for task, given in stage.tasks.items()},
+    }
+    return stage.model_copy(update=changed)
+
+
+def _kept(given: Settings) -> Settings:
+    return {key: value for key, value in given.items() if key not in SCHEDULED}
+
+
+def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> Initialisation:
+    start = student.initialisation
+    if start.layers is not None:
+        return start.model_copy(update={"layers": shrink.layers(start.layers)})
+    if start.checkpoint == teacher_model:
+        return start.model_copy(update={"checkpoint": model})
+    if start.checkpoint:  # published weights do not fit a smaller student; use the teacher's if the widths are equal
+        fits = student.architecture.widths == shrink.old.widths
+        return Initialisation(truncated=True, of="model") if fits else Initialisation(random=True)
+    return start
+
+
+def _student(student: Student, replacements: Replacements, shrink: Shrink, teacher_model: str) -> Student:
+    start = student.initialisation
+    shape = shrink.new if start.checkpoint == teacher_model else shrink.architecture(student.architecture)
+    return student.model_copy(
+        update={
+            "architecture": shape,
+            "initialisation": _start(student, shrink, replacements.model, teacher_model),
+            "stages": [_stage(stage, replacements, shrink, shape.hidden) for stage in student.stages],
+        }
+    )
+
+
+def _protocol(protocol: Protocol, replacements: Replacements, given: Settings, corpora: set[str]) -> Protocol:
+    """Return the protocol with the scale's schedule; its changes for a corpus now apply to the corpus of the scale."""
+    length = {"steps": None, "epochs": None}
+    tasks = {
+        replacements.corpus if name in corpora else name: _kept(changes) for name, changes in protocol.tasks.items()
+    }
+    changed: Settings = {
+        "schedule": protocol.schedule.model_copy(update={**length, **given}),
+        "tasks": tasks,
+        "grid": replacements.grid if protocol.grid else None,
+        "grids": {},
+        "seeds": protocol.seeds[: replacements.seeds],
+    }
+    return protocol.model_copy(update=changed)
+
+
+def _too_large(study: Study, name: str, layers: int) -> str:
+    """Return the reason why a student cannot be made smaller; empty if it can."""
+    student = study.students[name]
+    start = student.initialisation
+    whole = start.checkpoint == study.teachers[student.teacher].model
+    if start.checkpoint and not student.stages and not whole:
+        return WEIGHTS
+    if student.architecture.layers > layers and not whole:
+        return DEEPER
+    return _too_large(study, start.student, layers) if start.student else ""
+
+
+def scale_study(study: Study) -> None:
+    """Change the study, in place, to what its scale runs.
+
+    The students of the printed papers are marked as not run at this scale, made smaller, or left as printed.
+
+    Args:
+        study: the study, free of problems.
+    """
+    if study.scale.papers == "ours":
+        study.not_run |= {name: "" for name in (*study.students, *study.teachers) if study.is_printed(name)}
+    if study.scale.replacements:
+        shrink(study, study.scale.replacements)
+
+
+def shrink(study: Study, replacements: Replacements) -> None:
+    """Make the students, teachers and protocols of the printed papers smaller, in place.
+
+    A student that cannot be made smaller is marked as not run at this scale, with the reason.
+
+    Args:
+        study: the study, free of problems.
+        replacements: the replacements for what the papers print.
+    """
+    small = study.models[replacements.model].architecture
+    learning, teaching = set(), set()
+    for name in filter(study.is_printed, list(study.students)):
+        student = study.students[name]
+        model = study.teachers[student.teacher].model
+        learning.add(student.protocol)
+        reason = _too_large(study, name, small.layers)
+        if reason:
+            study.not_run[name] = reason
+        else:
+            by = Shrink(study.models[model].architecture, small)
+            study.students[name] = _student(student, replacements, by, model)
+    for name in filter(study.is_printed, list(study.teachers)):
+        teaching.add(study.teachers[name].protocol)
+        study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
+    for name in learning | teaching:
+        given = replacements.training if name in learning else replacements.teaching
+        study.protocols[name] = _protocol(study.protocols[name], replacements, given, set(study.corpora))

@@ -1,0 +1,74 @@
+"""The study: every task, model, protocol, student, table and figure of its YAML files, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from retort.specs.config import Config
+from retort.specs.corpus import Corpus
+from retort.specs.model import Model
+from retort.specs.paper import Paper
+from retort.specs.protocol import Protocol
+from retort.specs.scale import Scale
+from retort.specs.source import Source
+from retort.specs.statement import Facts, Statement
+from retort.specs.student import Student, Teacher
+from retort.specs.table import Figure, Table
+from retort.specs.task import Task
+
+
+@dataclass
+class Study:
+    """A study: all specs by name.
+
+    A student or teacher is called `<paper>-<slug>`. The key of a table or figure is (paper, name of the file).
+    """
+
+    folder: Path
+    config: Config
+    sources: dict[str, Source] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
+    tasks: dict[str, Task] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    protocols: dict[str, Protocol] = field(default_factory=dict)
+    papers: dict[str, Paper] = field(default_factory=dict)
+    students: dict[str, Student] = field(default_factory=dict)
+    teachers: dict[str, Teacher] = field(default_factory=dict)
+    exhibits: dict[tuple[str, str], Table | Figure] = field(default_factory=dict)
+    claims: dict[str, dict[str, Statement]] = field(default_factory=dict)
+    statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
+    scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
+    not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
+    files: dict[tuple[str, str], Path] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)  # types of entries, such as 'task', with an unreadable file
+
+    def model_of(self, teacher: str) -> Model:
+        """Return the pre-trained model of a teacher."""
+        return self.models[self.teachers[teacher].model]
+
+    def paper_of(self, name: str) -> str:
+        """Return the paper to which a student or teacher belongs."""
+        return self.files["students" if name in self.students else "teachers", name].parent.name
+
+    def is_printed(self, name: str) -> bool:
+        """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""
+        return not self.papers[self.paper_of(name)].ours
+
+    @property
+    def running(self) -> dict[str, Student]:
+        """The students that run at this scale."""
+        return {name: student for name, student in self.students.items() if name not in self.not_run}
+
+    def runs_task(self, name: str, task: str) -> bool:
+        """Return whether the scale runs a task for a student or teacher.
+
+        Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
+        """
+        replacements = self.scale.replacements
+        return replacements is None or task in replacements.tasks or not self.is_printed(name)
+
+    def shown(self, paper: str) -> list[str]:
+        """Return the names of a paper's tables and figures in the order of the report."""
+        return self.papers[paper].show

@@ -1,0 +1,131 @@
+"""Task types with one label per row: classification and regression."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from retort.data.encoded import Encoded, Flat
+from retort.data.readers import Record
+from retort.errors import RetortError
+from retort.tasks.base import Task, Tokenise, task_types
+from retort.tasks.metrics import metrics
+
+
+def _record(row: dict[str, Any], label: float) -> Record:
+    return Record(row["text"] or "", (row["pair"] or "") if "pair" in row else None, label, "")
+
+
+def class_of(value: Any, words: list[str]) -> int:
+    """Return the class number of a label in a file; a value that is no string, such as true, is spelled as in JSON.
+
+    Raises:
+        RetortError: the label is none of the label names `words`.
+    """
+    word = value if isinstance(value, str) else json.dumps(value)
+    if word not in words:
+        raise RetortError(f"label {word!r} is not one of {', '.join(words)}")
+    return words.index(word)
+
+
+def score_of(value: Any, least: float, greatest: float) -> float:
+    """Return the score in a file as a float.
+
+    Raises:
+        RetortError: the value is not a finite number between the bounds, which are allowed too.
+    """
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        score = math.nan
+    if not (math.isfinite(score) and least <= score <= greatest):
+        raise RetortError(f"score {value!r} is not a number from {least:g} to {greatest:g}")
+    return score
+
+
+class _Labelled:
+    """The common part of classification and regression: a row is a text or a pair, its answer is one number."""
+
+    version = 1
+    metrics: tuple[str, ...] = ()
+    head = "classification"
+    loss = "supervised"
+    texts = ("text", "pair")
+    dtype: type = np.float32
+
+    def outputs(self, task: Task) -> int:
+        return len(task["labels"]) or 1  # regression has no label names
+
+    def truncation(self, task: Task) -> dict[str, Any]:
+        return {"max_length": task["max_length"]}
+
+    def encode(self, task: Task, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
+        flat = Flat()
+        for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records]):
+            flat.add(row)
+        return {**flat.arrays(), "labels": np.array([r.label for r in records], self.dtype)}  # labels: (rows,)
+
+    def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
+        return (self.outputs(task),)
+
+    def truth(self, encoded: Encoded) -> list[Any]:
+        found: list[Any] = encoded.labels.tolist()
+        return found
+
+    def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
+        if None in answers:
+            return dict.fromkeys(self.metrics, float("nan"))
+        return {name: metrics[name](np.array(answers), np.array(truth)) for name in self.metrics}
+
+
+@task_types.register("classification")
+class Classification(_Labelled):
+    """Classification, one class per row; F1 and Matthews' correlation (of class 1) for two classes only."""
+
+    version = 1
+    metrics = ("accuracy", "f1", "matthews")
+    binary = ("f1", "matthews")
+    named = True
+    windowed = False
+    fields = ("text", "label")
+    optional = ("pair", "id")
+    dtype = np.int64
+
+    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+        """Return the record of a row; its label is the class number, 0 where the rows have no labels."""
+        known = words or [str(number) for number in range(len(task["labels"]))]
+        return _record(row, class_of(row["label"], known) if labelled else 0)
+
+    def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
+        """Return the metrics; without those of two classes where a class above 1 is predicted or true."""
+        found = super().scores(answers, truth)
+        several = max(answer or 0 for answer in (*answers, *truth)) > 1
+        return {name: value for name, value in found.items() if not (several and name in self.binary)}
+
+    def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
+        """Return the class with the largest logit for each row of (rows, num_labels); None if one is not finite."""
+        return [int(row.argmax()) if np.isfinite(row).all() else None for row in logits]
+
+
+@task_types.register("regression")
+class Regression(_Labelled):
+    """Regression: one score per row."""
+
+    version = 1
+    metrics = ("pearson", "spearman")
+    named = False
+    windowed = False
+    fields = ("text", "label")
+    optional = ("pair", "id")
+
+    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+        """Return the record of a row; its label is the score, 0 where the rows have no labels."""
+        bounds = task.get("bounds") or (-math.inf, math.inf)
+        return _record(row, score_of(row["label"], *bounds) if labelled else 0)
+
+    def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
+        """Return the logit of each row of (rows, 1) as its score; None if it is not finite."""
+        return [float(row[0]) if np.isfinite(row[0]) else None for row in logits]
