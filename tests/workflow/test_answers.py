@@ -77,7 +77,7 @@ def test_spans_on_both_roads(tmp_path: Path, run_in: Callable[..., object]) -> N
         score = json.loads((place / "seed-1.json").read_text())
         stored = json.loads((place / "seed-1.answers.json").read_text())
         kind = task_type_of({"task_type": "span"})
-        for part in ("de", "en"):
+        for subset in ("de", "en"):
             given = stored[f"dev-{subset}"]
             again = kind.scores(given["answers"], given["truth"])
             assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()
