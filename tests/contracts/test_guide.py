@@ -15,9 +15,9 @@ from retort.specs.student import Stage
 
 from tests.conftest import ROOT
 from tests.contracts import test_objectives as contracts
-from tests.references import forms
+from tests.references import plain
 from tests.references.examples import LENGTHS, NARROW, Case
-from tests.references.test_objectives import test_agrees_with_its_slow_form as check_agreement
+from tests.references.test_objectives import test_agrees_with_its_reference as check_agreement
 from tests.references.test_precision import test_at_most_twice_the_error_of_plain_pytorch as check_error
 
 GUIDE = (ROOT / "workflow/retort/objectives/README.md").read_text()
@@ -26,17 +26,18 @@ NEW = Case("hidden-absolute", teacher=NARROW)
 
 @pytest.fixture
 def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """Register the guide's example objective with its slow form, and yield its case."""
+    """Register the guide's example objective with its reference, and yield its case."""
     made, slow = (textwrap.dedent(code) for code in re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL))
     exec(compile(made, "absolute.py", "exec"), {})
-    exec(compile(slow, "forms.py", "exec"), vars(forms))
-    monkeypatch.setitem(forms.FORMS, NEW.name, forms.hidden_absolute)
+    monkeypatch.setattr(plain, "CASES", [])
+    monkeypatch.setitem(plain.REFERENCES, NEW.name, None)
+    exec(compile(slow, "reference.py", "exec"), {})
     yield NEW
-    del objectives._things[NEW.name], forms.hidden_absolute
+    del objectives._things[NEW.name]
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
-def test_the_example_agrees_with_its_slow_form(followed: Case, lengths: tuple[int, ...]) -> None:
+def test_the_example_agrees_with_its_reference(followed: Case, lengths: tuple[int, ...]) -> None:
     check_agreement(followed, lengths)
 
 

@@ -20,6 +20,7 @@ from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 
+from tests.unit.printed_tables import with_block
 from tests.unit.report.test_page import Tags
 from tests.unit.small_paper import ACC, found, study_config, table
 
@@ -49,7 +50,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1)}, [("61.5", "62.00")]),
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1, runs=2)}, []),
     ("reachable", {"table1": table([ACC], {"a": "61.5"}, 1, runs=0)}, []),
-    ("reachable", {"table1": {**table([ACC], {}, 1), "rows": [QUOTED]}}, []),
+    ("reachable", {"table1": with_block({**table([ACC], {}, 1), "rows": [QUOTED]})}, []),
     ("repeats", {"table1": table([ACC], {"a": "61.0"}, 1), "table2": table([ACC], {"a": "61"}, 1)}, []),
     ("repeats", {"table1": table([ACC], {"a": "61.0"}, 1), "table2": table([ACC], {"a": "62.0"}, 1)},
      [("61.0", "62.0")]),
@@ -81,7 +82,9 @@ def test_sizes_may_be_rounded_or_cut(tmp_path: Path, printed: str, right: bool) 
     size, label = (1000, "#Train") if printed in ("1k", "2k") else (100, "#Dev")
     counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1, "columns": [{"label": label}],
               "rows": [{"label": "Coin", "task": "coin", "cells": printed}]}  # fmt: skip
-    assert [one.other for one in found(tmp_path, "sizes", table1=counts)] == ([] if right else [f"{size:,}"])
+    assert [one.other for one in found(tmp_path, "sizes", table1=with_block(counts))] == (
+        [] if right else [f"{size:,}"]
+    )
 
 
 def test_every_check_has_a_case() -> None:
@@ -92,7 +95,7 @@ def test_every_check_has_a_case() -> None:
 def test_a_task_without_facts(tmp_path: Path) -> None:
     counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1, "columns": [{"label": "#Dev"}],
               "rows": [{"label": "Coins", "task": "coins", "cells": "1"}]}  # fmt: skip
-    problems = read(read_config(study_config(tmp_path, table1=counts)))[1]
+    problems = read(read_config(study_config(tmp_path, table1=with_block(counts))))[1]
     assert len(problems) == 1
     assert "table1.yaml: rows: no data set of facts.yaml is called 'coins'; did you mean 'coin'?" in problems[0]
 

@@ -15,7 +15,7 @@ from retort.study.load import read
 from tests.tiny.hub import TinyHub, serve
 
 OLD, NEW, SIDE = "a" * 40, "b" * 40, "c" * 40
-BEFORE = """# Texts that the tests made up.
+BEFORE = """# yaml-language-server: $schema=../schemas/source.json
 title: Texts
 licence: MIT
 hub: # the repository

@@ -18,6 +18,7 @@ from retort.tables.layout import lay_out
 from retort.tables.lines import table_lines
 from retort.tables.render import formats
 
+from tests.unit.printed_tables import with_block
 from tests.unit.small_study import PAPER, ROWS, SIGNED, TABLE, write_study
 
 SAID = "server: it alone has the labels of the test set; reports/submissions/mini-a/seed-1.zip is what it is sent"
@@ -38,7 +39,7 @@ def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dic
     columns = [{key: value for key, value in column.items() if key != "average"} for column in COLUMNS]
     rows = [{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS]
     shown = {key: value for key, value in TABLE.items() if key != "published"}
-    table = {**shown, "columns": columns, "rows": rows, "numbers": 12, "split": split}
+    table = with_block({**shown, "columns": columns, "rows": rows, "numbers": 12, "split": split})
     config = write_study(folder / "study", table1=table, paper={**PRINTED, "show": ["table1"]})
     for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
         (folder / f"study/papers/mini/{name}.yaml").unlink()

@@ -18,6 +18,7 @@ from retort.report.parts import article
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 
+from tests.unit.printed_tables import with_block
 from tests.unit.small_paper import ACC, study_config, table
 from tests.unit.small_study import PAPER, PROFILES, STUDENT, TABLE, paths, quiet, write_results, write_study
 
@@ -229,13 +230,14 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
 
 def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    table1 = {**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
+              "rows": [{"student": "mini-a", "label": "A", "cells": "61.0"},
+                       {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]}  # fmt: skip
     config = write_study(
         tmp_path / "study",
         paper={**PAPER, "ours": False, "show": ["table1", "table2"]},
         claims={},
-        table1={**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
-                "rows": [{"student": "mini-a", "label": "A", "cells": "61.0"},
-                         {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]},
+        table1=with_block(table1),
         table2={**PROFILES, "published": {}},
     )  # fmt: skip
     made = [make_table(

@@ -18,6 +18,7 @@ from retort.study.load import open_study, read
 from retort.study.scaled_study import Shrink
 from retort.study.study import Study
 
+from tests.unit.printed_tables import with_block
 from tests.unit.small_study import PAPER, STUDENT, TABLE, write_study
 
 LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
@@ -38,7 +39,9 @@ def study_config(
     """Write the small study as printed by a paper, with its own reduced scale, and return its configuration."""
     rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
     table = {key: value for key, value in TABLE.items() if key != "published"}
-    config = write_study(folder, table1={**table, "rows": rows, "numbers": 6}, paper={**paper, "show": ["table1"]})
+    config = write_study(
+        folder, table1=with_block({**table, "rows": rows, "numbers": 6}), paper={**paper, "show": ["table1"]}
+    )
     for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
         (folder / f"papers/mini/{name}.yaml").unlink()
     model = json.loads((folder / "models/small.yaml").read_text())
@@ -146,5 +149,5 @@ def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
         teacher = whole.model_of(student.teacher).architecture
         found = [*check_initialisation.problems(whole, name)]
         for term in (term for stage in student.stages for term in stage.terms):
-            found += check_terms.problems(term, student.architecture, teacher)
+            found += check_terms.problems(term, student.architecture, teacher, student.initial_layers)
         assert found == [], name

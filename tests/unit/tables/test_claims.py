@@ -15,6 +15,7 @@ from retort.tables.claims import check_claims, counts, judge_all, judge_one
 from retort.tables.judge import ours, published
 from retort.tables.tidy import Line
 
+from tests.unit.printed_tables import with_block
 from tests.unit.small_study import line, made, quiet, write_study
 
 ROWS = ["A", "B", "C"]
@@ -22,11 +23,10 @@ ROWS = ["A", "B", "C"]
 
 def table(cells: dict[str, str], runs: int = 0, **column: Any) -> ScoresTable:
     """Return a printed table with one column."""
-    found = {"label": "c", "task": "t", "metric": "accuracy", **column}
     rows = [{"label": label, "planned": f"p-{label}", "cells": text} for label, text in cells.items()]
-    return ScoresTable(
-        kind="scores", title="T", question="Q?", numbers=len(cells), runs=runs, columns=[found], rows=rows
-    )  # type: ignore[arg-type]
+    content = {"kind": "scores", "title": "T", "question": "Q?", "numbers": len(cells), "runs": runs,
+               "columns": [{"label": "c", "task": "t", "metric": "accuracy", **column}], "rows": rows}  # fmt: skip
+    return ScoresTable.model_validate(with_block(content))
 
 
 def claim(compare: str, rows: list[str], than: list[str], **more: Any) -> Statement:

@@ -20,6 +20,7 @@ from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
+from tests.unit.printed_tables import with_block, write_block
 from tests.unit.small_study import ROWS, SCORES, TABLE, made, write_study
 
 PAPERS = ROOT / "workflow" / "papers"
@@ -90,7 +91,8 @@ def test_a_file_by_itself(paper: str, table: str) -> None:
     numbers = [cell.number for cell in found.printed_cells() if cell.number]
     deviations = sum(number.std is not None for number in numbers)
     assert f"{len(numbers)}{f'+{deviations}' * bool(deviations)}" == NUMBERS[paper][table]
-    assert all(row.texts for row in found.rows)
+    assert all(found.texts)
+    assert found.printed == write_block(found.stub, found.columns, found.rows, found.texts)
 
 
 @pytest.mark.parametrize(("paper", "table"), FILES)
@@ -170,7 +172,7 @@ def printed(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dic
         {"label": f"R{i}", "cells": cell, **state} for i, (cell, state) in enumerate(zip(cells, states, strict=False))
     ]
     kept = {key: value for key, value in TABLE.items() if key not in ("published", "rows", "columns")}
-    return {**kept, "columns": columns, "rows": rows, **more}
+    return with_block({**kept, "columns": columns, "rows": rows, **more})
 
 
 ACC = {"task": "signed", "metric": "accuracy", "label": "Acc"}
@@ -276,7 +278,7 @@ def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
 def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"label": "R", "student": "mini-a", "quoted": "Else (2020)", "cells": "70.0"}]
-    table = {**printed([], [ACC], numbers=1), "rows": rows}
+    table = with_block({**printed([], [ACC], numbers=1), "rows": rows})
     (line,) = made(small(tmp_path, table), **SCORES)[0]
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
     assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")

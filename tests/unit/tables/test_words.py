@@ -19,6 +19,7 @@ from retort.tables.layout import agreement, lay_out
 from retort.tables.render import formats
 from retort.tables.words import count_lines, settings_lines, word_verdicts
 
+from tests.unit.printed_tables import with_block
 from tests.unit.small_study import STUDENT, write_study
 
 GRID = {"learning_rate": [1e-5, 3e-5], "batch_size": [16, 32]}
@@ -32,9 +33,9 @@ MAPPED = [{"objective": "hidden-sequence", "mapping": mapping} for mapping in ("
 def settings(rows: list[dict[str, Any]], columns: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
     """Return a printed table of settings."""
     rows = [{"label": f"R{number}", **row} for number, row in enumerate(rows)]
-    return {"kind": "settings", "title": "T", "question": "Q?", "columns": columns or [{"label": "C"}], "rows": rows,
-            "numbers": sum(read_number(text.strip()) is not None for row in rows for text in row["cells"].split("|")),
-            **more}  # fmt: skip
+    numbers = sum(read_number(text.strip()) is not None for row in rows for text in row["cells"].split("|"))
+    return with_block({"kind": "settings", "title": "T", "question": "Q?", "columns": columns or [{"label": "C"}],
+                    "rows": rows, "numbers": numbers, **more})  # fmt: skip
 
 
 def study_config(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
