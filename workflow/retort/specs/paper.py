@@ -8,6 +8,15 @@ from retort.specs.base import Name, Spec, Text
 from retort.specs.student import Teacher
 
 
+class Choice(Spec):
+    """What was chosen where the paper is silent, or where a study differs from it, and for which students."""
+
+    students: list[Text] = Field(
+        min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
+    )
+    texts: list[Text] = Field(min_length=1, description="what was chosen, and why")
+
+
 class Paper(Spec):
     """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
 
@@ -15,5 +24,6 @@ class Paper(Spec):
     reference: Text
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = {}
+    deviations: list[Choice] = Field(default=[], description="what was chosen where the paper is silent")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")
