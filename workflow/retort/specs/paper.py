@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from pydantic import Field
 
 from retort.specs.base import Name, Spec, Text
@@ -14,7 +16,15 @@ class Choice(Spec):
     students: list[Text] = Field(
         min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
     )
+    excluded: list[Text] = Field(default=[], alias="except", description="names of students to leave out again")
     texts: list[Text] = Field(min_length=1, description="what was chosen, and why")
+
+    def concerns(self, student: str) -> bool:
+        """Return whether the choice was made for a student, given by its short name."""
+        included, excluded = (
+            any(fnmatchcase(student, pattern) for pattern in patterns) for patterns in (self.students, self.excluded)
+        )
+        return included and not excluded
 
 
 class Paper(Spec):

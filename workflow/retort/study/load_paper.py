@@ -93,16 +93,16 @@ def _read_students(
 def _chosen(paper: Paper, student: str) -> Iterator[str]:
     """Yield what was chosen for a student by its paper's `deviations`."""
     for choice in paper.deviations:
-        if any(fnmatchcase(student, pattern) for pattern in choice.students):
+        if choice.concerns(student):
             yield from choice.texts
 
 
 def _check_choices(path: Path, paper: Paper, students: dict[str, Any], problems: load.Problems) -> None:
     """Add a problem for each pattern of a paper's `deviations` that is no student's name."""
     for number, choice in enumerate(paper.deviations, start=1):
-        for pattern in choice.students:
+        for pattern in (*choice.students, *choice.excluded):
             if not any(fnmatchcase(student, pattern) for student in students):
-                problems.add(path, f"deviations.{number}.students: {unknown('student', pattern, students)}")
+                problems.add(path, f"deviations.{number}: {unknown('student', pattern, students)}")
 
 
 def _read_statements(study: Study, path: Path, problems: load.Problems) -> None:
