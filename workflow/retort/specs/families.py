@@ -76,8 +76,6 @@ def expand(pattern: str, entry: Any, shared: Mapping[str, Axis], fields: Collect
     for name in axes:
         if f"{{{name}}}" not in pattern:
             raise RetortError(f"{FOR_EACH}.{name}: the name has no {{{name}}}", "two students would have one name")
-    own = {name: axis for name, axis in axes.items() if name not in shared}
-    _check_keys(FOR_EACH, own, entry, fields)
     common = {key: value for key, value in entry.items() if key not in (FOR_EACH, EXCEPT)}
     found: dict[str, Entry] = {}
     for combination in _combinations(axes, entry.get(EXCEPT) or []):
@@ -90,6 +88,8 @@ def expand(pattern: str, entry: Any, shared: Mapping[str, Axis], fields: Collect
         found[name] = {key: fill(value, combination) for key, value in student.items()}
     if not found:
         raise RetortError("no student is left", f"give each axis a value, or remove from '{EXCEPT}'")
+    own = {name: axis for name, axis in axes.items() if name not in shared}
+    _check_keys(FOR_EACH, own, entry, fields)
     return found
 
 
