@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Settings, Spec, Text
 from retort.specs.model import Architecture
+from retort.specs.names import StudentName
 
 
 class Initialisation(Spec):
@@ -21,7 +22,7 @@ class Initialisation(Spec):
         default="teacher",
         description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
     )
-    student: Name | None = Field(default=None, description="another student's checkpoint")
+    student: StudentName | None = Field(default=None, description="another student's checkpoint")
     checkpoint: Name | None = Field(
         default=None,
         exclude_if=lambda name: name is None,
@@ -85,13 +86,13 @@ class Student(Spec):
     """A student: one entry of a paper's students.yaml."""
 
     title: Text
-    teacher: Name
+    teacher: StudentName
     architecture: Architecture
     initialisation: Initialisation
     stages: list[Stage] = []
     protocol: Name
     tasks: list[Name] | None = Field(default=None, description="only these tasks; all where it is left out")
-    deviations: list[Text] = Field(default=[], description="where a paper is silent: what was chosen, and why")
+    deviations: list[Text] = Field(default=[], description="what was chosen for this student where the paper is silent")
     version: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")

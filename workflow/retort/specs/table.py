@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.names import StudentName, StudentPair
 from retort.specs.printed import (
     AVERAGE,
     CHANGE,
@@ -50,8 +51,10 @@ class _Measured(Titled, TextTable):
     )
     runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
     length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
-    against: Name = Field(default="", description="the student or teacher whose speed is 1; else the first row's")
-    published: dict[str, dict[str, Printed]] = Field(
+    against: StudentName = Field(
+        default="", description="the student or teacher whose speed is 1; else the first row's"
+    )
+    published: dict[StudentName, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )
 
@@ -174,7 +177,7 @@ class TestsTable(Titled):
     alpha: float = Field(default=0.05, gt=0, lt=1)
     decimals: int = 3
     said: dict[Name, Tested] = Field(default={}, description="table -> what the paper says of its own tests of it")
-    published: dict[str, dict[str, Printed]] = {}
+    published: dict[str, dict[StudentPair, Printed]] = {}
 
 
 Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | CountsTable, Field(discriminator="kind")]
@@ -183,7 +186,7 @@ Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | Cou
 class Drawn(Spec):
     """One student or teacher that is drawn in a figure."""
 
-    student: Name
+    student: StudentName
     label: Text
     group: str = ""
     baseline: bool = False
@@ -195,8 +198,10 @@ class LayersFigure(Titled):
     kind: Literal["layers"]
     task: Name
     metric: Text
-    points: dict[int, Name] = Field(default={}, description="teacher layer -> student")
-    planned: dict[int, Name] = Field(default={}, description="teacher layer -> the name that its student will have")
+    points: dict[int, StudentName] = Field(default={}, description="teacher layer -> student")
+    planned: dict[int, StudentName] = Field(
+        default={}, description="teacher layer -> the name that its student will have"
+    )
     references: list[Drawn] = Field(default=[], description="students drawn as level lines")
 
     @model_validator(mode="after")

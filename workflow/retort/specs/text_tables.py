@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.registry import unknown
 from retort.specs.base import Name
+from retort.specs.names import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, Titled, row_names
 from retort.specs.settings_cells import Bound, Reads, meet
 
@@ -46,7 +47,7 @@ class SettingsTable(_Text):
     """A table of training settings: what the paper prints, beside what our students are trained with."""
 
     kind: Literal["settings"]
-    student: Name = Field(default="", description="whose settings are read; a row or column may name another")
+    student: StudentName = Field(default="", description="whose settings are read; a row or column may name another")
     task: Name = Field(default="", description="on which task; a row or column may name another")
     columns: list[ReadColumn] = Field(min_length=1)  # type: ignore[assignment]
     rows: list[ReadRow] = Field(min_length=1)  # type: ignore[assignment]
