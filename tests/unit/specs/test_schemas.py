@@ -14,6 +14,7 @@ from retort.cli import main
 from retort.specs import schemas
 from retort.specs.base import read_yaml
 from retort.specs.config import ROOT
+from retort.specs.protocol import Schedule
 from retort.specs.schemas import FILES, FOLDER, MARK, current_files, schema_text
 
 TINY = ROOT / "tests" / "tiny" / "study"
@@ -72,6 +73,7 @@ TESTS = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"
 RIGHT = [
     ("students", {"a": STUDENT, "_anchors": {"anything": [1]}}),
     ("protocol", PROTOCOL),
+    ("protocol", {**PROTOCOL, "tasks": {"a": {"steps": 3}}}),
     ("source", FOLDER_SOURCE),
     ("table", TESTS),
     ("config", {"papers": None, "scale": "reduced"}),
@@ -84,6 +86,7 @@ WRONG = [
     ("protocol", {"title": "T", "seeds": [1]}, "'schedule' is a required property"),
     ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "batch_size": 0}}, "0 is less than or equal to the minimum"),
     ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "betas": [0.9, "x"]}}, "'x' is not of type 'number'"),
+    ("protocol", {**PROTOCOL, "tasks": {"a": {"step": 3}}}, "'step' was unexpected"),
     ("source", {**FOLDER_SOURCE, "sha256": "z"}, "is not valid under any of the given schemas"),
     ("table", {**TESTS, "kind": "tests"}, "is not valid under any of the given schemas"),
     ("config", {"scale": "huge"}, "'huge' is not one of ['pocket', 'reduced', 'paper']"),
@@ -99,6 +102,13 @@ def test_what_is_right(name: str, content: Any) -> None:
 def test_a_mistake_is_seen(name: str, content: Any, message: str) -> None:
     (line,) = mistakes(name, content)
     assert message in line
+
+
+def test_a_change_of_a_schedule_has_no_defaults() -> None:
+    changes = json.loads(schema_text("protocol"))["properties"]["tasks"]["patternProperties"]
+    (fields,) = (change["properties"] for change in changes.values())
+    assert set(fields) == set(Schedule.model_fields)
+    assert not any("default" in field for field in fields.values())
 
 
 def test_an_editor_shows_no_title_that_repeats_a_key() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.base import FieldsOf, Name, Settings, Spec, Text
 
 
 class Schedule(Spec):
@@ -39,6 +39,9 @@ class Schedule(Spec):
         return self
 
 
+ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
+
+
 class Grid(Spec):
     """A grid of hyperparameters: each point is scored on the validation split, the best one trained again per seed."""
 
@@ -63,7 +66,7 @@ class Protocol(Spec):
 
     title: Text = Field(description="what it is, in one line")
     schedule: Schedule = Field(description="of one training run")
-    tasks: dict[Name, Settings] = Field(default={}, description="fields of the schedule that a task changes")
+    tasks: dict[Name, ScheduleChanges] = Field(default={}, description="fields of the schedule that a task changes")
     grid: Grid | None = Field(
         default=None,
         description="hyperparameters that are tried when a student is fine-tuned; left out: the schedule as it is",

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Settings, Spec, Text
-from retort.specs.protocol import Grid, Schedule
+from retort.specs.base import Name, Spec, Text
+from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
 class Replacements(Spec):
@@ -15,9 +15,9 @@ class Replacements(Spec):
 
     model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
     corpus: Name = Field(description="in place of every corpus")
-    distillation: Settings = Field(description="fields of the schedule of stages on a corpus")
-    training: Settings = Field(description="fields of the schedules of stages on a task and of fine-tuning")
-    teaching: Settings = Field(description="fields of the schedules by which teachers are fine-tuned")
+    distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
+    training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
+    teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
     grid: Grid = Field(description="in place of every protocol's")
     seeds: int = Field(ge=1, description="at most so many")
     tasks: list[Name] = Field(min_length=1, description="no other task is run")

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Settings, Spec, Text
 from retort.specs.model import Architecture
+from retort.specs.protocol import ScheduleChanges
 
 
 class Initialisation(Spec):
@@ -59,8 +60,10 @@ class Stage(Spec):
     steps_factor: float = Field(
         default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes"
     )
-    schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
-    tasks: dict[Name, Settings] = Field(
+    schedule: ScheduleChanges = Field(
+        default={}, description="fields of the protocol's schedule that this stage changes"
+    )
+    tasks: dict[Name, ScheduleChanges] = Field(
         default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
     )
     teacher_dropout: bool = Field(default=False, description="leave dropout on in the teacher while it teaches")
