@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,29 +13,31 @@ from retort.objectives import objectives
 from retort.specs import catalogue
 from retort.specs.student import Stage
 
+from tests.conftest import ROOT
 from tests.contracts import test_objectives as contracts
-from tests.references import forms
+from tests.references import plain
 from tests.references.examples import LENGTHS, NARROW, Case
-from tests.references.test_objectives import test_agrees_with_its_slow_form as check_agreement
+from tests.references.test_objectives import test_agrees_with_its_reference as check_agreement
 from tests.references.test_precision import test_at_most_twice_the_error_of_plain_pytorch as check_error
 
-GUIDE = (Path(__file__).resolve().parents[2] / "workflow/retort/objectives/README.md").read_text()
+GUIDE = (ROOT / "workflow/retort/objectives/README.md").read_text()
 NEW = Case("hidden-absolute", teacher=NARROW)
 
 
 @pytest.fixture
 def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """Register the guide's example objective with its slow form, and yield its case."""
+    """Register the guide's example objective with its reference, and yield its case."""
     made, slow = (textwrap.dedent(code) for code in re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL))
     exec(compile(made, "absolute.py", "exec"), {})
-    exec(compile(slow, "forms.py", "exec"), vars(forms))
-    monkeypatch.setitem(forms.FORMS, NEW.name, forms.hidden_absolute)
+    monkeypatch.setattr(plain, "CASES", [])
+    monkeypatch.setitem(plain.REFERENCES, NEW.name, None)
+    exec(compile(slow, "reference.py", "exec"), {})
     yield NEW
-    del objectives._things[NEW.name], forms.hidden_absolute
+    del objectives._things[NEW.name]
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
-def test_the_example_agrees_with_its_slow_form(followed: Case, lengths: tuple[int, ...]) -> None:
+def test_the_example_agrees_with_its_reference(followed: Case, lengths: tuple[int, ...]) -> None:
     check_agreement(followed, lengths)
 
 

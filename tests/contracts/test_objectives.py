@@ -18,7 +18,8 @@ from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tests.references.examples import CASES, LENGTHS, NARROW, SCORE, WIDE, Case, activations_of, batch_of
+from tests.references.examples import LENGTHS, NARROW, SCORE, WIDE, Case, activations_of, batch_of
+from tests.references.objectives import CASES
 
 PADDED = LENGTHS["padded"]
 

@@ -1,4 +1,4 @@
-"""Random activations of small models with odd sizes, for every registered objective."""
+"""Example cases of objectives, with random activations of small models of odd sizes."""
 
 from __future__ import annotations
 
@@ -54,67 +54,6 @@ class Case:
         torch.manual_seed(3)
         built = objectives[self.name](Pair(self.student, self.teacher, self.layers), **self.options)
         return built.to(dtype) if dtype is not None and isinstance(built, torch.nn.Module) else built
-
-
-CASES = [
-    Case("supervised", same=""),
-    Case("supervised", student=SCORE, teacher=SCORE, same=""),
-    Case("supervised", same="", span=True),
-    Case("soft-labels", same="entropy"),
-    Case("soft-labels", {"temperature": 2.5, "divergence": True}),
-    Case("soft-labels", {"divergence": True}, span=True),
-    Case("soft-labels", {"temperature": 2.0}, same="entropy", span=True),
-    Case("soft-labels", {"temperature": 2.5}, same="entropy"),
-    Case("soft-labels", {"temperature": 2.5, "squared": False}, same="entropy"),
-    Case("soft-labels", student=SCORE, teacher=SCORE),
-    Case("masked-lm", same=""),
-    Case("hidden-cls"),
-    Case("hidden-cls", {"map": "never"}, teacher=NARROW),
-    Case("hidden-sequence"),
-    Case("hidden-sequence", {"map": "widths-differ"}, teacher=NARROW),
-    Case("hidden-sequence", {"count_padding": True}),
-    Case("context-sequence"),
-    Case("hidden-cosine"),
-    Case("patient-cls"),
-    Case("embedding-mse"),
-    Case("embedding-relation"),
-    Case("attention-mse"),
-    Case("attention-mse", {"count_padding": True}),
-    Case("attention-kl"),
-    Case("attention-mse", {"zero_below": -0.5}),
-    Case("attention-kl", {"padded_queries": True}),
-    Case("attention-kl", {"floor": 0.1}, same=""),
-    Case("value-relation"),
-    Case("value-relation", teacher=MANY_HEADS),
-    Case("value-relation", {"padded_queries": True}),
-    Case("value-relation", {"padded_keys": True, "floor": 0.05}, same=""),
-    Case("relations", {"heads": 4}),
-    Case("relations", {"heads": 48}, student=Shape(96, 4, 8, 3), teacher=Shape(144, 6, 8, 3)),
-    Case("relations", {"heads": 5}, student=Shape(20, 4, 8, 3), teacher=Shape(30, 6, 8, 3)),
-    Case("relations", {"heads": 12, "normaliser": "sum-over-heads"}),
-    Case("relations", {"heads": 3, "normaliser": "sum"}),
-    Case("relations", {"heads": 2, "pairs": ["q-k", "v-q", "v-v"], "weights": [0.5, 2.0, 1.0]}),
-    Case("relations", {"heads": 4, "padded_queries": True, "padded_keys": True}),
-    Case("relations", {"heads": 4, "padded_keys": True, "normaliser": "sum"}),
-    Case("direct"),
-    Case("direct", {"heads": 4, "orthogonal": True}, teacher=NARROW),
-    Case("direct", {"heads": 2, "orthogonal": True}),
-    Case("direct", {"heads": 2, "orthogonal": True}, student=WIDE, teacher=NARROW),
-    Case("direct", {"count_padding": True}),
-    Case("hidden-relation", {"heads": 4}),
-    Case("mha-output-relation"),
-    Case("mha-output-relation", {"splits": 4}),
-    Case("mha-output-relation", {"split": "average"}, teacher=MANY_HEADS),
-    Case("mha-output-relation", {"split": "random", "seed": 2}, teacher=MANY_HEADS),
-    Case("sample-similarity"),
-    Case("sample-contrastive", same=""),
-    Case("sample-contrastive", {"reading": "printed"}, same=""),
-    Case("sample-contrastive", {"scaled": True}, same=""),
-    Case("contrast", {"size": 6, "negatives": 4, "bank": 11, "seed": 5}, same=""),
-    Case("contrast", {"size": 6, "negatives": 4, "bank": 11}, same="", layers=(2, 3)),
-    Case("emd", layers=(2, 3)),
-    Case("emd", {"attention": False, "map": "always"}, teacher=MANY_HEADS, layers=(3, 2)),
-]
 
 
 def batch_of(case: Case, lengths: tuple[int, ...], dtype: torch.dtype = torch.float64) -> Batch:

@@ -1,9 +1,14 @@
-"""The few operations that the slow forms are written with: loops over numbers, rows and heads."""
+"""What references are written with: their registry, and loops over numbers, rows and heads.
+
+A reference computes an objective as its paper writes it: plain loops over examples, heads and real tokens, without
+attention masks.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from retort.batch import Batch
@@ -11,6 +16,25 @@ from retort.objectives import Activations
 from torch import Tensor
 
 from tests.references.examples import Case
+
+Reference = Callable[[Activations, Activations, Batch, Case, Any], Tensor]
+REFERENCES: dict[str, Reference] = {}  # objective -> its reference
+CASES: list[Case] = []  # the cases of all references
+
+
+def reference(*cases: Case) -> Callable[[Reference], Reference]:
+    """Return a decorator that makes a function the reference of an objective, for these cases of it.
+
+    The function takes the activations of student and teacher, the batch, the case (options and sizes) and the built
+    objective, of which it reads only the learned parameters and the stored state.
+    """
+
+    def add(function: Reference) -> Reference:
+        REFERENCES[cases[0].name] = function
+        CASES.extend(cases)
+        return function
+
+    return add
 
 
 def lengths(batch: Batch, case: Case, switch: str = "count_padding") -> list[int]:
@@ -70,3 +94,28 @@ def related(
 ) -> list[tuple[Tensor, Tensor]]:
     """Return, for each head, the pair of a relation: row vectors of one activation, column vectors of another."""
     return list(zip(chunks(activations[a][i, :rows], heads), chunks(activations[b][i, :columns], heads), strict=True))
+
+
+def activation_relation(activation: str, heads: Callable[[Case], int]) -> Callable[..., Tensor]:
+    def compute(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+        values = []
+        sizes = zip(lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys"), strict=True)
+        for i, (rows, columns) in enumerate(sizes):
+            ours, theirs = (
+                related(activations, activation, activation, heads(case), i, rows, columns)
+                for activations in (student, teacher)
+            )
+            values += relation_kl(ours, theirs, case.options.get("floor", 0.0))
+        return mean(values)
+
+    return compute
+
+
+def sequence_mse(activation: str) -> Callable[..., Tensor]:
+    def compute(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+        values = []
+        for ours, theirs in vectors(student[activation], teacher[activation], batch, case):
+            values += squares(learned.map(ours), theirs)
+        return mean(values)
+
+    return compute

@@ -1,4 +1,4 @@
-"""Scores of extractive question answering, compared with slow forms and with numbers from other programs."""
+"""Scores of extractive question answering, compared with plain references and with numbers from other programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_normalisation_has_a_slow_form(name: str) -> None:
+def test_every_normalisation_has_a_reference(name: str) -> None:
     for text in [*TEXTS[name], *TEXTS["squad"]]:
         assert qa.normalisations[name](text) == answers.normalise(text, name)
 

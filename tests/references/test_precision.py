@@ -1,6 +1,6 @@
-"""In 32 and in 16 bits, every objective is at most twice as far from its slow form in 64 bits as plain PyTorch is.
+"""In 32 and in 16 bits, every objective is at most twice as far from its reference in 64 bits as plain PyTorch is.
 
-Plain PyTorch is the slow form itself, computed in that precision on the same rounded tensors.
+Plain PyTorch is the reference itself, computed in that precision on the same rounded tensors.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import torch
 from retort.batch import Batch
 from torch import Tensor
 
-from tests.references.examples import CASES, LENGTHS, Case, activations_of, batch_of
-from tests.references.forms import FORMS
+from tests.references.examples import LENGTHS, Case, activations_of, batch_of
+from tests.references.objectives import CASES, REFERENCES
 
 ROUNDINGS = 4  # allowed roundings of the result, for cases where plain PyTorch has no error by chance
 
@@ -50,18 +50,18 @@ def test_at_most_twice_the_error_of_plain_pytorch(case: Case, dtype: torch.dtype
         activations_of(case, side, len(lengths), seed, dtype) for side, seed in ((case.student, 1), (case.teacher, 2))
     ]
 
-    def in_slow_form(precision: torch.dtype) -> tuple[Tensor, Tensor]:
+    def by_reference(precision: torch.dtype) -> tuple[Tensor, Tensor]:
         learned: Any = case.build(precision)
         batch = labelled(batch_of(case, lengths), precision)
         activations = cast(*rounded, precision)
-        return measured(lambda ours, theirs: FORMS[case.name](ours, theirs, batch, case, learned), activations)
+        return measured(lambda ours, theirs: REFERENCES[case.name](ours, theirs, batch, case, learned), activations)
 
-    def fast(ours: Activations, theirs: Activations) -> Tensor:
+    def by_objective(ours: Activations, theirs: Activations) -> Tensor:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
             return case.build(torch.float32)(ours, theirs, labelled(batch_of(case, lengths), torch.float32))
 
-    exact, plain = in_slow_form(torch.float64), in_slow_form(dtype)
-    found = measured(fast, cast(*rounded, dtype))
-    for right, slow, ours in zip(exact, plain, found, strict=True):
-        allowed = 2 * (slow - right).norm() + ROUNDINGS * torch.finfo(dtype).eps * right.norm()
+    exact, plain = by_reference(torch.float64), by_reference(dtype)
+    found = measured(by_objective, cast(*rounded, dtype))
+    for right, rounded_reference, ours in zip(exact, plain, found, strict=True):
+        allowed = 2 * (rounded_reference - right).norm() + ROUNDINGS * torch.finfo(dtype).eps * right.norm()
         assert (ours - right).norm() <= allowed

@@ -46,7 +46,7 @@ class FileSplit(Spec):
         """Return the numbers of rows that the split, or one subset of it, may have.
 
         Args:
-            part: the subset; None for a split without subsets.
+            subset: the name of the subset; None for a split without subsets.
         """
         rows = self.rows[subset] if isinstance(self.rows, dict) and subset else self.rows
         return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]

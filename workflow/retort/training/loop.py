@@ -47,7 +47,7 @@ def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progres
     """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
 
     Args:
-        part: what is trained, on which batches and with which loss.
+        run: what is trained, on which batches and with which loss.
         seed: seed of the dropout.
         checkpoint: where the state is read from and written to.
         progress: where steps and losses are reported.

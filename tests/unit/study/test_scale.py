@@ -149,5 +149,5 @@ def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
         teacher = whole.model_of(student.teacher).architecture
         found = [*check_initialisation.problems(whole, name)]
         for term in (term for stage in student.stages for term in stage.terms):
-            found += check_terms.problems(term, student.architecture, teacher)
+            found += check_terms.problems(term, student.architecture, teacher, student.initial_layers)
         assert found == [], name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_mistakes import STUDENTS, change, problems
+from tests.unit.specs.test_mistakes import STUDENTS, change, problems
 
 
 @pytest.mark.parametrize(

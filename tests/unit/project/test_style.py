@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
+
 TOOLS = {
     "ruff check": ["ruff", "check", "workflow", "tests"],
     "ruff format": ["ruff", "format", "--check", "workflow/retort", "workflow/scripts", "tests"],

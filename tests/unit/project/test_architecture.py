@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "workflow" / "retort"
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "workflow" / "retort"
 # A subpackage may import itself and those in its set; every module may import the top-level modules of the package.
 MAY: dict[str, set[str]] = {
     "specs": set(),

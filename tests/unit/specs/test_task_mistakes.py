@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_mistakes import TABLE, change, problems
+from tests.unit.specs.test_mistakes import TABLE, change, problems
 
 FILED = """
 title: A task with files

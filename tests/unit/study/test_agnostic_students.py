@@ -223,5 +223,9 @@ def test_at_the_reduced_scale_every_student_that_runs_can_be_computed() -> None:
     for student in running.values():
         teacher = small.model_of(student.teacher).architecture
         each = [term for stage in student.stages for term in stage.terms]
-        assert not [line for term in each for line in check_terms.problems(term, student.architecture, teacher)]
+        assert not [
+            line
+            for term in each
+            for line in check_terms.problems(term, student.architecture, teacher, student.initial_layers)
+        ]
     assert running["minilmv2-6x384-bert-large"].stages[0].terms[0].options["heads"] == 48

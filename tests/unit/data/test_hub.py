@@ -17,6 +17,7 @@ from retort.data.sources import fetch
 from retort.errors import RetortError
 from retort.specs.source import Hub, HubSource
 
+from tests.conftest import ROOT
 from tests.tiny.hub import TinyHub, serve, sha256
 
 OLD, NEW = "a" * 40, "b" * 40
@@ -98,14 +99,14 @@ FETCH = """
 import sys
 from pathlib import Path
 from retort.data.sources import fetch
-from tests.unit.test_hub import source
+from tests.unit.data.test_hub import source
 fetch(source(), Path(sys.argv[1]) / "to", Path(sys.argv[1]) / "state")
 """
 
 
 def test_a_download_that_was_killed_is_taken_up(hub: TinyHub, tmp_path: Path) -> None:
     hub.stall["train.parquet"] = 11 * MEGA
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     path = os.pathsep.join([root, os.environ["PYTHONPATH"]])
     running = subprocess.Popen(
         [sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,7 +11,8 @@ from retort.cli import parser
 from retort.cli.base import verbs
 from retort.tables.render import markdown_escape
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
+
 README = (ROOT / "README.md").read_text()
 TABLE = yaml.safe_load((ROOT / "workflow/papers/pocket/table1.yaml").read_text())
 

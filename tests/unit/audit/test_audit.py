@@ -21,8 +21,8 @@ from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 
 from tests.unit.printed_tables import with_block
+from tests.unit.report.test_page import Tags
 from tests.unit.small_paper import ACC, found, study_config, table
-from tests.unit.test_page import Tags
 
 DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from retort.errors import RetortError
-from retort.mappings import mappings
+from retort.mappings import mappings, pairs_of
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,7 @@ from retort.mappings import mappings
         ("uniform-consecutive", {"disjoint": True}, 2, 5, [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5)]),
         ("uniform-last", {}, 2, 6, [(1, 3), (1, 5), (2, 6)]),
         ("listed", {"pairs": [[0, 0], [2, 5]]}, 3, 12, [(0, 0), (2, 5)]),
+        ("initial", {"initial_layers": [4, 8, 12]}, 3, 12, [(1, 4), (2, 8), (3, 12)]),
         ("emd", {}, 2, 2, [(1, 1), (1, 2), (2, 1), (2, 2)]),
     ],
 )
@@ -35,7 +36,7 @@ def test_pairs(
     assert mappings[name](student, teacher, **options) == expected
 
 
-@pytest.mark.parametrize("name", sorted(set(mappings) - {"single", "listed"}))
+@pytest.mark.parametrize("name", sorted(set(mappings) - {"single", "listed", "initial"}))
 @pytest.mark.parametrize(("student", "teacher"), [(1, 1), (2, 6), (4, 6), (5, 12), (6, 12), (12, 24)])
 def test_every_layer_exists_and_the_last_student_layer_learns(name: str, student: int, teacher: int) -> None:
     pairs = mappings[name](student, teacher)
@@ -76,6 +77,16 @@ def test_a_layer_that_is_not_there(
     with pytest.raises(RetortError) as error:
         mappings[name](student, teacher, **options)
     assert str(error.value) == message
+
+
+def test_initial_follows_the_layers_that_the_student_starts_from() -> None:
+    assert pairs_of("initial", 3, 12, [4, 8, 12]) == pairs_of({"listed": {"pairs": [[1, 4], [2, 8], [3, 12]]}}, 3, 12)
+    with pytest.raises(RetortError, match="'initial' is for students that start from teacher layers; write"):
+        pairs_of("initial", 3, 12)
+    with pytest.raises(RetortError, match="no option of mapping 'initial' is called 'initial_layers'"):
+        pairs_of({"initial": {"initial_layers": [1, 2, 3]}}, 3, 12)
+    with pytest.raises(RetortError, match="teacher has no layer 13"):
+        pairs_of("initial", 1, 12, [13])
 
 
 def test_a_misspelt_mapping_has_a_suggestion() -> None:

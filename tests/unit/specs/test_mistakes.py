@@ -33,6 +33,8 @@ MISTAKES = [
      "students.yaml: kd.stages.1.terms.1: no objective is called 'soft-label'; did you mean 'soft-labels'?"),
     (STUDENTS, "mapping: uniform", "mapping: unifrom", "no mapping is called 'unifrom'; did you mean 'uniform'?"),
     (STUDENTS, "mapping: uniform", "mapping: {single: {layer: 5}}", "teacher has no layer 5"),
+    (STUDENTS, "mapping: last", "mapping: initial",
+     "narrow.stages.1.terms.1.mapping: mapping 'initial' is for students that start from teacher layers"),
     (STUDENTS, "mapping: uniform", "mapping: {single: {depth: 5}}", "depth"),
     (STUDENTS, "objective: attention-kl, mapping: uniform", "objective: attention-kl",
      "objective 'attention-kl' needs a mapping"),

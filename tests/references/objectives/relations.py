@@ -1,0 +1,83 @@
+"""References for objectives on relations between tokens."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from retort.batch import Batch, Shape
+from retort.objectives import Activations
+from torch import Tensor
+
+from tests.references.examples import MANY_HEADS, Case
+from tests.references.plain import (
+    activation_relation,
+    chunks,
+    lengths,
+    mean,
+    reference,
+    related,
+    relation_kl,
+)
+
+LETTERS = {"q": "queries", "k": "keys", "v": "values"}
+
+
+@reference(
+    Case("relations", {"heads": 4}),
+    Case("relations", {"heads": 48}, student=Shape(96, 4, 8, 3), teacher=Shape(144, 6, 8, 3)),
+    Case("relations", {"heads": 5}, student=Shape(20, 4, 8, 3), teacher=Shape(30, 6, 8, 3)),
+    Case("relations", {"heads": 12, "normaliser": "sum-over-heads"}),
+    Case("relations", {"heads": 3, "normaliser": "sum"}),
+    Case("relations", {"heads": 2, "pairs": ["q-k", "v-q", "v-v"], "weights": [0.5, 2.0, 1.0]}),
+    Case("relations", {"heads": 4, "padded_queries": True, "padded_keys": True}),
+    Case("relations", {"heads": 4, "padded_keys": True, "normaliser": "sum"}),
+)
+def relations(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+    heads, total = case.options["heads"], 0.0
+    pairs = case.options.get("pairs", ["q-q", "k-k", "v-v"])
+    rows, columns = lengths(batch, case, "padded_queries"), lengths(batch, case, "padded_keys")
+    below = {"mean": sum(rows) * heads, "sum-over-heads": sum(rows), "sum": len(rows)}
+    for pair, weight in zip(pairs, case.options.get("weights", [1] * len(pairs)), strict=True):
+        a, b = (LETTERS[letter] for letter in pair.split("-"))
+        values = []
+        for i, (n, m) in enumerate(zip(rows, columns, strict=True)):
+            values += relation_kl(*(related(activations, a, b, heads, i, n, m) for activations in (student, teacher)))
+        total = total + weight * sum(values) / below[case.options.get("normaliser", "mean")]
+    return total
+
+
+@reference(
+    Case("mha-output-relation"),
+    Case("mha-output-relation", {"splits": 4}),
+    Case("mha-output-relation", {"split": "average"}, teacher=MANY_HEADS),
+    Case("mha-output-relation", {"split": "random", "seed": 2}, teacher=MANY_HEADS),
+)
+def mha_output_relation(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+    splits, values = case.options.get("splits", case.student.heads), []
+    draw = random.Random(case.options.get("seed", 0))
+    group = case.teacher.heads // splits or 1
+    picks = [draw.randrange(group) for _ in range(splits)]
+    for i, n in enumerate(lengths(batch, case)):
+        ours = chunks(student["context"][i, :n], splits)
+        theirs = chunks(teacher["context"][i, :n], splits)
+        if "split" in case.options:
+            heads = chunks(teacher["context"][i, :n], case.teacher.heads)
+            groups = [heads[split * group : (split + 1) * group] for split in range(splits)]
+            if case.options["split"] == "average":
+                theirs = [mean(members) for members in groups]
+            else:
+                theirs = [groups[split][pick] for split, pick in enumerate(picks)]
+        values += relation_kl([(x, x) for x in ours], [(x, x) for x in theirs])
+    return mean(values)
+
+
+reference(
+    Case("value-relation"),
+    Case("value-relation", teacher=MANY_HEADS),
+    Case("value-relation", {"padded_queries": True}),
+    Case("value-relation", {"padded_keys": True, "floor": 0.05}, same=""),
+)(activation_relation("values", lambda case: case.teacher.heads))
+reference(
+    Case("hidden-relation", {"heads": 4}),
+)(activation_relation("hidden", lambda case: case.options["heads"]))
