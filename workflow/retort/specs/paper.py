@@ -30,10 +30,10 @@ class Choice(Spec):
 class Paper(Spec):
     """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
 
-    title: Text
-    reference: Text
+    title: Text = Field(description="what it is, in one line")
+    reference: Text = Field(description="authors, year, where it was published")
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
-    teachers: dict[Name, Teacher] = {}
+    teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
     deviations: list[Choice] = Field(default=[], description="what was chosen where the paper is silent")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")
