@@ -268,7 +268,8 @@ def test_relation_heads_that_do_not_divide(study_folder: Path) -> None:
         "objective: hidden-sequence, mapping: last",
         "objective: relations, mapping: last, options: {heads: 5}",
     )
-    assert any("options.heads: the student's width 16 is no multiple of 5" in line for line in problems(study_folder))
+    said = "options.heads: objective 'relations': the student's width 16 cannot be cut into 5 heads; "
+    assert any(said in line for line in problems(study_folder))
 
 
 def test_a_table_of_another_kind_than_its_reader_needs(study_folder: Path) -> None:
