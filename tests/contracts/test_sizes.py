@@ -126,5 +126,5 @@ def test_the_loss_and_the_checks_say_why(
 @pytest.mark.parametrize("value", ["four", 4.5, True])
 def test_an_option_without_a_default_has_a_type(value: object) -> None:
     (line,) = catalogue.check_options("objective", catalogue.objectives()["direct"], {"heads": value})
-    assert line == f"option 'heads' of objective 'direct' takes a int, not {value!r}"
+    assert line == f"option 'heads' of objective 'direct' takes a whole number, not {value!r}"
     assert catalogue.check_options("objective", catalogue.objectives()["direct"], {"heads": None}) == []

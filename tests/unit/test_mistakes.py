@@ -40,7 +40,7 @@ MISTAKES = [
     (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, options: {temprature: 2.0}}",
      "no option of objective 'soft-labels' is called 'temprature'; did you mean 'temperature'?"),
     (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, options: {temperature: hot}}",
-     "takes a float, not 'hot'"),
+     "takes a number, not 'hot'"),
     (STUDENTS, "layers: [2, 4]", "layers: [2, 5]", "teacher 'tiny-teacher' has no layer 5; it has 4"),
     (STUDENTS, "layers: [2, 4]", "layers: [2]", "1 teacher layers listed for 2 student layers"),
     (STUDENTS, "initialisation: {random: true}", "initialisation: {layers: [4]}", "use 'random: true'"),

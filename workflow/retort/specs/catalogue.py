@@ -18,6 +18,8 @@ from retort.registry import unknown
 
 # Activations that are computed from others, and the ones that must be recorded in the model for that.
 BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",), "embeddings": ("hidden",)}
+# type -> what a message calls its values
+TYPE_NAMES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list"}
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -216,8 +218,8 @@ def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]
         default = entry.options[name]
         types = entry.types.get(name, ()) if default is None else (type(default).__name__,)
         if types and not any(_is_of(value, type_name) for type_name in types):
-            expected = " or ".join(type_name for type_name in types if type_name != "None")
-            problems.append(f"option '{name}' of {kind} '{entry.name}' takes a {expected}, not {value!r}")
+            expected = " or ".join(TYPE_NAMES.get(type_name, type_name) for type_name in types if type_name != "None")
+            problems.append(f"option '{name}' of {kind} '{entry.name}' takes {expected}, not {value!r}")
             continue
         words = entry.choices.get(name, ())
         for word in value if isinstance(value, list) else [value]:
