@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,13 +13,14 @@ from retort.objectives import objectives
 from retort.specs import catalogue
 from retort.specs.student import Stage
 
+from tests.conftest import ROOT
 from tests.contracts import test_objectives as contracts
 from tests.references import plain
 from tests.references.examples import LENGTHS, NARROW, Case
 from tests.references.test_objectives import test_agrees_with_its_reference as check_agreement
 from tests.references.test_precision import test_at_most_twice_the_error_of_plain_pytorch as check_error
 
-GUIDE = (Path(__file__).resolve().parents[2] / "workflow/retort/objectives/README.md").read_text()
+GUIDE = (ROOT / "workflow/retort/objectives/README.md").read_text()
 NEW = Case("hidden-absolute", teacher=NARROW)
 
 

@@ -12,6 +12,8 @@ from retort.audit.base import Finding
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
+from tests.unit.printed_tables import with_block
+
 FACTS = {
     "coin": {"sizes": {"train": 1000, "dev": 100, "test": 50}, "floors": {"accuracy": 60.0}, "source": "counted"},
     "qa": {"sizes": {"dev": 10}, "source": "counted"},
@@ -23,7 +25,7 @@ COMMON = {"title": "T", "question": "Q?", "split": "dev", "runs": 1}
 def table(columns: list[dict[str, Any]], cells: dict[str, str], numbers: int, **more: Any) -> dict[str, Any]:
     """Return a printed table; each row's label is also the name of its model."""
     rows = [{"label": label, "planned": f"some-{label}", "cells": text} for label, text in cells.items()]
-    return {"kind": "scores", **COMMON, "columns": columns, "rows": rows, "numbers": numbers, **more}
+    return with_block({"kind": "scores", **COMMON, "columns": columns, "rows": rows, "numbers": numbers, **more})
 
 
 def study_config(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Layer mappings: which student layer learns from which teacher layer.
 
 Layers count from 1, as in the papers; layer 0 is the output of the embeddings. Every mapping takes the numbers of
-layers of student and teacher, and returns pairs (student layer, teacher layer). This module does not import torch,
-because the checks of the YAML files use it.
+layers of student and teacher, and returns pairs (student layer, teacher layer). A mapping with a third positional
+parameter also gets the teacher layers that the student starts from, or None. Keyword-only parameters are options.
+This module does not import torch, because the checks of the YAML files use it.
 """
 
 from __future__ import annotations
@@ -152,6 +153,27 @@ def listed(student_layers: int, teacher_layers: int, *, pairs: Sequence[Sequence
     return checked([(int(s), int(t)) for s, t in pairs], student_layers, teacher_layers)
 
 
+@mappings.register("initial")
+def initial(student_layers: int, teacher_layers: int, initial_layers: Sequence[int] | None = None) -> Pairs:
+    """Pair each student layer with the teacher layer that it starts from.
+
+    Args:
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        initial_layers: the teacher layers that the student starts from, in order. They follow from the student's
+            initialisation, so the mapping is written without options.
+
+    Raises:
+        RetortError: the student does not start from teacher layers.
+    """
+    if initial_layers is None:
+        raise RetortError(
+            "mapping 'initial' is for students that start from teacher layers",
+            "write 'initialisation: {layers: [...]}' or 'truncated: true', or choose another mapping",
+        )
+    return checked(list(enumerate(initial_layers, start=1)), student_layers, teacher_layers)
+
+
 @mappings.register("emd")
 def emd(student_layers: int, teacher_layers: int, *, embeddings: bool = False) -> Pairs:
     """Pair every student layer with every teacher layer, for objectives that read all of them at once.
@@ -189,8 +211,24 @@ def called(kind: str, name: str, thing: Callable[..., Any], options: Mapping[str
     return thing(*given, **options)
 
 
-def pairs_of(mapping: str | Mapping[str, Any], student_layers: int, teacher_layers: int) -> Pairs:
+def _positional(function: Callable[..., Any]) -> int:
+    parameters = inspect.signature(function).parameters.values()
+    return sum(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
+
+
+def pairs_of(
+    mapping: str | Mapping[str, Any],
+    student_layers: int,
+    teacher_layers: int,
+    initial_layers: Sequence[int] | None = None,
+) -> Pairs:
     """Return the layer pairs of a mapping, given as its name or as {name: {option: value}}.
+
+    Args:
+        mapping: the mapping.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        initial_layers: the teacher layers that the student starts from; None if it starts from something else.
 
     Raises:
         RetortError: the mapping or an option is unknown, or a value or layer is not possible.
@@ -200,8 +238,10 @@ def pairs_of(mapping: str | Mapping[str, Any], student_layers: int, teacher_laye
     if len(mapping) != 1:
         raise RetortError(f"a term has one mapping, not {len(mapping)}", "write its name, or {name: {option: value}}")
     ((name, options),) = mapping.items()
+    function = mappings[name]
+    sizes = (student_layers, teacher_layers, initial_layers)[: _positional(function)]
     try:
-        pairs: Pairs = called("mapping", name, mappings[name], options or {}, student_layers, teacher_layers)
+        pairs: Pairs = called("mapping", name, function, options or {}, *sizes)
     except (TypeError, ValueError) as error:
         raise RetortError(f"mapping '{name}' cannot take {options}", "layers are whole numbers") from error
     return pairs

@@ -29,9 +29,9 @@ def sizes(given: Printed) -> Looked:
     for (paper, name), table in given.tables.items():
         if not isinstance(table, CountsTable):
             continue
-        for row in table.rows:
+        for row, texts in zip(table.rows, table.texts, strict=True):
             facts = given.facts[row.task]
-            for column, text in zip(table.columns, row.texts, strict=True):
+            for column, text in zip(table.columns, texts, strict=True):
                 number, size = read_number(text), facts.sizes.get(splits.get(column.label, ""))  # type: ignore[call-overload]
                 if not number or size is None:
                     continue

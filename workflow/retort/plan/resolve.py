@@ -129,7 +129,10 @@ def _stage(study: Study, student: Student, stage: Stage, place: str) -> Settings
         {
             "objective": term.objective,
             "version": objectives[term.objective].version,
-            "pairs": [list(p) for p in layer_pairs(term, student.architecture.layers, architecture.layers)],
+            "pairs": [
+                list(pair)
+                for pair in layer_pairs(term, student.architecture.layers, architecture.layers, student.initial_layers)
+            ],
             "weight": term.weight,
             "options": {**objectives[term.objective].options, **term.options},
         }
@@ -164,7 +167,7 @@ def _student(study: Study, name: str, place: str) -> Settings:
     student = study.students[name]
     return {
         "architecture": plain(student.architecture),
-        "initialisation": {**plain(student.initialisation, "truncated"), "layers": student.taken},
+        "initialisation": {**plain(student.initialisation, "truncated"), "layers": student.initial_layers},
         "stages": [_stage(study, student, stage, place) for stage in student.stages],
         "precision": study.config.resolved_precision(),
         "versions": [STAGES["distill"], student.version, study.protocols[student.protocol].version],
@@ -200,7 +203,7 @@ def reads_teacher(student: Student) -> bool:
     """Return whether a task-specific student starts from the fine-tuned teacher or reads an activation of it."""
     objectives = catalogue.objectives()
     terms = [term for stage in student.stages for term in stage.terms]
-    begins = student.taken is not None and student.initialisation.of == "teacher"
+    begins = student.initial_layers is not None and student.initialisation.of == "teacher"
     return begins or any(objectives[term.objective].teacher_activations for term in terms)
 
 

@@ -71,7 +71,7 @@ def _mapped(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
     """Yield (objective, type of mapping, name of mapping) for each term that has a mapping."""
     depth = study.model_of(student.teacher).architecture.layers
     for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
-        pairs = layer_pairs(term, student.architecture.layers, depth)
+        pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
         yield term.objective, _kind(pairs), _named(term, pairs, depth)
 
 

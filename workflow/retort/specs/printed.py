@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.printed_block import header, read_block
 
 NOTHING = {"-", "–"}  # a cell in which a paper prints no value
 AVERAGE, CHANGE = "average", "change"
@@ -122,16 +124,10 @@ class Heading(Spec):
 
 
 class TextRow(Spec):
-    """A row of cells as printed; its label may have several parts split by ' / ', one for each heading of the stub."""
+    """A printed row; its label may have several parts split by ' / ', one for each heading of the stub."""
 
     label: Text
     group: str = Field(default="", description="the heading or row under which the label stands")
-    cells: str = Field(default="", description="as printed, split by ' | '")
-
-    @property
-    def texts(self) -> list[str]:
-        """The text of each cell; an empty list if the row has no printed cells."""
-        return [cell.strip() for cell in self.cells.split("|")] if self.cells else []
 
 
 def row_names(rows: Iterable[TextRow]) -> list[str]:
@@ -165,10 +161,14 @@ class Titled(Spec):
 
 
 class TextTable(Spec):
-    """The base of tables with printed rows: the headings of the row labels, and how many numbers the rows must hold."""
+    """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
 
     stub: list[Text] = Field(default=[], description="the headings of the parts of a row's label")
     numbers: int = Field(default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not")
+    printed: str = Field(
+        default="",
+        description="the cells as the paper prints them: a header of the columns, then a line a row, split by '|'",
+    )
 
     def headings(self) -> list[Heading]:
         """Return the columns of the printed cells."""
@@ -178,28 +178,29 @@ class TextTable(Spec):
         """Return the rows."""
         raise TypeError(f"{type(self).__name__} has no rows")
 
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
+        columns = [(column.heading, column.label) for column in self.headings()]
+        return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
+
     def check_cells(self) -> None:
         """Check that each row has one cell per column, names are unique, and no number is missing.
 
         Raises:
-            ValueError: a row is too short or too long, a name occurs twice, or the count of numbers is not `numbers`.
+            ValueError: the block of cells does not fit the rows and columns, a name occurs twice, or the count of
+                numbers is not `numbers`.
         """
-        columns, rows = self.headings(), self.lines()
-        names = row_names(rows)
-        twice("column", [column.name for column in columns])
-        twice("row", names)
-        for name, row in zip(names, rows, strict=True):
-            if row.texts and len(row.texts) != len(columns):
-                raise ValueError(f"row '{name}' has {len(row.texts)} cells for {len(columns)} columns")
+        twice("column", [column.name for column in self.headings()])
+        twice("row", row_names(self.lines()))
         found = sum(cell.number is not None for cell in self.printed_cells())
         if found != self.numbers:
             raise ValueError(f"the rows hold {found} numbers, and 'numbers' says {self.numbers}")
 
     def printed_cells(self) -> list[PublishedCell]:
         """Return every cell of every row as printed."""
-        columns, rows = self.headings(), self.lines()
         return [
             PublishedCell(name, column.name, text, read_number(text))
-            for name, row in zip(row_names(rows), rows, strict=True)
-            for column, text in zip(columns, row.texts, strict=False)
+            for name, texts in zip(row_names(self.lines()), self.texts, strict=True)
+            for column, text in zip(self.headings(), texts, strict=False)
         ]

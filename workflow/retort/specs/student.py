@@ -104,8 +104,8 @@ class Student(Spec):
         return self
 
     @property
-    def taken(self) -> list[int] | None:
-        """The layers, counted from 1, that are copied into the student; None if it starts from something else."""
+    def initial_layers(self) -> list[int] | None:
+        """The teacher layers, counted from 1, that the student starts from; None if it starts from something else."""
         start = self.initialisation
         return list(range(1, self.architecture.layers + 1)) if start.truncated else start.layers
 

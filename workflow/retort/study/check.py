@@ -142,7 +142,7 @@ class _Checker:
         objectives, teacher = catalogue.objectives(), self.study.model_of(student.teacher).architecture
         if not self.known(path, where, "objective", term.objective, objectives):
             return
-        for line in check_terms.problems(term, student.architecture, teacher):
+        for line in check_terms.problems(term, student.architecture, teacher, student.initial_layers):
             self.problems.add(path, f"{where}{line}")
 
     def exhibits(self) -> None:

@@ -17,12 +17,12 @@ def problems(study: Study, name: str) -> Iterator[str]:
 
 def _layers(study: Study, name: str) -> Iterator[str]:
     student = study.students[name]
-    if student.taken is None:
+    if student.initial_layers is None:
         return
     key = "truncated" if student.initialisation.truncated else "layers"
     teacher = study.model_of(student.teacher).architecture
-    if max(student.taken) > teacher.layers:
-        yield f"{key}: teacher '{student.teacher}' has no layer {max(student.taken)}; it has {teacher.layers}"
+    if max(student.initial_layers) > teacher.layers:
+        yield f"{key}: teacher '{student.teacher}' has no layer {max(student.initial_layers)}; it has {teacher.layers}"
     if student.architecture.widths != teacher.widths:
         yield (
             f"{key}: a student of width {_widths(student.architecture)} cannot take layers of a teacher of "

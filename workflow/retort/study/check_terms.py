@@ -14,13 +14,16 @@ from retort.study.questions import layer_pairs
 LAYERED = ("layer", "layers")  # the levels of objectives that need a mapping
 
 
-def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterator[str]:
+def problems(
+    term: Term, student: Architecture, teacher: Architecture, initial_layers: list[int] | None = None
+) -> Iterator[str]:
     """Yield one line for each reason why a term cannot be computed for two models; the line begins with the key.
 
     Args:
         term: the term; its objective must be registered.
         student: the architecture of the student.
         teacher: the architecture of the teacher.
+        initial_layers: the teacher layers that the student starts from; None if it starts from something else.
     """
     entry = catalogue.objectives()[term.objective]
     options = {**entry.options, **term.options}
@@ -34,7 +37,12 @@ def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterat
     activations = [
         activation for activation in entry.activations if activation != "scores" or options.get("attention", True)
     ]
-    yield from _mapping(term, activations, student.layers, teacher.layers)
+    try:
+        pairs = layer_pairs(term, student.layers, teacher.layers, initial_layers)
+    except RetortError as error:
+        yield f".mapping: {error}"
+    else:
+        yield from _mapping(term, activations, pairs)
     if wrong_options:
         return
     sizes = [ModelSize(shape.hidden, shape.heads) for shape in (student, teacher)]
@@ -43,12 +51,7 @@ def problems(term: Term, student: Architecture, teacher: Architecture) -> Iterat
         yield f"{key}: objective '{term.objective}': {misfit.message}; {misfit.hint}"
 
 
-def _mapping(term: Term, activations: list[str], student_layers: int, teacher_layers: int) -> Iterator[str]:
-    try:
-        pairs = layer_pairs(term, student_layers, teacher_layers)
-    except RetortError as error:
-        yield f".mapping: {error}"
-        return
+def _mapping(term: Term, activations: list[str], pairs: list[tuple[int, int]]) -> Iterator[str]:
     inside = {name for activation in activations for name in catalogue.BASIS.get(activation, (activation,))} - {
         "hidden"
     }

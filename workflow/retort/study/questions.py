@@ -60,13 +60,23 @@ def tested_sources(spec: Task) -> list[str]:
     return list(dict.fromkeys(spec.splits[split].source or spec.source for split in tested(spec)))
 
 
-def layer_pairs(term: Term, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
+def layer_pairs(
+    term: Term, student_layers: int, teacher_layers: int, initial_layers: list[int] | None = None
+) -> list[tuple[int, int]]:
     """Return the (student layer, teacher layer) pairs of a term; empty for a term without a mapping.
+
+    Args:
+        term: the term.
+        student_layers: number of student layers.
+        teacher_layers: number of teacher layers.
+        initial_layers: the teacher layers that the student starts from; None if it starts from something else.
 
     Raises:
         RetortError: the mapping is unknown, or names a layer that one of the two models does not have.
     """
-    return [] if term.mapping is None else mappings.pairs_of(term.mapping, student_layers, teacher_layers)
+    if term.mapping is None:
+        return []
+    return mappings.pairs_of(term.mapping, student_layers, teacher_layers, initial_layers)
 
 
 def further(study: Study, student: str) -> list[dict[str, Any]]:

@@ -81,12 +81,12 @@ def show(study: Study, which: str) -> str:
     first, *rest = [*heads, [*stub, *(column.label for column in headings)]]
     lines = [_line(first), "|" + " --- |" * len(first), *map(_line, rest)]
     group, labels = "", [row.label for row in table.lines()]
-    for row in table.lines():
+    for row, texts in zip(table.lines(), table.texts, strict=True):
         label = row.label.split(" / ") if len(stub) > 1 else [row.label]
         if len(label) > len(stub):
             raise RetortError(f"{which}: '{row.label}' has more parts than the stub", "give 'stub' a heading a part")
         if row.group not in ("", group, *(above.split(" / ")[0] for above in labels)):
             lines.append(_line([f"({row.group})", *[""] * (len(stub) + len(headings) - 1)]))
         group = row.group
-        lines.append(_line([*label, *["-"] * (len(stub) - len(label)), *row.texts]))
+        lines.append(_line([*label, *["-"] * (len(stub) - len(label)), *texts]))
     return "\n".join(lines)

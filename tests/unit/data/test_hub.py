@@ -1,0 +1,166 @@
+"""Tests of downloads from the hub, over real HTTP to a server on localhost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.data.hub import MANIFEST
+from retort.data.sources import fetch
+from retort.errors import RetortError
+from retort.specs.source import Hub, HubSource
+
+from tests.conftest import ROOT
+from tests.tiny.hub import TinyHub, serve, sha256
+
+OLD, NEW = "a" * 40, "b" * 40
+MEGA = 1 << 20
+TEXTS = {"README.md": b"# texts\n", "plain/train.parquet": bytes(range(256)) * 4096 * 12, "plain/dev.parquet": b"dev"}
+MODEL = {"config.json": b"{}", "model.safetensors": b"weights", "pytorch_model.bin": b"pickle", "tokenizer.json": b"{}"}
+FILES = {
+    "datasets/someone/texts": {OLD: {**TEXTS, "plain/dev.parquet": b"older"}, NEW: TEXTS},
+    "models/someone/encoder": {NEW: MODEL},
+    "models/someone/pickled": {NEW: {"config.json": b"{}", "pytorch_model.bin": b"pickle"}},
+    "models/someone/gated": {NEW: MODEL},
+}
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
+    """Yield a running hub, to which HF_ENDPOINT points."""
+    branches = {(repository, "main"): NEW for repository in FILES}
+    with serve(TinyHub(FILES, branches, gated={"models/someone/gated"})) as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.address)
+        yield running
+
+
+def source(repository: str = "someone/texts", commit: str = NEW, files: list[str] | None = None) -> HubSource:
+    """Return a pinned source."""
+    kind = "dataset" if repository == "someone/texts" else "model"
+    patterns = files or (["plain/*.parquet"] if kind == "dataset" else ["config.json", "*.safetensors"])
+    where: dict[str, Any] = {"repository": repository, "repo_type": kind, "commit": commit, "found": "made up"}
+    return HubSource(title="t", licence="l", hub=Hub(**where, files=patterns))
+
+
+def refused(tmp_path: Path, wanted: HubSource) -> str:
+    """Return the one-line message that the user gets, after a check that the source's folder has no files."""
+    with pytest.raises(RetortError) as caught:
+        fetch(wanted, tmp_path / "to", tmp_path / "state")
+    assert not list((tmp_path / "to").rglob("*.*"))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_library_itself_understands_the_server(
+    hub: TinyHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    found = huggingface_hub.snapshot_download(
+        "someone/texts", repo_type="dataset", cache_dir=tmp_path, endpoint=hub.address
+    )
+    assert Path(found).name == NEW
+    assert (Path(found) / "plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
+
+
+def test_the_files_are_those_of_the_commit_and_the_manifest_says_so(hub: TinyHub, tmp_path: Path) -> None:
+    assert fetch(source(commit=OLD), tmp_path / "to", tmp_path / "state") == 2
+    assert (tmp_path / "to/plain/dev.parquet").read_bytes() == b"older"
+    assert not (tmp_path / "to/README.md").exists()
+    manifest = json.loads((tmp_path / "to" / MANIFEST).read_text())
+    assert manifest["commit"] == OLD
+    assert manifest["files"]["plain/dev.parquet"] == {"bytes": 5, "sha256": sha256(b"older")}
+    assert not (tmp_path / "state").exists()
+    assert all(OLD in path for path in hub.paths() if not path.startswith("storage/"))
+
+
+def test_a_small_file_is_checked_by_the_name_that_git_gives_it(hub: TinyHub, tmp_path: Path) -> None:
+    assert fetch(source("someone/encoder"), tmp_path / "to", tmp_path / "state") == 2
+    hub.lies.add("config.json")
+    assert "config.json came as" in refused(tmp_path / "again", source("someone/encoder"))
+
+
+def test_a_connection_that_is_cut_goes_on_with_the_bytes_that_are_missing(hub: TinyHub, tmp_path: Path) -> None:
+    hub.cut["train.parquet"] = 11 * MEGA
+    fetch(source(), tmp_path / "to", tmp_path / "state")
+    assert (tmp_path / "to/plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
+    assert hub.ranges() == [f"bytes={10 * MEGA}-"] * 2  # one request to the hub, one to the host it redirects to
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from retort.data.sources import fetch
+from tests.unit.data.test_hub import source
+fetch(source(), Path(sys.argv[1]) / "to", Path(sys.argv[1]) / "state")
+"""
+
+
+def test_a_download_that_was_killed_is_taken_up(hub: TinyHub, tmp_path: Path) -> None:
+    hub.stall["train.parquet"] = 11 * MEGA
+    root = str(ROOT)
+    path = os.pathsep.join([root, os.environ["PYTHONPATH"]])
+    running = subprocess.Popen(
+        [sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
+    )
+    state = tmp_path / "state"
+    assert hub.silent.wait(60)
+    while not any(part.stat().st_size == 10 * MEGA for part in state.glob("*train.parquet.part")):
+        assert running.poll() is None
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert not hub.ranges()
+    fetch(source(), tmp_path / "to", state)
+    assert hub.ranges() == [f"bytes={10 * MEGA}-"] * 2
+    assert (tmp_path / "to/plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
+
+
+def test_another_content_is_thrown_away(hub: TinyHub, tmp_path: Path) -> None:
+    hub.lies.add("train.parquet")
+    said = refused(tmp_path, source())
+    assert said.startswith("someone/texts at bbbbbbbbbbbb: plain/train.parquet came as ")
+    assert sha256(TEXTS["plain/train.parquet"])[:12] in said
+    assert not list((tmp_path / "state").glob("*train*"))
+    hub.lies.clear()
+    assert fetch(source(), tmp_path / "to", tmp_path / "state") == 2
+
+
+def test_an_unknown_commit(hub: TinyHub, tmp_path: Path) -> None:
+    assert "has no commit or branch cccccccc" in refused(tmp_path, source(commit="c" * 40))
+
+
+def test_an_unknown_repository(hub: TinyHub, tmp_path: Path) -> None:
+    assert "the hub has no model nobody/encoder" in refused(tmp_path, source("nobody/encoder"))
+
+
+def test_a_gated_repository(hub: TinyHub, tmp_path: Path) -> None:
+    assert "someone/gated is gated; ask for access" in refused(tmp_path, source("someone/gated"))
+
+
+def test_a_pattern_that_matches_nothing(hub: TinyHub, tmp_path: Path) -> None:
+    said = refused(tmp_path, source(files=["plane/*.parquet"]))
+    assert "holds no plane/*.parquet; it holds README.md, plain/dev.parquet, plain/train.parquet" in said
+
+
+def test_a_model_without_safetensors(hub: TinyHub, tmp_path: Path) -> None:
+    said = refused(tmp_path, source("someone/pickled"))
+    assert "holds no *.safetensors, and pickled weights are never read" in said
+
+
+def test_pickled_weights_are_not_fetched_by_a_wide_pattern(hub: TinyHub, tmp_path: Path) -> None:
+    assert "pytorch_model.bin is pickled and never read" in refused(tmp_path, source("someone/encoder", files=["*"]))
+
+
+def test_no_hub_within_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    said = refused(tmp_path, source())
+    assert "no answer from http://127.0.0.1:9" in said
+    assert "run again where the hub is within reach" in said

@@ -1,0 +1,104 @@
+"""Tests of the papers' layer mappings, also where one depth does not divide the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from retort.errors import RetortError
+from retort.mappings import mappings, pairs_of
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "student", "teacher", "expected"),
+    [
+        ("last", {}, 6, 12, [(6, 12)]),
+        ("single", {"layer": 11}, 6, 12, [(6, 11)]),
+        ("last-k", {}, 3, 12, [(1, 10), (2, 11), (3, 12)]),
+        ("first", {}, 3, 12, [(1, 1), (2, 2), (3, 3)]),
+        ("uniform", {}, 6, 12, [(1, 2), (2, 4), (3, 6), (4, 8), (5, 10), (6, 12)]),
+        ("uniform", {}, 3, 12, [(1, 4), (2, 8), (3, 12)]),
+        ("uniform", {}, 5, 12, [(1, 3), (2, 5), (3, 8), (4, 10), (5, 12)]),
+        ("uniform", {}, 4, 6, [(1, 2), (2, 3), (3, 5), (4, 6)]),
+        ("uniform-consecutive", {}, 2, 6, [(1, 1), (1, 2), (1, 3), (2, 3), (2, 4), (2, 5), (2, 6)]),
+        ("uniform-consecutive", {"disjoint": True}, 2, 6, [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (2, 6)]),
+        ("uniform-consecutive", {"disjoint": True}, 2, 5, [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5)]),
+        ("uniform-last", {}, 2, 6, [(1, 3), (1, 5), (2, 6)]),
+        ("listed", {"pairs": [[0, 0], [2, 5]]}, 3, 12, [(0, 0), (2, 5)]),
+        ("initial", {"initial_layers": [4, 8, 12]}, 3, 12, [(1, 4), (2, 8), (3, 12)]),
+        ("emd", {}, 2, 2, [(1, 1), (1, 2), (2, 1), (2, 2)]),
+    ],
+)
+def test_pairs(
+    name: str, options: dict[str, object], student: int, teacher: int, expected: list[tuple[int, int]]
+) -> None:
+    assert mappings[name](student, teacher, **options) == expected
+
+
+@pytest.mark.parametrize("name", sorted(set(mappings) - {"single", "listed", "initial"}))
+@pytest.mark.parametrize(("student", "teacher"), [(1, 1), (2, 6), (4, 6), (5, 12), (6, 12), (12, 24)])
+def test_every_layer_exists_and_the_last_student_layer_learns(name: str, student: int, teacher: int) -> None:
+    pairs = mappings[name](student, teacher)
+    assert all(1 <= s <= student and 1 <= t <= teacher for s, t in pairs)
+    assert len(set(pairs)) == len(pairs)
+    assert student in {s for s, _ in pairs}
+
+
+@pytest.mark.parametrize("student", range(1, 13))
+def test_uniform_rises_to_the_last_layer(student: int) -> None:
+    layers = [t for _, t in mappings["uniform"](student, 12)]
+    assert layers == sorted(set(layers))
+    assert layers[-1] == 12
+
+
+@pytest.mark.parametrize("disjoint", [False, True])
+@pytest.mark.parametrize("student", range(1, 13))
+def test_consecutive_runs_leave_no_layer_out(student: int, disjoint: bool) -> None:
+    pairs = mappings["uniform-consecutive"](student, 12, disjoint=disjoint)
+    layers = [t for _, t in pairs]
+    assert set(layers) == set(range(1, 13))
+    assert not disjoint or len(layers) == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "student", "teacher", "message"),
+    [
+        ("single", {"layer": 13}, 6, 12, "teacher has no layer 13; its layers go from 0 to 12"),
+        ("listed", {"pairs": [[7, 3]]}, 6, 12, "student has no layer 7; its layers go from 0 to 6"),
+        ("listed", {"pairs": [[7]]}, 6, 12, "[7] is no pair of layers; write [student layer, teacher layer]"),
+        ("last-k", {}, 6, 4, "teacher has no layer 6; a student of 6 layers cannot take as many of a teacher of 4"),
+        ("first", {}, 6, 4, "teacher has no layer 6; a student of 6 layers cannot take as many of a teacher of 4"),
+    ],
+)
+def test_a_layer_that_is_not_there(
+    name: str, options: dict[str, object], student: int, teacher: int, message: str
+) -> None:
+    with pytest.raises(RetortError) as error:
+        mappings[name](student, teacher, **options)
+    assert str(error.value) == message
+
+
+def test_initial_follows_the_layers_that_the_student_starts_from() -> None:
+    assert pairs_of("initial", 3, 12, [4, 8, 12]) == pairs_of({"listed": {"pairs": [[1, 4], [2, 8], [3, 12]]}}, 3, 12)
+    with pytest.raises(RetortError, match="'initial' is for students that start from teacher layers; write"):
+        pairs_of("initial", 3, 12)
+    with pytest.raises(RetortError, match="no option of mapping 'initial' is called 'initial_layers'"):
+        pairs_of({"initial": {"initial_layers": [1, 2, 3]}}, 3, 12)
+    with pytest.raises(RetortError, match="teacher has no layer 13"):
+        pairs_of("initial", 1, 12, [13])
+
+
+def test_a_misspelt_mapping_has_a_suggestion() -> None:
+    with pytest.raises(RetortError, match="no mapping is called 'unifrom'; did you mean 'uniform'"):
+        mappings["unifrom"]
+
+
+def test_every_mapping_says_what_comes_back() -> None:
+    for name in mappings:
+        assert (mappings[name].__doc__ or "").splitlines()[0].endswith((".", ":"))
+
+
+def test_mappings_need_no_torch() -> None:
+    code = "import sys, retort.mappings; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

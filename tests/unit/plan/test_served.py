@@ -1,0 +1,99 @@
+"""Tests of scores that only a server computes: the cell names what the server gets, and holds no number of ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from retort.plan.plan import Plan
+from retort.plan.submissions import Submit
+from retort.specs.config import Config, read_config
+from retort.study.cells import expand, served
+from retort.study.load import open_study
+from retort.study.required_sources import sources, tasks
+from retort.tables.layout import lay_out
+from retort.tables.lines import table_lines
+from retort.tables.render import formats
+
+from tests.unit.printed_tables import with_block
+from tests.unit.small_study import PAPER, ROWS, SIGNED, TABLE, write_study
+
+SAID = "server: it alone has the labels of the test set; reports/submissions/mini-a/seed-1.zip is what it is sent"
+FILED = {
+    **{key: value for key, value in SIGNED.items() if key not in ("reader", "split")},
+    "splits": {"train": {"rows": 4}, "dev": {"rows": 2}, "test": {"rows": 2, "labelled": False, "source": "others"}},
+    "read": {"local": {"format": "tsv", "files": {name: f"{name}.tsv" for name in ("train", "dev", "test")},
+                       "columns": {"text": 1, "label": 2}}},
+    "evaluation_split": "dev", "submission": {"files": {"test": "S.tsv"}},
+}  # fmt: skip
+COLUMNS = [*TABLE["columns"], {"label": "Avg", "mean_of": ["Acc. %", "Pearson"]},
+           {"label": "Change", "change_from": "Pearson"}]  # fmt: skip
+PRINTED = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
+
+
+def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dict[str, Any]:
+    """Write the small study with one test set without labels, and return its configuration."""
+    columns = [{key: value for key, value in column.items() if key != "average"} for column in COLUMNS]
+    rows = [{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS]
+    shown = {key: value for key, value in TABLE.items() if key != "published"}
+    table = with_block({**shown, "columns": columns, "rows": rows, "numbers": 12, "split": split})
+    config = write_study(folder / "study", table1=table, paper={**PRINTED, "show": ["table1"]})
+    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
+        (folder / f"study/papers/mini/{name}.yaml").unlink()
+    (folder / "study/tasks/signed.yaml").write_text(json.dumps(FILED))
+    (folder / "study/sources/others.yaml").write_text(json.dumps({"title": "Others", "path": "others"}))
+    return {**config, "scale": scale}
+
+
+def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
+    study = open_study(read_config(study_config(tmp_path)))
+    lines = table_lines(study, "mini", "table1", {}, {})
+    row = {line.column: line for line in lines if line.student == "mini-a"}
+    assert {row[name].status for name in ("Acc. %", "Avg")} == {SAID}
+    assert row["Acc. %"].mean is None
+    assert row["Pearson"].status == "missing (seeds 1, 2, 3 of 3)"
+    page = formats["md"](lay_out(study, "mini", "table1", lines))
+    assert "server<sup>" in page
+    assert "reports/submissions/mini-b/seed-1.zip is what it is sent" in page
+
+
+def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
+    config = read_config(study_config(tmp_path))
+    plan = Plan(config)
+    assert {cell.task for cell in plan.list} == {"rated"}
+    submit = Submit(plan)
+    wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("mini-teacher", "mini-a", "mini-b")]
+    assert submit.of_table(SimpleNamespace(paper="mini", table="table1")) == wanted
+    asked = SimpleNamespace(student="mini-a", task="signed", seed="1")
+    assert submit.answers(asked) == ["results/answers/mini-a/seed-1/signed.json"]
+    assert submit.weights(asked) == "results/students/mini-a/signed/seed-1"
+    assert plan.kept("weights").flags == {"temp": True, "directory": True}
+    assert sources(plan.study) == {"texts", "others"}
+
+
+def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
+    config = study_config(tmp_path, scale="reduced")
+    (tmp_path / "study/scales").mkdir()
+    (tmp_path / "study/scales/reduced.yaml").write_text(json.dumps({"title": "Between"}))
+    plan = Plan(read_config(config))
+    submit = Submit(plan)
+    assert submit.of_table(SimpleNamespace(paper="mini", table="table1")) == []
+    assert plan.kept("weights") == []
+    assert tasks(plan.study) == {"rated"}
+
+
+def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:
+    study = open_study(read_config(study_config(tmp_path, split="dev")))
+    assert {cell.task for cell in expand(study)} == {"rated", "signed"}
+    assert served(study, study.exhibits["mini", "table1"]) == []
+
+
+@pytest.mark.parametrize(
+    ("paper", "table", "tasks_sent"), [("mlkd2024", "table3", {"mnli"}), ("udagawa2023", "table7", set())]
+)
+def test_the_papers(paper: str, table: str, tasks_sent: set[str]) -> None:
+    study = open_study(Config(papers=[paper], scale="paper"))
+    assert {task for _, task in served(study, study.exhibits[paper, table])} == tasks_sent

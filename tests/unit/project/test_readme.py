@@ -1,0 +1,56 @@
+"""Tests that the README is right: its commands exist, its numbers are the recorded ones."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+import yaml
+from retort.cli import parser
+from retort.cli.base import verbs
+from retort.tables.render import markdown_escape
+
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text()
+TABLE = yaml.safe_load((ROOT / "workflow/papers/pocket/table1.yaml").read_text())
+
+
+def test_every_make_target_exists() -> None:
+    targets = set(re.findall(r"\bmake (\w+)`", README)) | set(re.findall(r"^make (\w+)", README, re.MULTILINE))
+    assert {"run", "test"} <= targets
+    for target in sorted(targets):
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_verb_exists() -> None:
+    named = set(re.findall(r"`?retort (list|check|record|\w+)`?(?= {2,}#)", README))
+    assert named
+    assert named <= set(verbs)
+    assert parser().format_help()
+
+
+def test_continuous_integration_calls_the_test_command_alone() -> None:
+    lines = (ROOT / ".ci/run").read_text().splitlines()
+    commands = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]
+    assert commands == ["make test"]
+
+
+def test_every_link_leads_to_a_file() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", README):
+        name = target[0] or target[1]
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("row", TABLE["rows"], ids=lambda row: row["student"])
+def test_table_1_is_that_of_the_recorded_run(row: dict[str, str]) -> None:
+    line = next(line for line in README.splitlines() if line.startswith(f"| {markdown_escape(row['label'])} |"))
+    for column in TABLE["columns"]:
+        mean = TABLE["published"][row["student"]][column["label"]][0]
+        assert f"{mean:.1f}" in line, f"{row['label']}, {column['label']}: {mean}"
+
+
+def test_no_word_is_left_to_fill_in() -> None:
+    assert not re.findall(r"@[A-Z][\w-]*@", README)

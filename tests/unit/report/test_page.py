@@ -1,0 +1,277 @@
+"""Tests of the pages: self-contained, escaped, with unique ids, linked to each other, showing mixed results as such."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.errors import RetortError
+from retort.figures.make import plot_figure
+from retort.report.index import make_index
+from retort.report.origin import Origin
+from retort.report.page import make_page
+from retort.report.parts import article
+from retort.tables.claims import check_claims
+from retort.tables.make import make_table
+
+from tests.unit.printed_tables import with_block
+from tests.unit.small_paper import ACC, study_config, table
+from tests.unit.small_study import PAPER, PROFILES, STUDENT, TABLE, paths, quiet, write_results, write_study
+
+MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Tags(HTMLParser):
+    """A parser that collects a page's ids, tag names and links, and checks that its tags are balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.names: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.names.add(tag)
+        self.ids += [given["id"]] if given.get("id") else []
+        self.links += [given["href"]] if given.get("href") else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def build(folder: Path) -> dict[str, Any]:
+    """Write the small study, its results and its pages under the current folder, and return its configuration."""
+    config = write_study(folder / "study")
+    write_results(config)
+    report(config)
+    return config
+
+
+def report(config: dict[str, Any]) -> tuple[str, str]:
+    """Make the pages from the results that exist, and return the index and the paper's page."""
+    scores, profiles = paths()
+    for name in ("table1", "table2", "table3"):
+        csv, html = f"results/tables/mini/{name}.csv", f"reports/mini/{name}.html"
+        make_table(quiet(), config, "mini", name, scores, profiles, csv, {"html": html})
+    for name in ("figure1", "figure2", "figure3"):
+        csv, svg = f"results/tables/mini/{name}.csv", {"svg": f"reports/mini/{name}.svg"}
+        plot_figure(quiet(), config, "mini", name, scores, profiles, ["results/tables/mini/table3.csv"], csv, svg)
+    check_claims(
+        quiet(), config, "mini", ["results/tables/mini/table1.csv"],
+        {"md": "reports/mini/claims.md", "html": "reports/mini/claims.html"},
+    )  # fmt: skip
+    make_page(quiet(), config, "mini", "reports/mini/index.html")
+    make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
+    return Path("reports/index.html").read_text(), Path("reports/mini/index.html").read_text()
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Build the small study with its pages in the current folder, and return its configuration."""
+    monkeypatch.chdir(tmp_path)
+    return build(tmp_path)
+
+
+@pytest.fixture
+def page(config: dict[str, Any]) -> str:
+    """Return the page of the small study."""
+    return Path("reports/mini/index.html").read_text()
+
+
+@pytest.fixture
+def index(config: dict[str, Any]) -> str:
+    """Return the index of the small study."""
+    return Path("reports/index.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["index.html", "mini/index.html"])
+def test_a_page_is_whole_and_alone(config: dict[str, Any], name: str) -> None:
+    text = Path("reports", name).read_text()
+    tags = Tags(text)
+    assert tags.open == []
+    assert len(tags.ids) == len(set(tags.ids))
+    assert "script" not in tags.names
+    assert re.findall(r'src="(?!data:)', text) == []
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def lost(name: str, made_later: set[str]) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    folder, found = Path("reports", name).parent, []
+    for link in Tags(Path("reports", name).read_text()).links:
+        file, _, place = link.partition("#")
+        target = folder / file if file else Path("reports", name)
+        if target.name in made_later:
+            continue
+        if not target.is_file() or (place and place not in Tags(target.read_text()).ids):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("name", ["index.html", "mini/index.html"])
+def test_every_link_leads_to_a_place_of_the_report(config: dict[str, Any], name: str) -> None:
+    assert lost(name, made_later={"audit.html"}) == []
+
+
+def test_pages_lead_to_each_other(index: str, page: str) -> None:
+    assert {"mini/index.html", "mini/index.html#mini-table2", "audit.html"} <= set(Tags(index).links)
+    assert "../index.html" in Tags(page).links
+
+
+def test_everything_shown_stands_in_order(page: str):
+    names = ("table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "settings", "cost", "provenance")
+    places = [page.index(f'id="mini-{name}"') for name in names]
+    assert places == sorted(places)
+
+
+def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
+    assert 'id="mini-table1"' in index
+    assert 'id="mini-table2"' not in index
+    assert "<td>3</td><td>3</td><td>17</td>" in index  # tables, figures, cells: 3 x (2 + 1 average) and 2 x 4
+
+
+def test_the_header_counts_and_dates(index: str, page: str):
+    # table 1: two agree and one differs; table 2: parameters agree
+    for text in (index, page):
+        assert "3 of 4<small> cells agree" in text
+        assert "17 of 17" in text
+        assert "<dt>Claims that hold</dt><dd>1 of 1<small>on the published numbers 1</small></dd>" in text
+        assert "2026-01-02" in text
+        assert "abc1234" in text
+        assert "Mixed results" not in text
+
+
+def test_the_cost_of_a_result_counts_once(page: str) -> None:
+    rows = re.findall(r'#mini-\w+">([^<]+)</a></th>((?:<td>[^<]*</td>)+)', page)
+    took = {label: re.findall(r"<td>([^<]*)</td>", cells) for label, cells in rows}
+    assert took["Table 1"] == ["14", "14", "–", "28 s"]  # (1 teacher + 2 students x 3 seeds) x 2 tasks, 2 s each
+    assert took["Table 2"] == ["2", "2", "–", "4 s"]
+    assert took["Figure 1"] == ["0", "0", "7", "–"]
+
+
+def test_escaped_everywhere(index: str, page: str):
+    for raw in ("<b>_1", "<i>one", "<co>", "<any>", "<box>"):
+        assert raw not in page
+        assert raw not in index
+    for escaped in ("&lt;b&gt;_1", "&lt;i&gt;one", "&lt;co&gt;", "&lt;any&gt;", "&lt;box&gt;"):
+        assert escaped in page
+
+
+def test_mixed_results_are_said(config: dict[str, Any]):
+    path = Path("results/scores/mini-a/rated/seed-2.json")
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "device": "cpu: another", "versions": {"python": "3.12"}}))
+    for again in report(config):
+        assert "Different devices, versions stand behind the numbers" in again
+        assert "cpu: another" in again
+        assert "python 3.11, python 3.12" in again
+
+
+def test_settings_name_the_teacher_instead_of_repeating_it(page: str):
+    assert "&#34;teacher&#34;: &#34;mini-teacher&#34;" in page
+
+
+def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"s{i}" for i in range(7)]
+    given = {name: {**STUDENT, "deviations": ["all <of> them"]} for name in (*names, "a", "b")}
+    for name in names[:5]:
+        given[name]["deviations"] = ["all <of> them", "five of them"]
+    given["a"]["deviations"] = ["all <of> them", "one of them"]
+    config = write_study(tmp_path / "study", students=given)
+    write_results(config)
+    _, page = report(config)
+    assert page.count("all &lt;of&gt; them") == page.count("five of them") == page.count("one of them") == 1
+    assert '<span class="where">all 9 students</span>' in page
+    assert "<summary>5 of 9 students</summary>" in page
+    assert '<span class="where">mini-a</span>' in page
+
+
+# --- a paper of which nothing was run
+
+
+def printed_paper(folder: Path) -> tuple[str, str]:
+    """Return the index and the page of a paper whose rows have no student yet, and one of whose averages is wrong."""
+    config = study_config(folder, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
+    make_table(
+        quiet(), config, "some", "table1", [], [], "results/tables/some/table1.csv",
+        {kind: f"reports/some/table1.{kind}" for kind in ("html", "md", "tex")},
+    )  # fmt: skip
+    make_page(quiet(), config, "some", "reports/some/index.html")
+    make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
+    return Path("reports/index.html").read_text(), Path("reports/some/index.html").read_text()
+
+
+def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    index, page = printed_paper(tmp_path)
+    assert page.count("Not run, for no student stands for these rows yet") == 1
+    assert '<td><span class="ours">75.2</span></td>' in page
+    assert "–</span>" not in page
+    assert "0 of 6<small>6 not run at this scale</small>" in page
+    assert "There is no result yet" in page
+    assert "<td>1</td><td>–</td><td>0</td><td>6</td><td>–</td>" in index
+    for kind in ("md", "tex"):
+        text = Path(f"reports/some/table1.{kind}").read_text()
+        assert text.count("Not run, for no student") == 1
+        assert "75.2" in text
+
+
+def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table1 = {**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
+              "rows": [{"student": "mini-a", "label": "A", "cells": "61.0"},
+                       {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]}  # fmt: skip
+    config = write_study(
+        tmp_path / "study",
+        paper={**PAPER, "ours": False, "show": ["table1", "table2"]},
+        claims={},
+        table1=with_block(table1),
+        table2={**PROFILES, "published": {}},
+    )  # fmt: skip
+    made = [make_table(
+        quiet(), config, "mini", name, [], [], f"results/tables/mini/{name}.csv", {"html": f"reports/mini/{name}.html"}
+    ) for name in ("table1", "table2")]  # fmt: skip
+    assert len(made) == 2
+    make_page(quiet(), config, "mini", "reports/mini/index.html")
+    page = Path("reports/mini/index.html").read_text()
+    assert page.count("Not run at this scale: the numbers are the published ones.") >= 1
+    assert '<td><span class="ours">61.0</span></td>' in page
+    assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
+    assert page.count("quoted (Nobody), never run") == 1
+    assert "Nothing of this paper was run at scale pocket" in page
+
+
+def test_a_page_holds_what_its_own_numbers_contradict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, page = printed_paper(tmp_path)
+    assert '<th scope="row">Table 1, a, Avg</th><td>75.2</td><td>75.00</td>' in page
+    assert "1 finding. " in page
+    assert lost("some/index.html", made_later={"audit.html"}) == []
+
+
+def test_an_index_without_an_audit(config: dict[str, Any]) -> None:
+    make_index(quiet(), config, [], "reports/index.html")
+    assert "audit.html" not in Path("reports/index.html").read_text()
+
+
+def test_a_table_without_an_article(tmp_path: Path):
+    (tmp_path / "t.html").write_text("<p>half")
+    with pytest.raises(RetortError, match=r"t\.html holds no table; delete it"):
+        article(tmp_path / "t.html")
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(45.2, "45 s"), (125.0, "2 min 5 s"), (7260.0, "2 h 1 min")])
+def test_time_in_words(seconds: float, said: str):
+    assert Origin(seconds=seconds).took == said

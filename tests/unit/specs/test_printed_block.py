@@ -1,0 +1,103 @@
+"""Tests of the block of printed cells: what it holds, and one clear line where it does not fit its table."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+from retort.specs.printed import Heading, TextRow
+from retort.specs.printed_block import header
+from retort.specs.text_tables import SettingsTable
+
+from tests.unit.printed_tables import write_block
+
+BLOCK = """\
+Method / Layers   | GLUE            | XNLI
+                  | Short   | 4     | all
+KD / 6            | 84.1    | -     | 56.2±0.3
+KD / 4: + warm up | 5e-4    | a, b  |
+KD / 6: + warm up | {16,32} | 1,024 | 99%
+"""
+COLUMNS = [
+    {"label": "Short", "heading": "GLUE"},
+    {"label": "4", "heading": "GLUE"},
+    {"label": "all", "heading": "XNLI"},
+]
+ROWS = [
+    {"label": "KD / 6"},
+    {"label": "+ warm up", "group": "KD / 4"},
+    {"label": "+ warm up", "group": "KD / 6"},
+]
+
+
+def table(block: str = BLOCK, stub: tuple[str, ...] = ("Method", "Layers"), numbers: int = 5) -> SettingsTable:
+    """Return a table of settings with this block of printed cells."""
+    return SettingsTable.model_validate(
+        {"kind": "settings", "title": "T", "question": "Q?", "stub": stub, "columns": COLUMNS, "rows": ROWS,
+         "numbers": numbers, "printed": block}
+    )  # fmt: skip
+
+
+def test_the_cells_of_a_block() -> None:
+    found = table()
+    assert found.texts == [["84.1", "-", "56.2±0.3"], ["5e-4", "a, b", ""], ["{16,32}", "1,024", "99%"]]
+    cells = {(cell.row, cell.column): cell.text for cell in found.printed_cells()}
+    assert cells["KD / 4: + warm up", "GLUE: 4"] == "a, b"
+    assert len(cells) == 9
+
+
+def test_a_block_need_not_be_aligned() -> None:
+    crowded = "\n".join("|".join(field.strip() for field in line.split("|")) for line in BLOCK.splitlines())
+    assert table(f"\n{crowded}\n\n").texts == table().texts
+
+
+def test_a_table_without_a_block_has_no_cells() -> None:
+    assert table("", numbers=0).texts == [[], [], []]
+    assert table("", numbers=0).printed_cells() == []
+
+
+def test_one_line_of_headings_where_none_spans() -> None:
+    assert header([], [("", "Acc"), ("", "F1")]) == [["-", "Acc", "F1"]]
+    assert header(["Model"], [("", "Acc"), ("MNLI", "m"), ("MNLI", "mm")]) == [
+        ["Model", "", "MNLI"],
+        ["", "Acc", "m", "mm"],
+    ]
+
+
+def test_a_block_is_written_as_it_is_read() -> None:
+    columns = [Heading.model_validate(column) for column in COLUMNS]
+    rows = [TextRow.model_validate(row) for row in ROWS]
+    assert write_block(["Method", "Layers"], columns, rows, table().texts) == BLOCK
+    long = [Heading(label="a", heading="A long heading"), Heading(label="b", heading="A long heading")]
+    assert write_block([], long, rows[:1], [["1", "2"]]).splitlines() == [
+        "-      | A long heading",
+        "       | a | b",
+        "KD / 6 | 1 | 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Method / Layers", "Model", "printed: the header begins with 'Model'; by 'stub' it is 'Method / Layers'"),
+        ("| GLUE ", "| Glue ", "printed: heading 1 is 'Glue'; 'columns' says 'GLUE'"),
+        ("| XNLI", "", "printed: heading 2 is missing; 'columns' says 'XNLI'"),
+        ("| Short ", "| Shrt ", "printed: column 1 is 'Shrt'; 'columns' says 'Short'"),
+        ("| all", "", "printed: column 3 is missing; 'columns' says 'all'"),
+        ("| all", "| all | new", "printed: column 4, 'new', is one too many; 'columns' has 3"),
+        ("KD / 4: +", "KD / 4 +", "printed: row 2 is 'KD / 4 + warm up'; 'rows' says 'KD / 4: + warm up'"),
+        ("| 99%\n", "| 99%\nKD | 1 | 2 | 3\n", "printed: row 4, 'KD', is one too many; 'rows' has 3"),
+        ("KD / 6: + warm up | {16,32} | 1,024 | 99%", "", "printed: row 3 is missing; 'rows' says 'KD / 6: + warm up'"),
+        ("| 1,024 ", "", "printed: row 'KD / 6: + warm up' has 2 cells for 3 columns"),
+        ("84.1 ", "none ", "the rows hold 4 numbers, and 'numbers' says 5"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(old: str, new: str, message: str) -> None:
+    assert old in BLOCK
+    with pytest.raises(ValidationError) as raised:
+        table(BLOCK.replace(old, new, 1))
+    assert [error["msg"] for error in raised.value.errors()] == [f"Value error, {message}"]
+
+
+def test_a_lone_line_is_too_short() -> None:
+    with pytest.raises(ValidationError, match="column 1 is missing; 'columns' says 'Short'"):
+        table(BLOCK.splitlines()[0])

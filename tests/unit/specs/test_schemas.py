@@ -1,0 +1,127 @@
+"""Tests of the JSON schemas: current, named in the first line of every YAML file, and true of these files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from retort import cli
+from retort.cli import main
+from retort.specs import schemas
+from retort.specs.base import read_yaml
+from retort.specs.config import ROOT
+from retort.specs.schemas import FILES, FOLDER, MARK, current_files, schema_text
+
+TINY = ROOT / "tests" / "tiny" / "study"
+STUDY = [(name, path) for name, file in FILES.items() for path in sorted(ROOT.glob(file.pattern))]
+IN_TESTS = [
+    (name, path)
+    for name, file in FILES.items()
+    for path in sorted(TINY.glob(file.pattern.removeprefix("workflow/")))
+    if path.is_file()
+]
+
+
+def mistakes(name: str, content: Any) -> list[str]:
+    """Return what a schema says against the content of a file, whose keys become strings as in JSON."""
+    schema = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    found = jsonschema.Draft7Validator(schema).iter_errors(json.loads(json.dumps(content)))
+    return [f"{error.json_path}: {error.message}" for error in found]
+
+
+def test_schemas_and_first_lines_are_current() -> None:
+    old = [path for path, text in current_files().items() if not path.is_file() or path.read_text("utf-8") != text]
+    assert old == [], "run `retort schemas`"
+    assert {path.name for path in FOLDER.iterdir()} == {f"{name}.json" for name in FILES}
+
+
+def test_every_yaml_file_has_a_schema() -> None:
+    there = {ROOT / "config.yaml", *(ROOT / "workflow").rglob("*.yaml")}
+    assert there - {path for _, path in STUDY} == set()
+    assert len(STUDY) == len({path for _, path in STUDY})
+
+
+@pytest.mark.parametrize(("name", "path"), STUDY, ids=lambda value: str(value).removeprefix(f"{ROOT}/"))
+def test_a_file_names_its_schema_and_meets_it(name: str, path: Path) -> None:
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith(MARK)
+    assert (path.parent / first.removeprefix(MARK)).resolve() == FOLDER / f"{name}.json"
+    assert mistakes(name, read_yaml(path)) == []
+
+
+@pytest.mark.parametrize(("name", "path"), IN_TESTS, ids=lambda value: str(value).removeprefix(f"{TINY}/"))
+def test_the_tiny_study_meets_the_schemas(name: str, path: Path) -> None:
+    assert mistakes(name, read_yaml(path)) == []
+
+
+TERM = {"objective": "soft-labels"}
+STUDENT = {
+    "title": "T", "teacher": "a-teacher", "protocol": "short", "initialisation": {"random": True},
+    "architecture": {"layers": 2, "heads": 2, "hidden": 8, "intermediate": 16},
+    "stages": [{"data": "task", "terms": [TERM]}],
+}  # fmt: skip
+SCHEDULE = {"steps": 10, "batch_size": 4, "learning_rate": 0.1, "betas": [0.9, 0.99]}
+PROTOCOL = {"title": "T", "schedule": SCHEDULE, "seeds": [1]}
+FOLDER_SOURCE = {"title": "T", "path": "texts"}
+TESTS = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"]}
+RIGHT = [
+    ("students", {"a": STUDENT, "_anchors": {"anything": [1]}}),
+    ("protocol", PROTOCOL),
+    ("source", FOLDER_SOURCE),
+    ("table", TESTS),
+    ("config", {"papers": None, "scale": "reduced"}),
+]
+WRONG = [
+    ("students", {"a b": STUDENT}, "'a b' does not match any of the regexes"),
+    ("students", {"a": {**STUDENT, "protocl": "short"}}, "'protocl' was unexpected"),
+    ("students", {"a": {**STUDENT, "teacher": "a teacher"}}, "'a teacher' does not match"),
+    ("students", {"a": {**STUDENT, "stages": [{"data": "task", "terms": []}]}}, "[] should be non-empty"),
+    ("protocol", {"title": "T", "seeds": [1]}, "'schedule' is a required property"),
+    ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "batch_size": 0}}, "0 is less than or equal to the minimum"),
+    ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "betas": [0.9, "x"]}}, "'x' is not of type 'number'"),
+    ("source", {**FOLDER_SOURCE, "sha256": "z"}, "is not valid under any of the given schemas"),
+    ("table", {**TESTS, "kind": "tests"}, "is not valid under any of the given schemas"),
+    ("config", {"scale": "huge"}, "'huge' is not one of ['pocket', 'reduced', 'paper']"),
+]
+
+
+@pytest.mark.parametrize(("name", "content"), RIGHT)
+def test_what_is_right(name: str, content: Any) -> None:
+    assert mistakes(name, content) == []
+
+
+@pytest.mark.parametrize(("name", "content", "message"), WRONG)
+def test_a_mistake_is_seen(name: str, content: Any, message: str) -> None:
+    (line,) = mistakes(name, content)
+    assert message in line
+
+
+def test_an_editor_shows_no_title_that_repeats_a_key() -> None:
+    titles = {title for name in FILES for title in re.findall(r'"title": "([^"]+)"', schema_text(name))}
+    assert {"Student", "ScoresTable", "Config"} <= titles
+    assert all(" " not in title for title in titles)
+
+
+def test_the_verb_writes_what_is_not_current(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in (schemas, cli.schemas):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(schemas, "FOLDER", tmp_path / "workflow/schemas")
+    (tmp_path / "workflow/tasks").mkdir(parents=True)
+    task, config = tmp_path / "workflow/tasks/a.yaml", tmp_path / "config.yaml"
+    task.write_text("# a task\ntitle: é\n", encoding="utf-8")
+    config.write_text(f"{MARK}old.json\nscale: pocket\n", encoding="utf-8")
+    assert main(["schemas", "--check"]) == 1
+    assert "workflow/tasks/a.yaml: not current; run `retort schemas`" in capsys.readouterr().out
+    assert main(["schemas"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(FILES) + 2
+    assert task.read_text(encoding="utf-8") == f"{MARK}../schemas/task.json\n# a task\ntitle: é\n"
+    assert config.read_text(encoding="utf-8") == f"{MARK}workflow/schemas/config.json\nscale: pocket\n"
+    assert main(["schemas", "--check"]) == 0
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,88 @@
+"""Tests of the messages for mistakes in the YAML of a task whose splits have separate files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.specs.test_mistakes import TABLE, change, problems
+
+FILED = """
+title: A task with files
+source: texts
+task_type: classification
+labels: [sad, glad]
+metrics: [accuracy]
+subsets: [one, two]
+splits:
+  train: {rows: 9}
+  dev: {rows: {one: 4, two: 5}, subsets: true}
+  test: {rows: 3, labelled: false}
+read:
+  local:
+    format: tsv
+    files: {train: train.tsv, dev: 'dev-{subset}.tsv', test: test.tsv}
+    columns: {text: sentence, label: label}
+    words: [down, up]
+evaluation_split: dev
+submission: {files: {test: Mine.tsv}, words: ['0', '1']}
+max_length: 16
+version: 1
+sample:
+  - {text: a glad day, label: glad}
+  - {text: a sad day, label: sad}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("format: tsv", "format: tsvv", "read.local: no format is called 'tsvv'; did you mean 'tsv'?"),
+        ("format: tsv", "format: tsv\n    options: {heading: true}", "no option of format 'tsv' is called 'heading'"),
+        ("columns: {text: sentence,", "columns: {txt: sentence,", "no field is called 'txt'; did you mean 'text'?"),
+        ("columns: {text: sentence,", "columns: {", "read.local.columns: 'text' is missing"),
+        ("files: {train: train.tsv", "files: {trian: train.tsv", "no split is called 'trian'; did you mean 'train'?"),
+        ("train: train.tsv", "train: ../train.tsv", "'../train.tsv' leaves its folder"),
+        (
+            "'dev-{subset}.tsv'",
+            "dev.tsv",
+            "read.local.files.dev: '{subset}' is for splits with parts, and for them all",
+        ),
+        ("{one: 4, two: 5}", "{one: 4}", "splits.dev.rows: give a number for each of one, two"),
+        ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no parts"),
+        ("    words: [down, up]", "    words: [down]", "read.local.words: 1 words for 2 labels"),
+        (
+            "words: [down, up]",
+            "words: [no, yes]",
+            "read.local.words.0: Input should be a valid string, not False; put it in quotes",
+        ),
+        ("words: ['0', '1']", "words: ['0']", "submission.words: 1 words for 2 labels"),
+        ("{test: Mine.tsv}", "{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),
+        ("evaluation_split: dev", "evaluation_split: test", "evaluation_split: split 'test' has no labels"),
+        ("train: {rows: 9}", "train: {rows: 9, source: txts}", "no source is called 'txts'; did you mean 'texts'?"),
+    ],
+)
+def test_a_mistake_in_a_task_with_files(study_folder: Path, old: str, new: str, said: str) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED)
+    assert problems(study_folder) == []
+    change(study_folder, "tasks/filed.yaml", old, new)
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
+
+
+def test_a_column_names_the_part_that_it_shows(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED)
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, metric: accuracy")
+    said = "metric of filed: no metric is called 'accuracy'; did you mean"
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
+    change(study_folder, TABLE, "task: filed, metric: accuracy", "task: filed, part: two, metric: accuracy")
+    assert problems(study_folder) == []
+
+
+def test_a_form_that_a_used_task_does_not_know(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("local:", "hub:"))
+    assert problems(study_folder) == []  # nothing uses it
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, part: two, metric: accuracy")
+    assert problems(study_folder) == [
+        "study/tasks/filed.yaml: read: nothing is said of form 'local', which source 'texts' has; see data_dir"
+    ]

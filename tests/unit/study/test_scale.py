@@ -1,0 +1,153 @@
+"""Tests of scales: whose students run, and how the papers' students are scaled down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.errors import RetortError
+from retort.plan.resolve import score
+from retort.plan.scale_guard import guard_scale
+from retort.specs.config import read_config
+from retort.specs.model import Architecture
+from retort.study import check_initialisation, check_terms
+from retort.study.cells import expand
+from retort.study.load import open_study, read
+from retort.study.scaled_study import Shrink
+from retort.study.study import Study
+
+from tests.unit.printed_tables import with_block
+from tests.unit.small_study import PAPER, STUDENT, TABLE, write_study
+
+LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
+PRINTED = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
+SMALLER = {
+    "model": "tiny", "corpus": "texts", "tasks": ["signed"], "seeds": 1,
+    "distillation": {"steps": 3, "batch_size": 2, "learning_rate": 0.01},
+    "training": {"steps": 4, "batch_size": 2, "learning_rate": 0.02},
+    "teaching": {"steps": 5, "batch_size": 2, "learning_rate": 0.02},
+    "grid": {"learning_rate": [0.02], "batch_size": [2]},
+}  # fmt: skip
+
+
+def study_config(
+    folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int = 2, **replacements: Any
+) -> dict[str, Any]:
+    """Write the small study as printed by a paper, with its own reduced scale, and return its configuration."""
+    rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
+    table = {key: value for key, value in TABLE.items() if key != "published"}
+    config = write_study(
+        folder, table1=with_block({**table, "rows": rows, "numbers": 6}), paper={**paper, "show": ["table1"]}
+    )
+    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
+        (folder / f"papers/mini/{name}.yaml").unlink()
+    model = json.loads((folder / "models/small.yaml").read_text())
+    shape = {"layers": layers, "heads": 2, "hidden": 4, "intermediate": 8}
+    corpus = {
+        "title": "T",
+        "components": [{"source": "texts", "files": ["t"], "format": "rated-lines"}],
+        "block": 8,
+        "version": 1,
+    }
+    for name, content in {
+        "models/tiny": {**model, "architecture": shape},
+        "corpora/texts": corpus,
+        "scales/pocket": {"title": "Here", "papers": "ours"},
+        "scales/paper": {"title": "There"},
+        "scales/reduced": {"title": "Between", "replacements": {**SMALLER, **replacements}},
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text(json.dumps(content))
+    return {**config, "scale": scale}
+
+
+def study(folder: Path, scale: str, **more: Any) -> Study:
+    """Return the small study at a scale."""
+    return open_study(read_config(study_config(folder, scale, **more)))
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [([4, 8, 12], [2, 4, 6]), ([1, 8, 12], [1, 4, 6]), ([1, 2, 3], [1, 2, 3]), ([12], [6]), ([11], [5]), ([0], [0])],
+)  # fmt: skip
+def test_layers_keep_their_share_of_the_depth(listed: list[int], found: list[int]) -> None:
+    assert Shrink(LARGE, SMALL).layers(listed) == found
+
+
+def test_widths_keep_their_share_and_heads_still_divide() -> None:
+    def shape(*sizes: int) -> Architecture:
+        return Architecture(**dict(zip(("layers", "heads", "hidden", "intermediate"), sizes, strict=True)))
+
+    replacements = Shrink(LARGE, SMALL).architecture
+    assert replacements(shape(3, 12, 768, 3072)) == shape(3, 12, 384, 1536)
+    assert replacements(shape(6, 12, 384, 1536)) == shape(6, 12, 192, 768)
+    assert replacements(shape(4, 12, 312, 1200)) == shape(4, 12, 156, 600)
+    assert replacements(shape(4, 3, 312, 1200)) == shape(4, 3, 156, 600)
+
+
+def test_the_students_of_a_paper_are_idle_at_a_scale_of_ours(tmp_path: Path) -> None:
+    found = study(tmp_path / "a", "pocket", paper=PRINTED)
+    assert set(found.not_run) == {*found.students, *found.teachers}
+    assert expand(found) == []
+    assert expand(study(tmp_path / "b", "pocket", paper=PAPER))
+
+
+def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Path) -> None:
+    printed, small = study(tmp_path / "a", "paper"), study(tmp_path / "b", "reduced")
+    assert {cell.task for cell in expand(small)} == {"signed"} < {cell.task for cell in expand(printed)}
+    assert {cell.seed for cell in expand(small) if cell.student == "mini-a"} == {1}
+    settings = score(small, "mini-a", "signed")
+    assert settings["stages"][0]["schedule"]["steps"] == 4
+    assert settings["architecture"]["hidden"] == 4  # half, like the teacher's
+    assert settings["teacher"]["model"]["architecture"]["hidden"] == 4
+    assert score(printed, "mini-a", "signed")["stages"][0]["schedule"]["steps"] == 10
+
+
+def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
+    found = study(tmp_path, "reduced", layers=1)
+    assert STUDENT["architecture"]["layers"] == 2
+    assert found.not_run["mini-b"] == "is deeper than the teacher of this scale"
+
+
+def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
+    config = {**study_config(tmp_path, "paper"), "papers": None}
+    assert list(read(read_config(config))[0].papers) == ["mini"]
+    assert list(read(read_config({**config, "scale": "pocket"}))[0].papers) == []
+
+
+def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    guard_scale(study(tmp_path / "a", "pocket"))  # this scale runs no student of a paper
+    assert not Path("results").exists()
+    guard_scale(study(tmp_path / "b", "reduced"))
+    guard_scale(study(tmp_path / "c", "reduced"))
+    with pytest.raises(RetortError, match=r"results/ holds runs at scale reduced, .* at scale paper would overwrite"):
+        guard_scale(study(tmp_path / "d", "paper"))
+
+
+@pytest.mark.parametrize(
+    ("replacements", "line"),
+    [
+        ({"model": "tny"}, "replacements.model: no model is called 'tny'; did you mean 'tiny'?"),
+        ({"corpus": "txts"}, "replacements.corpus: no corpus is called 'txts'; did you mean 'texts'?"),
+        ({"tasks": ["singed"]}, "replacements.tasks: no task is called 'singed'; did you mean 'signed'?"),
+        ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
+    ],
+)
+def test_a_mistake_in_a_scale_is_one_line(tmp_path: Path, replacements: dict[str, Any], line: str) -> None:
+    found = read(read_config(study_config(tmp_path, "reduced", **replacements)))[1]
+    assert [line in problem and "reduced.yaml" in problem for problem in found] == [True], found
+
+
+def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
+    whole = read(read_config({"scale": "reduced"}))[0]
+    assert {whole.paper_of(name) for name in whole.running} == set(whole.papers)
+    for name, student in whole.running.items():
+        teacher = whole.model_of(student.teacher).architecture
+        found = [*check_initialisation.problems(whole, name)]
+        for term in (term for stage in student.stages for term in stage.terms):
+            found += check_terms.problems(term, student.architecture, teacher, student.initial_layers)
+        assert found == [], name

@@ -1,0 +1,184 @@
+"""Tests of claims: judged on the printed numbers and on ours, with the numbers and the spread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.specs.base import read_yaml
+from retort.specs.config import Config, read_config
+from retort.specs.statement import Statement
+from retort.specs.table import LayersFigure, ScoresTable
+from retort.study.load import open_study
+from retort.tables.claims import check_claims, counts, judge_all, judge_one
+from retort.tables.judge import ours, published
+from retort.tables.tidy import Line
+
+from tests.unit.printed_tables import with_block
+from tests.unit.small_study import line, made, quiet, write_study
+
+ROWS = ["A", "B", "C"]
+
+
+def table(cells: dict[str, str], runs: int = 0, **column: Any) -> ScoresTable:
+    """Return a printed table with one column."""
+    rows = [{"label": label, "planned": f"p-{label}", "cells": text} for label, text in cells.items()]
+    content = {"kind": "scores", "title": "T", "question": "Q?", "numbers": len(cells), "runs": runs,
+               "columns": [{"label": "c", "task": "t", "metric": "accuracy", **column}], "rows": rows}  # fmt: skip
+    return ScoresTable.model_validate(with_block(content))
+
+
+def claim(compare: str, rows: list[str], than: list[str], **more: Any) -> Statement:
+    """Return a claim about some rows of one column."""
+    given = {"cells": [{"table": "table1", "rows": rows, "columns": ["c"]}]}
+    given |= {"than": [{"table": "table1", "rows": than, "columns": ["c"]}]} if than else {}
+    return Statement.model_validate({"says": "x", "where": "y", "compare": compare, **given, **more})
+
+
+ABOVE = claim("above", ["A", "B"], ["C"])
+PRINTED = table({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3)
+
+
+def on_ours(statement: Statement, lines: list[Line]) -> Any:
+    """Judge the statement on our numbers."""
+    exhibits, tables = {"table1": PRINTED}, {"table1": lines}
+    return judge_one(statement, ours(exhibits, tables), exhibits, tables)
+
+
+@pytest.mark.parametrize(
+    ("c", "verdict", "remark"),
+    [(60.0, "holds", ""), (71.0, "does not hold", "within the spread"), (70.0, "does not hold", "within the spread"),
+     (69.0, "holds", "within the spread"), (75.1, "does not hold", "")],
+)  # fmt: skip
+def test_the_closest_pair_decides(c: float, verdict: str, remark: str):
+    lines = [line(75.0, row="A"), line(70.0, row="B"), line(c, row="C")]
+    found = on_ours(ABOVE, lines)
+    assert (found.verdict, found.remark) == (verdict, remark)
+    assert f"c: 70.0 ± 1.0 (B) against {c:.1f} ± 1.0 (C)" in found.numbers
+    closest = f"at worst {70 - c:.1f}" if c > 75 else f"difference {70 - c:.1f}"
+    assert found.numbers.endswith(closest.replace("-", "−"))
+
+
+def test_the_spread_of_a_paper_counts_by_its_runs():
+    lines = [line(None, 75.0, row="A", n=0), line(None, 70.0, row="B", n=0), line(None, 69.5, row="C", n=0)]
+    for runs, remark in ((3, "within the spread"), (0, "")):
+        exhibits = {"table1": table({"A": "75.0±1.0", "B": "70.0±1.0", "C": "69.5±1.0"}, runs=runs)}
+        found = judge_one(ABOVE, published(exhibits), exhibits, {"table1": lines})
+        assert (found.verdict, found.remark) == ("holds", remark)
+
+
+# number in the text, difference of our cells, verdict
+REACHED = [("5.0", 5.0, True), ("5.0", 9.0, True), ("5.0", 4.96, True), ("5.0", 4.9, False), ("5.0", -6.0, False),
+           ("-5.0", -6.0, True), ("-5.0", 6.0, False), ("0.0", -1.0, False)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "apart", "holds"), REACHED)
+def test_on_ours_a_number_has_to_be_reached(number: str, apart: float, holds: bool):
+    lines = [line(60.0 + apart, row="A"), line(60.0, row="B")]
+    found = on_ours(claim("difference", ["A"], ["B"], number=number), lines)
+    assert (found.verdict == "holds") is holds
+    assert found.numbers.endswith(f"{apart:.1f}; the text says {number}")
+
+
+def test_on_print_a_number_has_to_be_met():
+    exhibits = {"table1": PRINTED}
+    for number, verdict in (("5.0", "holds"), ("4.0", "does not hold")):
+        found = judge_one(
+            claim("difference", ["A"], ["B"], number=number), published(exhibits), exhibits, {"table1": []}
+        )
+        assert found.verdict == verdict
+
+
+def test_allowed_distance_counts_on_ours_as_well():
+    lines = [line(64.0, row="A"), line(60.0, row="B")]
+    assert on_ours(claim("difference", ["A"], ["B"], number="5.0", within=1.0), lines).verdict == "holds"
+    assert on_ours(claim("difference", ["A"], ["B"], number="5.0", within=0.5), lines).verdict == "does not hold"
+
+
+def test_numbers_of_parameters_are_met_and_not_reached():
+    lines = [Line("p", "table1", row, "c", "s", "", "parameters", "M", mean=mean) for row, mean in
+             (("A", 61.5), ("B", 100.0))]  # fmt: skip
+    assert on_ours(claim("percent", ["A"], ["B"], number="50%"), lines).verdict == "does not hold"
+    scores = [line(61.5, row="A"), line(100.0, row="B")]
+    assert on_ours(claim("percent", ["A"], ["B"], number="50%"), scores).verdict == "holds"
+
+
+def test_a_claim_without_numbers_is_open_and_says_why():
+    lines = [line(75.0, row="A"), line(None, row="B", status="missing (seed 1 of 3)"), line(None, row="C", status="x")]
+    found = on_ours(ABOVE, lines)
+    assert (found.verdict, found.remark) == ("cannot be decided", "at this scale")
+    assert found.numbers == "no number of B: missing (seed 1 of 3); no number of C: x"
+
+
+def test_points_of_a_figure_are_cells():
+    figure = LayersFigure(
+        kind="layers", title="T", question="Q?", task="t", metric="accuracy", planned={1: "a", 2: "b"}
+    )
+    exhibits = {"figure1": figure}
+    parts = {"table": "figure1", "columns": ["accuracy"]}
+    statement = Statement.model_validate(
+        {"says": "x", "where": "y", "compare": "above", "cells": [{**parts, "rows": ["layer 2"]}],
+         "than": [{**parts, "rows": ["layer 1"]}]}
+    )  # fmt: skip
+    planned = {"figure1": [line(None, row="all points", column="", status="not run")]}
+    drawn = {"figure1": [line(60.0, row=f"layer {n}", column="accuracy") for n in (1, 2)]}
+    paper = judge_one(statement, published(exhibits), exhibits, planned)
+    assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number of layer 2, layer 1: nothing is printed")
+    side = judge_one(statement, ours(exhibits, planned), exhibits, planned)
+    assert side.numbers == "no number of layer 2, layer 1: not run"
+    assert judge_one(statement, ours(exhibits, drawn), exhibits, drawn).verdict == "does not hold"
+
+
+def test_check_claims(config: dict[str, Any]):
+    made(config)
+    Path("table1.csv").write_bytes(Path("results/tables/mini/table1.csv").read_bytes())
+    check_claims(quiet(), config, "mini", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
+    first = "1 claims. On the published numbers: 1 hold. On ours, at this scale: 1 hold."
+    assert Path("claims.md").read_text().splitlines()[2] == first
+    assert "A beats B & \\<co\\>." in Path("claims.md").read_text()
+    page = Path("claims.html").read_text()
+    assert first in page
+    assert "A beats B &amp; &lt;co&gt;." in page
+    assert "difference 10.0" in page  # published: 70 against 60
+    assert "difference 2.0" in page  # ours: 72 against 70
+
+
+def test_a_reason_stands_beside_its_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    claims = {"one": {**read_yaml(write(tmp_path))["a-beats-b"], "why": "a <reason>"}}
+    config = write_study(tmp_path / "study", claims=claims)
+    made(config)
+    check_claims(quiet(), config, "mini", ["results/tables/mini/table1.csv"], {"md": "c.md", "html": "c.html"})
+    assert "Why: a &lt;reason&gt;." in Path("c.html").read_text()
+    assert r"Why: a \<reason\>." in Path("c.md").read_text()
+
+
+def write(folder: Path) -> Path:
+    """Write the small study, and return the path of its claims."""
+    write_study(folder / "first")
+    return folder / "first/papers/mini/claims.yaml"
+
+
+def test_the_recorded_study_is_judged_as_it_was():
+    study = open_study(Config())
+    tables: dict[str, list[Line]] = {name: [] for name in ("table1", "table2", "table3")}
+    judged = {item.name: item.published.verdict == "holds" for item in judge_all(study, "pocket", tables)}
+    assert [name for name, holds in judged.items() if not holds] == [
+        "attention-above-labels-alone", "attention-above-labels-alone-tweets", "attention-above-hidden",
+        "low-layers-for-kd", "low-layers-for-kd-tweets",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", ["minilmv2", "wang2023", "udagawa2023", "mlkd2024"])
+def test_every_paper_claims_something_that_its_numbers_decide(paper: str):
+    study = open_study(read_config({"papers": [paper]}))
+    tables: dict[str, list[Line]] = {
+        name: [] for claimed in study.claims[paper].values() for name in claimed.tables
+    }  # nothing was run
+    judged = judge_all(study, paper, tables)
+    assert len(judged) >= 20
+    assert {item.ours.verdict for item in judged} == {"cannot be decided"}
+    figures = {name for name, one in study.claims[paper].items() if all(t.startswith("figure") for t in one.tables)}
+    assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == figures
+    assert counts(judged).startswith(f"{len(judged)} claims. On the published numbers: ")

@@ -1,0 +1,286 @@
+"""Tests of the papers' printed numbers: each file alone, reading cells, the commands, and messages for mistakes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.cli import main
+from retort.errors import RetortError
+from retort.specs.base import read_yaml
+from retort.specs.config import ROOT, Config, read_config
+from retort.specs.load import Problems, one
+from retort.specs.printed import read_number
+from retort.specs.table import Table
+from retort.study.load import open_study, open_whole, read
+from retort.study.study import Study
+from retort.tables.published import cells_csv, counts, printed_tables, show
+
+from tests.unit.printed_tables import with_block, write_block
+from tests.unit.small_study import ROWS, SCORES, TABLE, made, write_study
+
+PAPERS = ROOT / "workflow" / "papers"
+# How many numbers each table prints, counted in the papers; 'a+b': a numbers, b of them with a standard deviation.
+NUMBERS = {
+    "minilmv2": {
+        "table1": "154", "table2": "52", "table3": "44", "table4": "12", "table5": "171", "table5-acl": "114",
+        "table6": "190", "table6-acl": "114", "table7": "20", "table8": "16", "table9": "52", "table10": "36",
+        "table11": "27", "table12": "3",
+    },
+    "wang2023": {
+        "table1": "72+63", "table2": "88", "table3": "144+126", "table4": "64", "table5": "14", "table6": "0",
+        "table7": "14",
+    },
+    "udagawa2023": {
+        "table1": "30+20", "table2": "0", "table3": "195", "table4": "6+6", "table5": "170+34", "table6": "170+34",
+        "table7": "272+17",
+    },
+    "mlkd2024": {
+        "table1": "144", "table2": "28", "table3": "50+24", "table4": "30", "table5": "30", "table6": "15",
+        "table7": "30", "table8": "10", "table9": "100", "table10": "50+24",
+    },
+}  # fmt: skip
+FILES = [(paper, table) for paper, tables in NUMBERS.items() for table in tables]
+# A few cells of every paper, as printed.
+CELLS = [
+    ("minilmv2", "table1", "6×384 Ours / RoBERTaLARGE", "#Param", "30M", ""),
+    ("minilmv2", "table1", "TinyBERT / BERTBASE", "Speedup", "×2.0", ""),
+    ("minilmv2", "table2", "6×768 Ours / BERTLARGE", "MNLI-m/mm: mm", "84.0", ""),
+    ("minilmv2", "table6", "XLM-RBASE†", "en: EM", "67.4", ""),
+    ("minilmv2", "table8", "6×384 model distilled from BERTBASE: MNLI-m", "48", "82.4", ""),
+    ("minilmv2", "table12", "SQuAD 2.0", "#Train", "130,319", ""),
+    ("wang2023", "table1", "Att-KL: +Hid-Seq", "RTE", "57.2", "0.86"),
+    ("wang2023", "table3", "Vanilla KD / 1,2,3", "CoLA", "74.9", "0.54"),
+    ("wang2023", "table6", "Batch Size", "Search Space", "{16, 32}", ""),
+    ("udagawa2023", "table1", "Teacher / 12, 12, 768, 3072", "Monolingual Latency: CPU", "64.91", "0.61"),
+    ("udagawa2023", "table3", "MiniLMv2 / L^T", "Avg. GLUE (Monolingual): 6L", "81.9", ""),
+    ("udagawa2023", "table3", "DirectMiniLM / L^T", "Avg. XNLI (Multilingual): 6L", "66.1", ""),
+    ("udagawa2023", "table7", "Teacher", "hi", "69", ""),
+    ("udagawa2023", "table7", "3L / DirectMiniLM / L^T - 1", "vi", "63.6", ""),
+    ("mlkd2024", "table2", "MLKD-BERT₆", "SQuAD 1.1", "88.3", ""),
+    ("mlkd2024", "table3", "Inference time(ms) / 16", "MNLi-mm: A_h = 3, change", "-11.52%", ""),
+    ("mlkd2024", "table10", "Inference time(ms) / 1", "QQP: A_h = 12", "4.27", "0.33"),
+]
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    """Return the repository's study with every paper."""
+    return open_whole(Config())
+
+
+def test_the_printed_papers_have_these_tables(study: Study) -> None:
+    assert set(printed_tables(study)) == set(FILES)
+    assert len(FILES) == 38
+    for paper in NUMBERS:
+        assert set(study.shown(paper)) == {
+            path.stem for pattern in ("table*.yaml", "figure*.yaml") for path in (PAPERS / paper).glob(pattern)
+        }
+    assert {name for paper, name in study.exhibits if paper == "minilmv2"} >= {"figure2a", "figure2b", "figure2c"}
+
+
+@pytest.mark.parametrize(("paper", "table"), FILES)
+def test_a_file_by_itself(paper: str, table: str) -> None:
+    problems = Problems(PAPERS)
+    found: Any = one(PAPERS / paper / f"{table}.yaml", Table, problems)
+    assert problems.lines == []
+    numbers = [cell.number for cell in found.printed_cells() if cell.number]
+    deviations = sum(number.std is not None for number in numbers)
+    assert f"{len(numbers)}{f'+{deviations}' * bool(deviations)}" == NUMBERS[paper][table]
+    assert all(found.texts)
+    assert found.printed == write_block(found.stub, found.columns, found.rows, found.texts)
+
+
+@pytest.mark.parametrize(("paper", "table"), FILES)
+def test_a_file_says_what_each_row_is(paper: str, table: str) -> None:
+    content = read_yaml(PAPERS / paper / f"{table}.yaml")
+    if content["kind"] in ("scores", "profiles"):
+        assert all("quoted" in row or "student" in row for row in content["rows"])
+        assert all(row.get("student", f"{paper}-").startswith(f"{paper}-") for row in content["rows"])
+
+
+def test_every_printed_value_as_csv(study: Study) -> None:
+    header, *lines = csv.reader(cells_csv(study).splitlines())
+    assert header == ["paper", "table", "row", "column", "printed", "printed_std"]
+    assert len({tuple(line[:4]) for line in lines}) == len(lines)
+    assert {tuple(cell) for cell in CELLS} <= {tuple(line) for line in lines}
+
+
+def test_counts(study: Study) -> None:
+    lines = counts(study)
+    assert "wang2023/table1: 9 rows, 8 columns, 72 numbers, 63 with a standard deviation" in lines
+    assert lines[-1] == "38 tables, 2731 numbers, 348 of them with a standard deviation"
+    assert lines.index("minilmv2/table2: 4 rows, 13 columns, 52 numbers") == 1
+
+
+def test_show_prints_headings_groups_and_cells(study: Study) -> None:
+    assert show(study, "minilmv2/table8").splitlines()[:4] == [
+        "| #Relation Heads | 6 | 12 | 24 | 48 |",
+        "| --- | --- | --- | --- | --- |",
+        "| (6×384 model distilled from RoBERTaBASE) |  |  |  |  |",
+        "| MNLI-m | 82.8 | 82.9 | 83.0 | 83.4 |",
+    ]
+    assert show(study, "mlkd2024/table5").splitlines()[2] == "| Model | Method | m | mm | SST-2 | QQP | Avg |"
+
+
+def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["published", "check"]) == 0
+    assert main(["published", "cells"]) == 0
+    assert main(["published", "show", "wang2023/table6"]) == 0
+    said = capsys.readouterr().out
+    assert "38 tables, 2731 numbers" in said
+    assert "wang2023,table1,Vanilla KD,QNLI,66.5,1.49\n" in said
+    assert "| Batch Size | {16, 32} |" in said
+    assert main(["published", "show", "wang2023/table66"]) == 2
+    assert "did you mean 'wang2023/table6'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "value", "std", "half"),
+    [
+        ("76.30", "76.30", 76.3, None, 0.005), ("84", "84", 84.0, None, 0.5), ("66.5±1.49", "66.5", 66.5, 1.49, 0.05),
+        ("33.28 (0.09)", "33.28", 33.28, 0.09, 0.005), ("34.02(0.06)", "34.02", 34.02, 0.06, 0.005),
+        ("4.12 ± 0.24", "4.12", 4.12, 0.24, 0.005), ("109M", "109M", 109.0, None, 0.5),
+        ("×5.3", "×5.3", 5.3, None, 0.05), ("2.0×", "2.0×", 2.0, None, 0.05),
+        ("-0.73%", "-0.73%", -0.73, None, 0.005), ("+0.11%", "+0.11%", 0.11, None, 0.005),
+        ("130,319", "130,319", 130319.0, None, 0.5), ("8.5k", "8.5k", 8.5, None, 0.05),
+        ("1e-6", "1e-6", 1e-6, None, 0.5e-6),
+    ],
+)  # fmt: skip
+def test_a_number_as_papers_print_it(text: str, printed: str, value: float, std: float | None, half: float) -> None:
+    found = read_number(text)
+    assert found is not None
+    assert (found.text, found.value, found.std, found.half) == (printed, value, std, pytest.approx(half))
+
+
+@pytest.mark.parametrize("text", ["-", "–", "", "84..2", "84.2 85.1", "1,23", "Linear", "58h on 40GB A100", "{16, 32}"])
+def test_what_is_no_number(text: str) -> None:
+    assert read_number(text) is None
+
+
+# --- a printed table of a small study, with what is run beside it
+
+
+def printed(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """Return the small table as printed, with these columns; its second student is planned, a third row is quoted."""
+    states: list[dict[str, Any]] = [{"student": "mini-a"}, {"planned": "mini-c"}, {"quoted": "Nobody (2020)"}]
+    rows = [
+        {"label": f"R{i}", "cells": cell, **state} for i, (cell, state) in enumerate(zip(cells, states, strict=False))
+    ]
+    kept = {key: value for key, value in TABLE.items() if key not in ("published", "rows", "columns")}
+    return with_block({**kept, "columns": columns, "rows": rows, **more})
+
+
+ACC = {"task": "signed", "metric": "accuracy", "label": "Acc"}
+PEARSON = {"task": "rated", "metric": "pearson", "label": "Pearson"}
+DERIVED = [
+    ACC,
+    PEARSON,
+    {"label": "Change", "change_from": "Acc"},
+    {"label": "Avg", "mean_of": ["Acc", "Pearson"]},
+    {"label": "Tasks", "tasks": {"signed": "accuracy", "rated": "pearson"}},
+    {"label": "Size", "metric": "parameters"},
+]
+CELL_ROWS = ["70.0±1.0 | 50.0 | -28.6% | 60.0 | 60.0 | 14M", "71.2 | - | - | - | - | -", "1.0 | 2.0 | - | 1.5 | - | 3M"]
+
+
+def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Write the small study with this table alone, and return its configuration."""
+    paper = {
+        "title": "Mini", "reference": "Nobody (2026)", "show": ["table1"],
+        "teachers": {"teacher": {"title": "The teacher", "model": "small", "protocol": "short"}},
+    }  # fmt: skip
+    config = write_study(folder / "study", table1=table, paper=paper, **more)
+    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
+        (folder / f"study/papers/mini/{name}.yaml").unlink()
+    return {**config, "scale": "paper"}  # other scales scale the paper's students or do not run them
+
+
+def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines, renders = made(small(tmp_path, printed(CELL_ROWS, DERIVED, numbers=11)), **SCORES)
+    ours = {line.column: line for line in lines if line.row == "R0"}
+    assert ours["Acc"].mean == pytest.approx(72)
+    assert ours["Change"].mean == pytest.approx(100 * (60 / 72 - 1))
+    assert ours["Avg"].mean == ours["Tasks"].mean == pytest.approx(66)
+    assert (ours["Size"].mean, ours["Size"].status) == (None, "missing (no profile)")
+    assert (ours["Acc"].published, ours["Acc"].published_std, ours["Size"].unit) == (70.0, 1.0, "M")
+    states = {line.row: line.status for line in lines if line.column == "Avg"}
+    assert states["R1"] == "not run: this row has no student yet"
+    assert states["R2"] == "quoted (Nobody (2020)), never run"
+    assert "*70.0±1.0*" in renders["md"]
+    assert "<br>*71.2*" in renders["md"]
+
+
+def test_an_average_over_an_incomplete_row_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scores = {"mini-a": {"signed": [0.7, None, 0.7], "rated": [0.5, 0.6, 0.7]}}
+    lines, _ = made(small(tmp_path, printed(CELL_ROWS, DERIVED, numbers=11)), **scores)
+    ours = {line.column: line for line in lines if line.row == "R0"}
+    assert {ours[name].status for name in ("Avg", "Tasks", "Change")} == {"missing (the row is incomplete)"}
+
+
+def test_a_column_may_name_a_variant_of_the_row(tmp_path: Path) -> None:
+    columns = [{**ACC, "label": "two"}, {**ACC, "label": "four", "variant": "wide"}]
+    config = small(tmp_path, printed(["1.0 | 2.0"], columns, numbers=2))
+    problems = read(read_config(config))[1]
+    assert any("no student is called 'mini-a-wide'" in line for line in problems)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    (printed(["1.0 | 2.0"], [ACC], numbers=1), "row 'R0' has 2 cells for 1 columns"),
+    (printed(["1.0"], [ACC], numbers=2), "the rows hold 1 numbers, and 'numbers' says 2"),
+    (printed(["1.0"], [ACC]), "the rows hold 1 numbers, and 'numbers' says 0"),
+    (printed(["1.o | 2.0"], [ACC, PEARSON], numbers=1), "row 'R0', column 'Acc': '1.o' is no number"),
+    (printed(["1.0 | 2.0"], [ACC, ACC], numbers=2), "column 'Acc' stands twice"),
+    (printed(["1.0"], [{"label": "Avg", "mean_of": ["Ac"]}], numbers=1), "speaks of a column 'Ac' that is not there"),
+    (printed(["1.0"], [{"label": "Acc", "task": "signed"}], numbers=1), "'Acc': no 'metric', in neither of them"),
+    (printed(["1.0"], [{"label": "Acc", "metric": "accuracy"}], numbers=1), "'Acc': no 'task', in neither of them"),
+    (printed(["1.0"], [{**ACC, "printed": "Mcc"}], numbers=1), "'Mcc' is not a word for accuracy; say why in"),
+    (printed(["1.0"], [{**ACC, "printed": "Acc", "because": "so"}], numbers=1), "here they do not"),
+    (printed(["1.0"], [{**ACC, "mean_of": ["Acc"]}], numbers=1), "only one of 'metric', 'mean_of', 'tasks'"),
+    ({**printed(["1.0"], [ACC], numbers=1), "published": {"mini-a": {"Acc": [1.0]}}}, "give one of them"),
+    ({**TABLE, "rows": [{"label": "R"}]}, "row 'R' needs one of 'student', 'planned' and 'quoted'"),
+    ({**TABLE, "rows": [{**ROWS[1], "planned": "some-x"}]}, "needs one of 'student', 'planned' and 'quoted'"),
+    ({**TABLE, "rows": [{**ROWS[1], "model": "x"}]}, "'model' names what a quoted row shows"),
+    ({**TABLE, "rows": [ROWS[1], {**ROWS[2], "label": ROWS[1]["label"]}]}, "stands twice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
+def test_a_mistake_in_a_printed_table_gets_one_clear_line(tmp_path: Path, table: dict[str, Any], said: str) -> None:
+    problems = read(read_config(small(tmp_path, table)))[1]
+    assert any(said in line and "table1.yaml" in line for line in problems), problems
+    assert all("\n" not in line for line in problems)
+
+
+def test_a_figure_is_drawn_or_planned(tmp_path: Path) -> None:
+    config = small(tmp_path, printed(["1.0"], [ACC], numbers=1))
+    figure = {"kind": "layers", "title": "L", "question": "Q?", "task": "rated", "metric": "pearson"}
+    path = tmp_path / "study/papers/mini/figure1.yaml"
+    path.write_text(json.dumps(figure))
+    assert any("a figure needs one of 'points' and 'planned'" in line for line in read(read_config(config))[1])
+    path.write_text(yaml.safe_dump({**figure, "planned": {1: "mini-one"}}))
+    assert read(read_config(config))[1] == []
+
+
+def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
+    ours = open_study(read_config(write_study(tmp_path / "study")))
+    assert printed_tables(ours) == {}
+    with pytest.raises(RetortError, match="no printed table is called 'mini/table1'"):
+        show(ours, "mini/table1")
+
+
+def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"label": "R", "student": "mini-a", "quoted": "Else (2020)", "cells": "70.0"}]
+    table = with_block({**printed([], [ACC], numbers=1), "rows": rows})
+    (line,) = made(small(tmp_path, table), **SCORES)[0]
+    assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
+    assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
+    scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
+    assert made(scale)[0][0].status == "quoted (Else (2020)); ours: not run at this scale"
