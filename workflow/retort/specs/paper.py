@@ -16,4 +16,6 @@ class Paper(Spec):
     ours: bool = Field(default=False, description="a study of ours: its published numbers are those of a recorded run")
     teachers: dict[Name, Teacher] = {}
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
-    show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")
+    show: list[Name] = Field(
+        default=[], description="tables and figures that the report begins with, in this order; the others follow by name"
+    )
