@@ -36,4 +36,6 @@ class Paper(Spec):
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
     deviations: list[Choice] = Field(default=[], description="what was chosen where the paper is silent")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
-    show: list[Name] = Field(min_length=1, description="tables and figures in the order of the report")
+    show: list[Name] = Field(
+        default=[], description="tables and figures that the report begins with, in this order; the others follow by name"
+    )

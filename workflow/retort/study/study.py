@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student, Teacher
 from retort.specs.table import Figure, Table
 from retort.specs.task import Task
+
+
+def _by_number(name: str) -> list[str]:
+    """Return a key that sorts table9 before table10."""
+    return [part.zfill(9) for part in re.split(r"(\d+)", name)]
 
 
 @dataclass
@@ -80,5 +86,7 @@ class Study:
         return replacements is None or task in replacements.tasks or not self.is_printed(name)
 
     def shown(self, paper: str) -> list[str]:
-        """Return the names of a paper's tables and figures in the order of the report."""
-        return self.papers[paper].show
+        """Return the names of a paper's tables and figures in the order of the report: `show`, then the others."""
+        first = self.papers[paper].show
+        others = {name for slug, name in self.exhibits if slug == paper} - set(first)
+        return [*first, *sorted(others, key=_by_number)]
