@@ -10,23 +10,11 @@ from retort.errors import RetortError, StudyError
 from retort.specs.config import Config, read_config
 from retort.study.load import read
 
+from tests.tiny.edit import change, problems
+
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
 CORPUS, CLAIMS = "corpora/sentences.yaml", "papers/tiny/claims.yaml"
 PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
-
-
-def problems(study_folder: Path) -> list[str]:
-    """Return every problem of a study."""
-    return read(Config(papers=["tiny"], study=str(study_folder)))[1]
-
-
-def change(study_folder: Path, name: str, old: str, new: str) -> None:
-    """Replace the first `old` in a file of the study with `new`."""
-    path = study_folder / name
-    text = path.read_text()
-    assert old in text, f"{name} holds no {old!r}"
-    path.write_text(text.replace(old, new, 1))
-
 
 MISTAKES = [
     (STUDENTS, "objective: soft-labels", "objective: soft-label",

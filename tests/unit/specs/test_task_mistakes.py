@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.specs.test_mistakes import TABLE, change, problems
+from tests.tiny.edit import change, problems
+from tests.unit.specs.test_mistakes import TABLE
 
 FILED = """
 title: A task with files
