@@ -8,6 +8,7 @@ import pytest
 import torch
 from retort.batch import Shape
 from retort.errors import RetortError
+from retort.mappings import mappings
 from retort.objectives import Pair, Sum, compose, objectives
 from torch import Tensor
 
@@ -89,7 +90,7 @@ def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
     [
         ({"objective": "atention-kl", "mapping": "last"}, "no objective is called 'atention-kl'; did you mean"),
         ({"objective": "hidden-cls", "mapping": "lost"}, "no mapping is called 'lost'; did you mean 'last'?"),
-        ({"objective": "hidden-cls"}, "objective 'hidden-cls' needs a mapping; one of: emd, first, last"),
+        ({"objective": "hidden-cls"}, f"objective 'hidden-cls' needs a mapping; one of: {', '.join(mappings)}"),
         ({"objective": "soft-labels", "mapping": "last"}, "objective 'soft-labels' has no layers to map"),
         ({"objective": "soft-labels", "wieght": 2}, "no key of a term is called 'wieght'; did you mean 'weight'?"),
         (

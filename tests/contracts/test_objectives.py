@@ -191,24 +191,11 @@ def test_a_misspelt_objective_has_a_suggestion() -> None:
     assert str(error.value) == "no objective is called 'atention-kl'; did you mean 'attention-kl'?"
 
 
-SIX = Shape(width=24, heads=6, intermediate=40, num_labels=3)
-
-
 @pytest.mark.parametrize(
     ("name", "options", "pair", "message"),
     [
-        ("attention-kl", {}, Pair(NARROW, SIX), "the student has 3 attention heads and its teacher 6; "),
-        ("relations", {"heads": 48}, Pair(NARROW, WIDE), "the student's width 12 cannot be cut into 48 heads; "),
         ("relations", {"heads": 4, "pairs": ["q-x"]}, Pair(NARROW, WIDE), "no relation is called 'q-x'; "),
-        ("relations", {"heads": 4, "weights": [1.0]}, Pair(NARROW, WIDE), "3 relations have 1 weights; "),
-        ("hidden-cls", {"map": "never"}, Pair(NARROW, WIDE), "widths 12 and 24 cannot be compared without a map; "),
         ("hidden-cls", {"map": "sometimes"}, Pair(NARROW, WIDE), "no map is called 'sometimes'; "),
-        (
-            "mha-output-relation",
-            {"splits": 4, "split": "average"},
-            Pair(NARROW, SIX),
-            "the teacher's 6 heads cannot be shared out to 4 splits; ",
-        ),
     ],
 )
 def test_what_cannot_be_says_why(name: str, options: dict[str, object], pair: Pair, message: str) -> None:

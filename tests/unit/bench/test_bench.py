@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -10,18 +11,30 @@ from retort.cli import main
 from retort.objectives import objectives
 
 TINY = Setting((3, 12, 96, 48), (2, 12, 48, 32), batch=4, length=12, precision="float32", device="cpu", repeats=1)
+EQUAL = dataclasses.replace(TINY, student=(2, 12, 96, 32))  # a student as wide as its teacher
 
 
 def test_every_objective_has_a_cost() -> None:
     costs = list(measure(TINY, list(objectives)))
+    misfits = {cost.objective for cost in costs if cost.reason}
+    costs = [cost for cost in costs if not cost.reason] + list(measure(EQUAL, sorted(misfits)))
     expected = [
         (name, mapping or "")
         for name in objectives
         for mapping in MAPPINGS[getattr(objectives[name], "level", "layer")]
     ]
     assert sorted((cost.objective, cost.mapping) for cost in costs) == sorted(expected)
-    assert all(math.isfinite(cost.time) and cost.time > 0 for cost in costs)
+    assert all(cost.time is not None and math.isfinite(cost.time) and cost.time > 0 for cost in costs)
     assert all(cost.memory is None or cost.memory > 0.5 for cost in costs)
+
+
+def test_an_objective_that_does_not_fit_the_models_says_why() -> None:
+    setting = dataclasses.replace(TINY, student=(2, 6, 48, 32))
+    said = list(lines(setting, measure(setting, ["attention-kl", "relations"])))
+    reason = "the student has 6 attention heads and its teacher 12; attention is compared head by head"
+    assert said[4].startswith(f"| attention-kl | last | - | {reason}")
+    assert said[6].startswith("| relations | last | ")
+    assert float(said[6].split(" | ")[2]) > 0
 
 
 def test_the_table_says_what_it_was_measured_on() -> None:

@@ -30,7 +30,7 @@ MISTAKES = [
     (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, options: {temprature: 2.0}}",
      "no option of objective 'soft-labels' is called 'temprature'; did you mean 'temperature'?"),
     (STUDENTS, "{objective: soft-labels}", "{objective: soft-labels, options: {temperature: hot}}",
-     "takes a float, not 'hot'"),
+     "takes a number, not 'hot'"),
     (STUDENTS, "layers: [2, 4]", "layers: [2, 5]", "teacher 'tiny-teacher' has no layer 5; it has 4"),
     (STUDENTS, "layers: [2, 4]", "layers: [2]", "1 teacher layers listed for 2 student layers"),
     (STUDENTS, "initialisation: {random: true}", "initialisation: {layers: [4]}", "use 'random: true'"),
@@ -258,7 +258,8 @@ def test_relation_heads_that_do_not_divide(study_folder: Path) -> None:
         "objective: hidden-sequence, mapping: last",
         "objective: relations, mapping: last, options: {heads: 5}",
     )
-    assert any("options.heads: the student's width 16 is no multiple of 5" in line for line in problems(study_folder))
+    said = "options.heads: objective 'relations': the student's width 16 cannot be cut into 5 heads; "
+    assert any(said in line for line in problems(study_folder))
 
 
 def test_a_table_of_another_kind_than_its_reader_needs(study_folder: Path) -> None:

@@ -25,7 +25,12 @@ from tests.unit.specs.test_mistakes import STUDENTS
         ("objective: hidden-cls, mapping: last, options: {map: allways}", "did you mean 'always'?"),
         (
             "objective: mha-output-relation, mapping: last, options: {splits: 5}",
-            "stages.1.terms.1.options.splits: the student's width 24 is no multiple of 5",
+            "stages.1.terms.1.options.splits: objective 'mha-output-relation': the student's width 24 cannot",
+        ),
+        ("objective: value-relation, mapping: last, options: {floor: high}", "takes a number, not 'high'"),
+        (
+            "objective: direct, mapping: last, options: {heads: many}",
+            "option 'heads' of objective 'direct' takes a whole number, not 'many'",
         ),
     ],
 )

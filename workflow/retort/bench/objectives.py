@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
 
 from retort.batch import Batch, Shape
+from retort.errors import RetortError
 from retort.models.recorder import Recorder
 from retort.objectives import Sum, compose, objectives
 from retort.training import optim
@@ -57,12 +58,21 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cost:
-    """Time and memory of one objective, as ratios to a step with a zero loss; `memory` is None if not measurable."""
+    """Time and memory of one objective with one mapping, as ratios to a step with a zero loss.
+
+    Args:
+        objective: the name of the objective.
+        mapping: the name of the mapping; empty for an objective without one.
+        time: the ratio of the times; None if the objective does not fit the models.
+        memory: the ratio of the memory peaks; None if it cannot be measured.
+        reason: why the objective does not fit the models; empty if it does.
+    """
 
     objective: str
     mapping: str
-    time: float
+    time: float | None
     memory: float | None
+    reason: str = ""
 
 
 def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
@@ -150,8 +160,12 @@ class Bench:
 
     def cost(self, name: str, mapping: str | None) -> Cost:
         """Measure an objective with a mapping: the medians over steps that alternate with steps of a zero loss."""
+        try:
+            loss = self.loss(name, mapping)
+        except RetortError as error:
+            return Cost(name, mapping or "", None, None, str(error))
         plain, end_plain = self.step(None)
-        taught, end_taught = self.step(self.loss(name, mapping))
+        taught, end_taught = self.step(loss)
         plain(), taught()
         memory = [peak(run, self.setting.device) for run in (plain, taught)]
         ratios = [seconds(taught, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
@@ -224,5 +238,5 @@ def lines(setting: Setting, costs: Iterator[Cost]) -> Iterator[str]:
     yield "| objective | mapping | time | memory |"
     yield "| --- | --- | ---: | ---: |"
     for cost in costs:
-        memory = "-" if cost.memory is None else f"{cost.memory:.2f}"
-        yield f"| {cost.objective} | {cost.mapping} | {cost.time:.2f} | {memory} |"
+        time, memory = ("-" if ratio is None else f"{ratio:.2f}" for ratio in (cost.time, cost.memory))
+        yield f"| {cost.objective} | {cost.mapping} | {time} | {cost.reason or memory} |"

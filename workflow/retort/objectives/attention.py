@@ -9,18 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.errors import RetortError
 from retort.objectives.base import NEVER, Activations, Pair, counted, objectives, token_mean, wide
-
-
-def same_heads(shapes: Pair) -> None:
-    """Raise an error unless both models have the same number of attention heads."""
-    student, teacher = shapes.student.heads, shapes.teacher.heads
-    if student != teacher:
-        raise RetortError(
-            f"the student has {student} attention heads and its teacher {teacher}",
-            "attention is compared head by head; 'relations' works with any two numbers",
-        )
 
 
 def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.0) -> Tensor:
@@ -60,9 +49,9 @@ class AttentionMSE:
     version = 1
     activations = ("scores",)
     reduction = "token-pairs"
+    equal_heads = True
 
     def __init__(self, shapes: Pair, *, count_padding: bool = False, zero_below: float | None = None) -> None:
-        same_heads(shapes)
         self.count_padding, self.zero_below = count_padding, zero_below
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
@@ -91,9 +80,9 @@ class AttentionKL:
     version = 1
     activations = ("scores",)
     reduction = "tokens"
+    equal_heads = True
 
     def __init__(self, shapes: Pair, *, padded_queries: bool = False, floor: float = 0.0) -> None:
-        same_heads(shapes)
         self.padded_queries, self.floor = padded_queries, floor
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:

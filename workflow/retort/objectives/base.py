@@ -79,14 +79,3 @@ def one_of(kind: str, value: str, allowed: Iterable[str]) -> str:
     if value not in allowed:
         raise unknown(kind, value, allowed)
     return value
-
-
-def divides(heads: int, shapes: Pair) -> int:
-    """Return the number of heads, or raise an error if either model's width is no multiple of it."""
-    for side, shape in (("student", shapes.student), ("teacher", shapes.teacher)):
-        if heads < 1 or shape.width % heads:
-            raise RetortError(
-                f"the {side}'s width {shape.width} cannot be cut into {heads} heads",
-                "both widths must be multiples of the number of heads",
-            )
-    return heads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from retort.errors import RetortError
 from retort.mappings import called, mappings, pairs_of
 from retort.objectives.base import Pair, objectives
 from retort.registry import unknown
+from retort.sizes import ModelSize, Requirements
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 LayerActivations = Mapping[Key, Tensor]
@@ -138,6 +140,20 @@ def unique(name: str, taken: list[str]) -> str:
     return label
 
 
+def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: Shape) -> None:
+    """Raise an error if two models do not meet what an objective requires of their sizes.
+
+    Raises:
+        RetortError: a requirement of the objective is not met.
+    """
+    make = objectives[name]
+    known = inspect.signature(make).parameters.values()
+    defaults = {parameter.name: parameter.default for parameter in known if parameter.kind is parameter.KEYWORD_ONLY}
+    sizes = [ModelSize(shape.width, shape.heads) for shape in (student, teacher)]
+    for misfit in Requirements.of(vars(make)).unmet({**defaults, **options}, *sizes):
+        raise RetortError(misfit.message, misfit.hint)
+
+
 def compose(
     terms: list[dict[str, Any]], student: Shape, teacher: Shape, student_layers: int, teacher_layers: int
 ) -> Sum:
@@ -152,7 +168,8 @@ def compose(
         teacher_layers: number of the teacher's layers.
 
     Raises:
-        RetortError: there is no term, or a key, an objective, an option or a mapping is wrong.
+        RetortError: there is no term, a key, an objective, an option or a mapping is wrong, or an objective does not
+            fit the sizes of the two models.
     """
     built: list[Term] = []
     if not terms:
@@ -166,6 +183,7 @@ def compose(
         make = objectives[name]
         options = term.get("options") or {}
         shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t)))) for s, t in pairs]
+        check_sizes(name, options, student, teacher)
         parts = [called("objective", name, make, options, sizes) for sizes in shapes]
         label = unique(name, [other.label for other in built])
         built.append(Term(label, float(term.get("weight", 1.0)), pairs, parts))

@@ -26,6 +26,7 @@ class EmbeddingMSE(nn.Module):
     activations = ("embeddings",)
     reduction = "tokens"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()

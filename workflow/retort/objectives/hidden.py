@@ -9,12 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from retort.batch import Batch
-from retort.errors import RetortError
 from retort.objectives.base import (
     Activations,
     Pair,
     counted,
-    divides,
     heads_of,
     mean_square,
     objectives,
@@ -32,18 +30,11 @@ def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
 
     Args:
         rule: "always" learns a map, which starts as the identity where the widths agree; "widths-differ" learns one
-            only where they differ; "never" compares the vectors as they are.
+            only where they differ; "never" compares the vectors as they are (`equal_widths`).
         source: the student's width.
         target: the teacher's width.
-
-    Raises:
-        RetortError: the rule is "never" and the widths differ.
     """
     one_of("map", rule, get_args(MapRule))
-    if rule == "never" and source != target:
-        raise RetortError(
-            f"widths {source} and {target} cannot be compared without a map", "set 'map' to 'widths-differ'"
-        )
     if rule == "never" or (rule == "widths-differ" and source == target):
         return nn.Identity()
     learned = nn.Linear(source, target, bias=False)  # W_h of MLKD-BERT (2024), eq. 11
@@ -67,6 +58,7 @@ class HiddenCls(nn.Module):
     activations = ("cls",)
     reduction = "examples"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
@@ -93,6 +85,7 @@ class HiddenSequence(nn.Module):
     activations = ("hidden",)
     reduction = "tokens"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always", count_padding: bool = False) -> None:
         super().__init__()
@@ -120,6 +113,7 @@ class ContextSequence(nn.Module):
     activations = ("context",)
     reduction = "tokens"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
         super().__init__()
@@ -144,6 +138,7 @@ class HiddenCosine(nn.Module):
     activations = ("hidden",)
     reduction = "tokens"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
         super().__init__()
@@ -171,6 +166,7 @@ class PatientCls(nn.Module):
     activations = ("cls",)
     reduction = "examples"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
         super().__init__()
@@ -241,12 +237,13 @@ class Direct(nn.Module):
     activations = ("queries", "keys", "values")
     reduction = "tokens"
     has_parameters = True
+    divides_widths = ("heads", "teacher")
 
     def __init__(
         self, shapes: Pair, *, heads: int | None = None, orthogonal: bool = False, count_padding: bool = False
     ) -> None:
         super().__init__()
-        self.heads = divides(shapes.teacher.heads if heads is None else heads, shapes)
+        self.heads = shapes.teacher.heads if heads is None else heads
         source, target = shapes.student.width // self.heads, shapes.teacher.width // self.heads
         self.maps = nn.ModuleList(
             HeadMaps(self.heads, source, target, orthogonal) for _ in self.activations

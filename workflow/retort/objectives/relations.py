@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.errors import RetortError
-from retort.objectives.base import Activations, Pair, counted, divides, objectives, one_of, wide
+from retort.objectives.base import Activations, Pair, counted, objectives, one_of, wide
 from retort.objectives.divergence import relation_divergence, token_weights
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
@@ -35,11 +34,12 @@ class ValueRelation:
     version = 1
     activations = ("values",)
     reduction = "tokens"
+    divides_widths = ("teacher",)
 
     def __init__(
         self, shapes: Pair, *, padded_queries: bool = False, padded_keys: bool = False, floor: float = 0.0
     ) -> None:
-        self.heads = divides(shapes.teacher.heads, shapes)
+        self.heads = shapes.teacher.heads
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
@@ -72,6 +72,8 @@ class Relations:
     version = 1
     activations: tuple[str, ...] = ("queries", "keys", "values")
     reduction = "tokens"
+    divides_widths = ("heads",)
+    equal_lengths = ("pairs", "weights")
 
     def __init__(
         self,
@@ -86,13 +88,11 @@ class Relations:
     ) -> None:
         chosen = [one_of("relation", pair, get_args(Letters)) for pair in pairs]
         self.pairs = [tuple(LETTERS[letter] for letter in pair.split("-")) for pair in chosen]
-        if weights is not None and len(weights) != len(pairs):
-            raise RetortError(f"{len(pairs)} relations have {len(weights)} weights", "write a weight for each pair")
         self.weights = [1.0] * len(pairs) if weights is None else weights
         self.activations = tuple(
             sorted({activation for pair in self.pairs for activation in pair})
         )  # only what these pairs read
-        self.heads = divides(heads, shapes)
+        self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
         self.reduction = "examples" if normaliser == "sum" else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
@@ -127,9 +127,10 @@ class HiddenRelation:
     version = 1
     activations = ("hidden",)
     reduction = "tokens"
+    divides_widths = ("heads", "student")
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
-        self.heads = divides(shapes.student.heads if heads is None else heads, shapes)
+        self.heads = shapes.student.heads if heads is None else heads
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -157,16 +158,13 @@ class OutputRelation:
     version = 1
     activations = ("context",)
     reduction = "tokens"
+    divides_widths = ("splits", "student")
+    divides_teacher_heads = {"split": ["average", "random"]}
 
     def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:
-        self.splits = divides(shapes.student.heads if splits is None else splits, shapes)
+        self.splits = shapes.student.heads if splits is None else splits
         self.split = one_of("split", split, get_args(Split))
         self.teacher_heads = shapes.teacher.heads
-        if self.split != "concat" and self.teacher_heads % self.splits:
-            raise RetortError(
-                f"the teacher's {self.teacher_heads} heads cannot be shared out to {self.splits} splits",
-                "take a number that divides them, or the split 'concat'",
-            )
         members = max(1, self.teacher_heads // self.splits)  # teacher heads in a split
         draw = random.Random(seed)
         self.picks = [draw.randrange(members) for _ in range(self.splits)]  # one teacher head a split

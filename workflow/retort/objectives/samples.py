@@ -61,6 +61,7 @@ class SampleContrastive(nn.Module):
     activations = ("cls",)
     reduction = "batch"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.objectives.attention import same_heads
 from retort.objectives.base import Activations, Pair, objectives, product, wide
 from retort.objectives.hidden import MapRule, linear_map
 
@@ -72,6 +71,8 @@ class EarthMovers(nn.Module):
     activations: tuple[str, ...] = ("hidden", "scores")
     reduction = "batch"
     has_parameters = True
+    equal_widths = {"map": ["never"]}
+    equal_heads = {"attention": [True]}
     synchronises = "the transport is solved on the CPU, once a step"
     student_weights: Tensor
     teacher_weights: Tensor
@@ -86,9 +87,7 @@ class EarthMovers(nn.Module):
         temperature: float = 1.0,
     ) -> None:
         super().__init__()
-        if attention:
-            same_heads(shapes)
-        else:
+        if not attention:
             self.activations = ("hidden",)
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
         self.update, self.temperature = update, temperature

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, StringConstraints
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from retort.errors import RetortError
 
@@ -21,6 +24,21 @@ class Spec(BaseModel):
     """A frozen model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class FieldsOf:
+    """An annotation of a mapping for JSON schemas: it changes some fields of a model and leaves out the others."""
+
+    model: type[Spec]
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema of the model with no field required and no default: what is left out stays as it was."""
+        whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
+        fields = {name: {key: field[key] for key in field if key != "default"} for name, field in whole.items()}
+        return {"type": "object", "properties": fields, "additionalProperties": False}
 
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

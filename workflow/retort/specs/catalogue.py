@@ -18,6 +18,8 @@ from retort.registry import unknown
 
 # Activations that are computed from others, and the ones that must be recorded in the model for that.
 BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",), "embeddings": ("hidden",)}
+# type -> what a message calls its values
+TYPE_NAMES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list"}
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -38,6 +40,7 @@ class Entry:
         options: option -> default.
         choices: option -> the values that are allowed for it, or for the entries of its list; an option that takes any
             value has no entry.
+        types: option without a default, or with the default None -> the names of the types that its annotation allows.
         facts: every attribute of a class whose value is a literal.
     """
 
@@ -50,6 +53,7 @@ class Entry:
     teacher_activations: tuple[str, ...]
     options: dict[str, Any]
     choices: dict[str, tuple[str, ...]]
+    types: dict[str, tuple[str, ...]]
     facts: dict[str, Any]
 
 
@@ -102,6 +106,12 @@ def _words(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> 
     return tuple(ast.literal_eval(ast.unparse(annotation.slice))) if outer == "Literal" else ()
 
 
+def _types(annotation: ast.expr | None) -> tuple[str, ...]:
+    """Return the names of the types in an annotation such as `int | list[float] | None`, without brackets."""
+    names = ast.unparse(annotation).split(" | ") if annotation is not None else []
+    return tuple(name.split("[")[0] for name in names)
+
+
 def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
     """Return the names that a module gives to a Literal type, each with the values of that type."""
     lines = [line for tree in trees for line in tree.body if isinstance(line, ast.Assign)]
@@ -146,6 +156,11 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
                     for argument, _ in _keywords(node)
                     if (words := _words(argument.annotation, aliases))
                 },
+                types={
+                    argument.arg: _types(argument.annotation)
+                    for argument, default in _keywords(node)
+                    if _literal(default) is None
+                },
                 facts=attributes,
             )
     return dict(sorted(found.items()))
@@ -186,6 +201,13 @@ def comparisons() -> dict[str, Entry]:
     return catalogue("comparisons", "tables/comparisons.py")
 
 
+def _is_of(value: Any, type_name: str) -> bool:
+    """Return whether an option's value is of a type: true and false are no numbers, and other types take any value."""
+    if type_name in ("int", "float"):
+        return isinstance(value, (int, float) if type_name == "float" else int) and not isinstance(value, bool)
+    return isinstance(value, {"bool": bool, "str": str, "list": list, "None": type(None)}.get(type_name, object))
+
+
 def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
     """Return what is wrong with an entry's options: unknown names, wrong types, values that are not allowed."""
     problems = []
@@ -194,10 +216,10 @@ def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]
             problems.append(str(unknown(f"option of {kind} '{entry.name}'", name, entry.options)))
             continue
         default = entry.options[name]
-        alike = (int, float) if isinstance(default, float) else type(default)
-        wrong_bool = isinstance(value, bool) != isinstance(default, bool)
-        if default is not None and (not isinstance(value, alike) or wrong_bool):
-            problems.append(f"option '{name}' of {kind} '{entry.name}' takes a {type(default).__name__}, not {value!r}")
+        types = entry.types.get(name, ()) if default is None else (type(default).__name__,)
+        if types and not any(_is_of(value, type_name) for type_name in types):
+            expected = " or ".join(TYPE_NAMES.get(type_name, type_name) for type_name in types if type_name != "None")
+            problems.append(f"option '{name}' of {kind} '{entry.name}' takes {expected}, not {value!r}")
             continue
         words = entry.choices.get(name, ())
         for word in value if isinstance(value, list) else [value]:

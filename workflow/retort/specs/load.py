@@ -36,7 +36,9 @@ class Problems:
         shown = path
         if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
             shown = path.relative_to(self.folder.parent)
-        self.lines.append(f"{shown}: {what}")
+        line = f"{shown}: {what}"
+        if line not in self.lines:  # the students of a family share their mistakes
+            self.lines.append(line)
 
     def attempt(self, path: Path | str, where: str, action: Callable[..., Kind], *given: Any) -> Kind | None:
         """Call an action and return its result; on an error, add the error to the messages and return None."""
@@ -88,29 +90,41 @@ def checked_name(name: str) -> str:
     return name
 
 
-def one(path: Path, kind: Any, problems: Problems) -> Any:
-    """Load one file as a model; if it fails, add its problems and return None."""
-    return problems.attempt(path, "", lambda: TypeAdapter(kind).validate_python(read_yaml(path)))
+def one(path: Path, kind: Any, problems: Problems, context: object = None) -> Any:
+    """Load one file as a model; if it fails, add its problems and return None.
+
+    Args:
+        path: the file.
+        kind: the model.
+        problems: the list to which problems are added.
+        context: the names that the file can use, for fields that name a student or teacher.
+    """
+    return problems.attempt(path, "", lambda: TypeAdapter(kind).validate_python(read_yaml(path), context=context))
+
+
+def entries(path: Path, problems: Problems) -> dict[Any, Any]:
+    """Return the entries of a file that maps names to entries, without those that only hold YAML anchors."""
+    content = problems.attempt(path, "", read_yaml, path)
+    if content is not None and not isinstance(content, dict):
+        problems.add(path, "this file maps names to entries")
+    return {key: entry for key, entry in content.items() if str(key)[:1] != "_"} if isinstance(content, dict) else {}
 
 
 def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     """Load a file that maps names to models; an entry that fails is left out and its problems are added."""
-    content = problems.attempt(path, "", read_yaml, path)
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        problems.add(path, "this file maps names to entries")
-        return {}
     adapter = TypeAdapter(kind)
     found = {}
-    for name, entry in content.items():
-        if str(name).startswith("_"):  # such a key only holds YAML anchors
-            continue
-        safe = problems.attempt(path, "", _NAMES.validate_python, name)
+    for name, entry in entries(path, problems).items():
+        safe = checked_entry_name(path, name, problems)
         value = problems.attempt(path, str(name), adapter.validate_python, entry)
         if safe is not None and value is not None:
             found[safe] = value
     return found
+
+
+def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
+    """Return the name of an entry unchanged if it can be used in a file path; else add a problem and return None."""
+    return problems.attempt(path, "", _NAMES.validate_python, name)
 
 
 def folder(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class _Checker:
     def students(self) -> None:
         """Check the protocol, tasks, teacher, initialisation and stages of every student."""
         for name, student in self.study.students.items():
-            path, slug = self.study.files["students", name], name.split("-", 1)[1]
+            path, slug = self.study.files["students", name], self.study.keys[name]
             has_protocol = self.known(path, f"{slug}.protocol", "protocol", student.protocol, self.study.protocols)
             for task in student.tasks or []:
                 self.known(path, f"{slug}.tasks", "task", task, self.study.tasks)

@@ -1,11 +1,11 @@
-"""Check a term of a stage: its options, and that both models have the layers and heads that it needs."""
+"""Check a term of a stage: its options, and that both models have the layers and sizes that it needs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from retort.errors import RetortError
+from retort.sizes import ModelSize, Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.student import Term
@@ -27,8 +27,8 @@ def problems(
     """
     entry = catalogue.objectives()[term.objective]
     options = {**entry.options, **term.options}
-    for line in catalogue.check_options("objective", entry, term.options):
-        yield f".options: {line}"
+    wrong_options = catalogue.check_options("objective", entry, term.options)
+    yield from (f".options: {line}" for line in wrong_options)
     if (entry.level in LAYERED) != (term.mapping is not None):
         layered = entry.level in LAYERED
         what = "needs a mapping, such as 'last'" if layered else "is on the output: leave out 'mapping'"
@@ -43,7 +43,12 @@ def problems(
         yield f".mapping: {error}"
     else:
         yield from _mapping(term, activations, pairs)
-    yield from _heads(term, activations, options, student, teacher)
+    if wrong_options:
+        return
+    sizes = [ModelSize(shape.hidden, shape.heads) for shape in (student, teacher)]
+    for misfit in Requirements.of(entry.facts).unmet(options, *sizes):
+        key = f".options.{misfit.option}" if misfit.option in term.options else ""
+        yield f"{key}: objective '{term.objective}': {misfit.message}; {misfit.hint}"
 
 
 def _mapping(term: Term, activations: list[str], pairs: list[tuple[int, int]]) -> Iterator[str]:
@@ -54,19 +59,4 @@ def _mapping(term: Term, activations: list[str], pairs: list[tuple[int, int]]) -
         yield (
             f".mapping: layer 0 is the output of the embeddings, which has no {', '.join(sorted(inside))}; "
             f"objective '{term.objective}' takes layers from 1 on"
-        )
-
-
-def _heads(
-    term: Term, activations: list[str], options: dict[str, Any], student: Architecture, teacher: Architecture
-) -> Iterator[str]:
-    for name in ("heads", "splits"):
-        parts = options.get(name)
-        for side, width in (("student", student.hidden), ("teacher", teacher.hidden)):
-            if isinstance(parts, int) and (parts < 1 or width % parts):
-                yield f".options.{name}: the {side}'s width {width} is no multiple of {parts}"
-    if "scores" in activations and student.heads != teacher.heads:
-        yield (
-            f": objective '{term.objective}' needs equal head numbers, and the student has {student.heads}, "
-            f"the teacher {teacher.heads}; 'relations' has no such limit"
         )

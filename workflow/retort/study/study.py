@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
+from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
@@ -16,6 +18,11 @@ from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student, Teacher
 from retort.specs.table import Figure, Table
 from retort.specs.task import Task
+
+
+def _by_number(name: str) -> list[str]:
+    """Return a key that sorts table9 before table10."""
+    return [part.zfill(9) for part in re.split(r"(\d+)", name)]
 
 
 @dataclass
@@ -42,6 +49,7 @@ class Study:
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
     broken: set[str] = field(default_factory=set)  # types of entries, such as 'task', with an unreadable file
 
     def model_of(self, teacher: str) -> Model:
@@ -51,6 +59,14 @@ class Study:
     def paper_of(self, name: str) -> str:
         """Return the paper to which a student or teacher belongs."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
+
+    def names(self, paper: str) -> Names:
+        """Return the names of students and teachers that the files of a paper can use."""
+        own = [
+            name.removeprefix(f"{paper}-") for name in (*self.teachers, *self.students) if self.paper_of(name) == paper
+        ]
+        papers = [folder.name for folder in (self.folder / "papers").iterdir() if folder.is_dir()]
+        return known_names(paper, own, papers)
 
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""
@@ -70,5 +86,7 @@ class Study:
         return replacements is None or task in replacements.tasks or not self.is_printed(name)
 
     def shown(self, paper: str) -> list[str]:
-        """Return the names of a paper's tables and figures in the order of the report."""
-        return self.papers[paper].show
+        """Return the names of a paper's tables and figures in the order of the report: `show`, then the others."""
+        first = self.papers[paper].show
+        others = {name for slug, name in self.exhibits if slug == paper} - set(first)
+        return [*first, *sorted(others, key=_by_number)]

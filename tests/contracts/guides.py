@@ -1,0 +1,104 @@
+"""Follow a guide to the letter: write the files that its text names, and run its commands, in a copy of the project."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+COPIED = ["Makefile", "Snakefile", "config.yaml", "envs", "pyproject.toml", "tests", "workflow"]
+BLOCK = re.compile(r"^(?P<indent> *)```\w+\n(?P<body>.*?)^(?P=indent)```$", flags=re.MULTILINE | re.DOTALL)
+WRITE = re.compile(r"Write `(?P<file>[^`]+)`[^`]*:$")
+APPEND = re.compile(r"Add to the end of `(?P<file>[^`]+)`:$")
+INSERT = re.compile(r"Add to `(?P<file>[^`]+)`, above the line `(?P<line>[^`]+)`:$")
+RUN = re.compile(r"Run:$")
+
+
+@dataclass
+class Followed:
+    """What following a guide did.
+
+    Args:
+        folder: the copy of the project.
+        files: the files that were written or changed, relative to the folder.
+        outputs: command -> what it printed.
+    """
+
+    folder: Path
+    files: list[str] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
+
+
+def section(guide: str, title: str) -> str:
+    """Return the section of a guide that has this title, with its subsections."""
+    text = (ROOT / guide).read_text(encoding="utf-8")
+    start = text.index(f"\n## {title}\n")
+    end = text.find("\n## ", start + 1)
+    return text[start : end if end > 0 else len(text)]
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy the project without results to a folder, and return it."""
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def follow(text: str, folder: Path) -> Followed:
+    """Carry out every code block of a text, as the sentence before it says.
+
+    Raises:
+        AssertionError: a command fails, or the sentence before a block does not say what to do with it.
+    """
+    done = Followed(folder)
+    for block in BLOCK.finditer(text):
+        sentence = " ".join(text[: block.start()].rstrip().rsplit("\n\n", 1)[-1].split())
+        body = re.sub(rf"^{block['indent']}", "", block["body"], flags=re.MULTILINE)
+        if RUN.search(sentence):
+            done.outputs |= {command: run(command, folder) for command in body.splitlines()}
+            continue
+        change = next(filter(None, (form.search(sentence) for form in (WRITE, APPEND, INSERT))), None)
+        assert change, f"what is to be done with this block? {sentence!r}"
+        edit(folder / change["file"], body, change)
+        done.files.append(change["file"])
+    return done
+
+
+def edit(path: Path, body: str, change: re.Match[str]) -> None:
+    """Write a file, or add a block at its end or above a line."""
+    if change.re is WRITE:
+        assert not path.exists(), f"{path} exists already"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(body)
+        return
+    before = path.read_text()
+    if change.re is APPEND:
+        path.write_text(before + body)
+        return
+    assert before.splitlines().count(change["line"]) == 1, f"{path} has no line {change['line']!r}, or several"
+    path.write_text(before.replace(f"\n{change['line']}\n", f"\n{body}{change['line']}\n"))
+
+
+def run(command: str, folder: Path) -> str:
+    """Run a command of the project in a folder and return what it printed; it must succeed."""
+    name, *arguments = shlex.split(command)
+    done = subprocess.run(
+        [sys.executable, "-m", name, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "workflow")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr

@@ -1,0 +1,83 @@
+"""Tests that follow the guides to additions word for word, and that check the switches that a guide lists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from retort import mappings
+from retort.objectives import objectives
+from retort.specs import catalogue
+from retort.specs.student import Stage
+
+from tests.conftest import ROOT
+from tests.contracts.guides import copy_project, follow, section
+
+OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return the folder of a copy of the project."""
+    return copy_project(tmp_path)
+
+
+def test_adding_an_objective(copy: Path) -> None:
+    done = follow(section(OBJECTIVES, "Adding an objective"), copy)
+    assert done.files == [
+        f"{folder}/objectives/{name}.py"
+        for name in ("absolute", "mapped")
+        for folder in ("workflow/retort", "tests/references")
+    ]
+    for command, output in done.outputs.items():
+        assert command.startswith("retort") or int(re.search(r"(\d+) passed", output)[1]) > 20, output
+        assert command.startswith("pytest") or "| hidden-absolute" in output
+
+
+def test_adding_a_mapping(copy: Path) -> None:
+    done = follow(section(OBJECTIVES, "Adding a mapping"), copy)
+    assert done.files == ["workflow/retort/mappings.py"]
+    assert "  odd " in done.outputs["retort list mappings"]
+
+
+def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
+    student, row, table = (follow(section(PAPERS, f"Adding a {what}"), copy) for what in ("student", "row", "table"))
+    assert student.files == ["workflow/papers/pocket/students.yaml"]
+    assert row.files == ["workflow/papers/pocket/table6.yaml"]
+    assert table.files == ["workflow/papers/pocket/table7.yaml"]
+    assert all("no problem" in done.outputs["retort check"] for done in (student, row, table))
+    assert "  pocket-hid-cosine " in student.outputs["retort list students"]
+    for done, name in ((row, "table6"), (table, "table7")):
+        assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
+
+
+def test_adding_a_paper(copy: Path) -> None:
+    done = follow(section(PAPERS, "Adding a paper"), copy)
+    assert done.files == [f"workflow/papers/lee2025/{name}.yaml" for name in ("paper", "table1")]
+    assert "65.8" in done.outputs["retort published show lee2025/table1"]
+
+
+def switches() -> list[tuple[str, str]]:
+    """Return (setting, objective or mapping or stage that has it) for each line of the guide's table of switches."""
+    rows = re.findall(r"^\| `(.+?)` \| (.+?) \|", (ROOT / OBJECTIVES).read_text(), flags=re.MULTILINE)
+    return [(setting, owner) for setting, owners in rows for owner in re.findall(r"`([\w-]+)`", owners) or [owners]]
+
+
+@pytest.mark.parametrize(("setting", "owner"), switches(), ids=str)
+def test_a_listed_switch_exists_and_is_off(setting: str, owner: str) -> None:
+    name, value = setting.split(": ", 1)
+    if owner in objectives and name != "mapping":
+        entry = catalogue.objectives()[owner]
+        assert str(entry.options[name]).lower() != value
+        assert value in entry.choices.get(name, (value,))
+    elif owner in mappings.mappings:
+        assert mappings.pairs_of(owner, 3, 6) != mappings.pairs_of({owner: {name: True}}, 3, 6)
+    elif name == "mapping":
+        assert value.strip("{").split(":")[0] in mappings.mappings
+    else:
+        assert Stage.model_fields[name].default is False
+
+
+def test_there_are_switches() -> None:
+    assert len(switches()) >= 15

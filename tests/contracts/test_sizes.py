@@ -1,0 +1,130 @@
+"""Tests that the checks of the YAML files refuse exactly the students for which an objective cannot be computed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from retort.batch import Shape
+from retort.errors import RetortError
+from retort.objectives import compose, objectives
+from retort.sizes import Requirements
+from retort.specs import catalogue
+from retort.specs.model import Architecture
+from retort.specs.student import Term
+from retort.study import check_terms
+
+from tests.references.examples import LENGTHS, MANY_HEADS, NARROW, WIDE, Case, activations_of, batch_of
+from tests.references.objectives import CASES
+
+SHAPES = [NARROW, WIDE, MANY_HEADS, Shape(width=20, heads=4, intermediate=40, num_labels=3)]
+MAPPINGS = {"layer": "last", "layers": "emd"}
+PARTS = [2, 3, 4, 5]  # values of an option that counts heads or splits
+
+
+def values(name: str, option: str) -> list[Any]:
+    """Return values of an option: the default, its other choices, and numbers of parts where it must divide widths."""
+    entry = catalogue.objectives()[name]
+    default = entry.options[option]
+    if option in Requirements.of(entry.facts).divides_widths:
+        return [default, *PARTS]
+    if isinstance(default, bool):
+        return [False, True]
+    return list(entry.choices[option]) if isinstance(default, str) and option in entry.choices else [default]
+
+
+def variants(name: str) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the values of options that requirements name, and each value of each other option.
+
+    The rest is as in the objective's first example case.
+    """
+    example = next(case.options for case in CASES if case.name == name)
+    entry = catalogue.objectives()[name]
+    requirements = Requirements.of(entry.facts)
+    conditions = (requirements.equal_heads, requirements.equal_widths, requirements.divides_teacher_heads)
+    related = {*requirements.divides_widths, *(key for rule in conditions if isinstance(rule, dict) for key in rule)}
+    related &= set(entry.options)
+    for group in (related, *({option} for option in entry.options if option not in related)):
+        for combination in itertools.product(*(values(name, option) for option in group)):
+            options = {**example, **dict(zip(group, combination, strict=True))}
+            yield {option: value for option, value in options.items() if value is not None}
+
+
+def term_of(name: str, options: dict[str, Any]) -> Term:
+    """Return a term that has a mapping if its objective needs one."""
+    return Term(objective=name, mapping=MAPPINGS.get(catalogue.objectives()[name].level), options=options)
+
+
+def is_refused(term: Term, student: Shape, teacher: Shape) -> bool:
+    """Return whether the checks find a problem, without torch."""
+    shapes = [
+        Architecture(layers=2, heads=shape.heads, hidden=shape.width, intermediate=shape.intermediate)
+        for shape in (student, teacher)
+    ]
+    return any(check_terms.problems(term, *shapes))
+
+
+def is_computed(case: Case) -> bool:
+    """Return whether the objective itself, without any check before it, gives a loss for the case."""
+    batch, size = batch_of(case, LENGTHS["padded"]), len(LENGTHS["padded"])
+    student, teacher = (activations_of(case, shape, size, 1) for shape in (case.student, case.teacher))
+    try:
+        case.build()(student, teacher, batch)
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")  # PyTorch warns before it raises
+@pytest.mark.parametrize("pair", list(itertools.product(SHAPES, SHAPES)), ids=str)
+@pytest.mark.parametrize("name", objectives)
+def test_a_student_is_refused_exactly_if_its_loss_cannot_be_computed(name: str, pair: tuple[Shape, Shape]) -> None:
+    for options in variants(name):
+        refused = is_refused(term_of(name, options), *pair)
+        assert refused != is_computed(Case(name, options, *pair)), (options, pair)
+
+
+def message(term: dict[str, Any], student: Shape, teacher: Shape) -> str:
+    """Return why the loss of a term cannot be built."""
+    with pytest.raises(RetortError) as error:
+        compose([term], student, teacher, student_layers=2, teacher_layers=2)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "pair", "said"),
+    [
+        ("attention-kl", {}, (NARROW, MANY_HEADS), "the student has 3 attention heads and its teacher 6; "),
+        ("emd", {}, (NARROW, MANY_HEADS), "the student has 3 attention heads and its teacher 6; "),
+        ("relations", {"heads": 48}, (NARROW, WIDE), "the student's width 12 cannot be cut into 48 heads; "),
+        ("relations", {"heads": 0}, (NARROW, WIDE), "the student's width 12 cannot be cut into 0 heads; "),
+        ("relations", {"heads": 4, "weights": [1.0]}, (NARROW, WIDE), "there are 3 'pairs' and 1 'weights'; "),
+        ("value-relation", {}, (SHAPES[3], NARROW), "the student's width 20 cannot be cut into 3 heads; "),
+        ("direct", {"heads": 8}, (WIDE, NARROW), "the teacher's width 12 cannot be cut into 8 heads; "),
+        ("hidden-cls", {"map": "never"}, (NARROW, WIDE), "widths 12 and 24 cannot be compared without a map; "),
+        (
+            "mha-output-relation",
+            {"splits": 4, "split": "average"},
+            (NARROW, MANY_HEADS),
+            "the teacher's 6 heads cannot be shared out to 4 splits; ",
+        ),
+    ],
+)
+def test_the_loss_and_the_checks_say_why(
+    name: str, options: dict[str, Any], pair: tuple[Shape, Shape], said: str
+) -> None:
+    term = term_of(name, options)
+    built = message({"objective": name, "mapping": term.mapping, "options": options}, *pair)
+    assert built.startswith(said)
+    shapes = [Architecture(layers=2, heads=s.heads, hidden=s.width, intermediate=9) for s in pair]
+    (line,) = check_terms.problems(term, *shapes)
+    assert line.endswith(f": objective '{name}': {built}")
+
+
+@pytest.mark.parametrize("value", ["four", 4.5, True])
+def test_an_option_without_a_default_has_a_type(value: object) -> None:
+    (line,) = catalogue.check_options("objective", catalogue.objectives()["direct"], {"heads": value})
+    assert line == f"option 'heads' of objective 'direct' takes a whole number, not {value!r}"
+    assert catalogue.check_options("objective", catalogue.objectives()["direct"], {"heads": None}) == []
