@@ -10,7 +10,7 @@ from retort.data.formats import found
 from retort.data.splits import Piece, Rows, read_task
 from retort.errors import RetortError
 from retort.plan import resolve
-from retort.specs.source import FolderSource, HubSource, form_of, in_force
+from retort.specs.source import FolderSource, HubSource, location_of, source_in_use
 from retort.study.reading import reading
 from retort.study.required_sources import tasks
 from retort.study.study import Study
@@ -19,7 +19,7 @@ from retort.tasks import task_type_of
 
 def place(study: Study, source: str) -> Path:
     """Return the folder that holds the files of a source, or will hold them once they are fetched."""
-    spec = in_force(study.sources[source], study.config)
+    spec = source_in_use(study.sources[source], study.config)
     return Path(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
@@ -31,7 +31,7 @@ def _told(piece: Piece) -> str:
 
 def _unfetched(study: Study, source: str) -> str | None:
     """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
-    spec = in_force(study.sources[source], study.config)
+    spec = source_in_use(study.sources[source], study.config)
     if isinstance(spec, FolderSource) or place(study, source).is_dir():
         return None
     if isinstance(spec, HubSource):
@@ -89,7 +89,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     """
     lines, whole, read = [], True, tasks(study)
     for name, spec in study.tasks.items():
-        forms = ", ".join(f"{source}: {form_of(study.sources[source], study.config)}" for source in spec.sources)
+        forms = ", ".join(f"{source}: {location_of(study.sources[source], study.config)}" for source in spec.sources)
         lines.append(f"{name} ({forms}){'' if name in read else ', which no table reads'}")
         for line, fine in _task(study, name):
             lines.append(line)

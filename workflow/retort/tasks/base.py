@@ -34,11 +34,11 @@ class TaskType(Protocol):
 
     version: int
     metrics: tuple[str, ...]
-    named: bool
-    windowed: bool
-    fields: tuple[str, ...]
-    optional: tuple[str, ...]
-    texts: tuple[str, ...]
+    has_label_names: bool
+    has_windows: bool
+    required_columns: tuple[str, ...]
+    optional_columns: tuple[str, ...]
+    text_columns: tuple[str, ...]
     head: str
     loss: str
 

@@ -53,7 +53,7 @@ class _Labelled:
     metrics: tuple[str, ...] = ()
     head = "classification"
     loss = "supervised"
-    texts = ("text", "pair")
+    text_columns = ("text", "pair")
     dtype: type = np.float32
 
     def outputs(self, task: Task) -> int:
@@ -88,10 +88,10 @@ class Classification(_Labelled):
     version = 1
     metrics = ("accuracy", "f1", "matthews")
     binary = ("f1", "matthews")
-    named = True
-    windowed = False
-    fields = ("text", "label")
-    optional = ("pair", "id")
+    has_label_names = True
+    has_windows = False
+    required_columns = ("text", "label")
+    optional_columns = ("pair", "id")
     dtype = np.int64
 
     def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
@@ -116,10 +116,10 @@ class Regression(_Labelled):
 
     version = 1
     metrics = ("pearson", "spearman")
-    named = False
-    windowed = False
-    fields = ("text", "label")
-    optional = ("pair", "id")
+    has_label_names = False
+    has_windows = False
+    required_columns = ("text", "label")
+    optional_columns = ("pair", "id")
 
     def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
         """Return the record of a row; its label is the score, 0 where the rows have no labels."""

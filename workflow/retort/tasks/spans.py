@@ -24,7 +24,7 @@ class _Spans:
 
     head = "span"
     loss = "supervised"
-    texts = ("id", "question", "context")
+    text_columns = ("id", "question", "context")
     metrics: tuple[str, ...] = ()
     unanswerable = False
 
@@ -155,11 +155,11 @@ class Span(_Spans):
 
     version = 1
     metrics = ("f1", "exact")
-    named = False
-    windowed = True
+    has_label_names = False
+    has_windows = True
     languages = ("ar", "de", "en", "es", "hi", "vi", "zh")  # allowed as subsets of a split
-    fields = ("id", "question", "context", "label")
-    optional = ()
+    required_columns = ("id", "question", "context", "label")
+    optional_columns = ()
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         """Return F1 and exact match as fractions; NaN if an answer is None."""
@@ -179,11 +179,11 @@ class SpanOrNone(_Spans):
         "f1", "exact", "f1-answered", "exact-answered", "f1-unanswered", "exact-unanswered", "best-f1", "best-exact",
         "best-f1-threshold", "best-exact-threshold",
     )  # fmt: skip
-    named = False
-    windowed = True
+    has_label_names = False
+    has_windows = True
     languages = ()
-    fields = ("id", "question", "context", "label")
-    optional = ("impossible",)
+    required_columns = ("id", "question", "context", "label")
+    optional_columns = ("impossible",)
     unanswerable = True
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
