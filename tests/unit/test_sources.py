@@ -41,7 +41,7 @@ def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_f
     study = open_study(config(study_folder))
     expected = {"repository": "someone/texts", "repo_type": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
     assert location_of(study.sources["texts"], study.config) == "hub"
-    assert resolve.task(study, "mood")["source"] == {"hub": expected}
+    assert resolve.task(study, "mood").source.model_dump() == {"hub": expected}
 
 
 def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Pat
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
     assert location_of(study.sources["texts"], study.config) == "local"
-    assert resolve.task(study, "mood")["source"] == {"path": str(tmp_path / "data" / "Texts")}
+    assert resolve.task(study, "mood").source.model_dump() == {"path": str(tmp_path / "data" / "Texts")}
 
 
 def test_models_dir_says_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 from retort.data import texts as formats
 from retort.data.cleaning import Seen, clean, kept
-from retort.data.sentences import split
+from retort.data.packing import split_sentences
 from retort.data.texts import texts
 from retort.data.wikitext import plain
 from retort.errors import RetortError
@@ -190,4 +190,4 @@ def test_seen_agrees_with_a_set_over_many_runs() -> None:
     ],
 )  # fmt: skip
 def test_where_sentences_end(text: str, expected: list[str]) -> None:
-    assert split(text) == expected
+    assert split_sentences(text) == expected

@@ -68,7 +68,8 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
     ) -> dict[str, dict[str, Resolved]]:
         return {name: {other: settings_of(study, name, other) for other in others} for name, others in names.items()}
 
-    on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, [*study.corpora])
+    corpora = list(study.corpora)
+    on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
     return Params(
         sources={name: resolve.source(study, name) for name in study.sources},
         tasks={name: resolve.task(study, name) for name in tasks},

@@ -168,7 +168,9 @@ class Plan:
 
         It is empty if the teacher runs beside the student, or if the student reads nothing of it.
         """
-        kept = self.config.scale == "pocket" and resolve.has_stored_activations(self.study, wildcards.student, wildcards.task)
+        kept = self.config.scale == "pocket" and resolve.has_stored_activations(
+            self.study, wildcards.student, wildcards.task
+        )
         if not (kept and self._reads_teacher(wildcards)):
             return []
         return f"results/activations/{self._teacher_of(wildcards)}/{wildcards.task}"

@@ -213,14 +213,15 @@ def corpus_distillation(study: Study, name: str) -> CorpusDistillationSettings:
     student = study.students[name]
     fitted = questions.fitted_on(study, name)
     published = model(study, study.teachers[student.teacher].model)
-    head = "published" if questions.reads_published_head(study, name) else None
     return CorpusDistillationSettings(
         **_distillation(study, name, ""),
         seed=_seed(study, name),
         corpora={stage.data: corpus(study, stage.data) for stage in student.stages},
         teacher=teacher_head(study, student.teacher, fitted)
         if fitted
-        else PublishedTeacherSettings(model=published, head=head),
+        else PublishedTeacherSettings(
+            model=published, head="published" if questions.reads_published_head(study, name) else None
+        ),
     )
 
 

@@ -34,4 +34,6 @@ def submission(study: Study) -> SubmissionSettings:
         for name, spec in study.tasks.items()
         if spec.submission
     }
-    return SubmissionSettings(tasks=tasks, wanted=sorted(file for task in tasks.values() for file in task.files.values()))
+    return SubmissionSettings(
+        tasks=tasks, wanted=sorted(file for task in tasks.values() for file in task.files.values())
+    )

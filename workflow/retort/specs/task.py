@@ -77,9 +77,7 @@ class Submission(Spec):
     """The files in the zip for the GLUE server that are made from this task's predictions."""
 
     files: dict[Name, str] = Field(min_length=1, description="split, or split-subset -> name of the file")
-    label_names: list[str] = Field(
-        default=[], description="how the server spells the labels, in the order of `labels`"
-    )
+    label_names: list[str] = Field(default=[], description="how the server spells the labels, in the order of `labels`")
 
 
 class Windows(Spec):

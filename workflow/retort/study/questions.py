@@ -52,7 +52,9 @@ def reads_published_head(study: Study, name: str) -> bool:
 
 def tested(spec: Task) -> list[str]:
     """Return the splits whose predictions a submission holds."""
-    return list(dict.fromkeys(spec.encoded_splits[name][0] for name in spec.submission.files)) if spec.submission else []
+    return (
+        list(dict.fromkeys(spec.encoded_splits[name][0] for name in spec.submission.files)) if spec.submission else []
+    )
 
 
 def tested_sources(spec: Task) -> list[str]:

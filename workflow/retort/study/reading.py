@@ -20,9 +20,7 @@ def files_of(study: Study, task: Task, split: str) -> Files:
         RetortError: the task gives no files for this location, or none for this split.
     """
     source = task.splits[split].source or task.source
-    location: Literal["hub", "local"] = (
-        "hub" if location_of(study.sources[source], study.config) == "hub" else "local"
-    )
+    location: Literal["hub", "local"] = "hub" if location_of(study.sources[source], study.config) == "hub" else "local"
     if location not in task.read:
         raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
     if split not in task.read[location].files:
