@@ -141,7 +141,7 @@ def test_the_text_of_the_proceedings_fine_tunes_the_same_student(study: Study) -
 )
 @pytest.mark.parametrize("language", ["mono", "multi"])
 def test_what_students_of_udagawa2023_learn(study: Study, name: str, objective: str, pairs: Any, language: str) -> None:
-    (term,) = stage(study, f"udagawa2023-{name}-{language}")["terms"]
+    (term,) = stage(study, f"udagawa2023-{name}-{language}").terms
     assert (term.objective, term.pairs) == (objective, pairs)
     assert term.options.get("heads") == {"relations": 48, "direct": 12}.get(objective)
 
