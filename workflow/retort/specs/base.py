@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, StringConstraints
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, JsonValue, StringConstraints
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -18,6 +18,8 @@ from retort.errors import RetortError
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
+OptionValue = JsonValue  # the value of an option: what JSON can hold
+Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
 
 class Spec(BaseModel):
