@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> 
 
 def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, encoder: Path) -> None:
     guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    (study_folder / "tasks/boolq.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
+    (study_folder / "tasks/boolq.yaml").write_text(textwrap.dedent(guide.split("```yaml\n")[1].split("```")[0]))
     (study_folder / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
     for name in ("train", "dev"):
         (tmp_path / f"{name}.jsonl").write_text(
