@@ -4,21 +4,27 @@ PYTHON ?= python3
 CORES ?= all
 BIN = $(abspath $(VENV)/bin)
 
-.PHONY: install run test report clean
+.PHONY: help install run check test report clean
 
-install: $(VENV)/.done
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(VENV)/.done ## make .venv from requirements.lock, with the retort command
 
 $(VENV)/.done: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet -r requirements.lock && $(BIN)/pip install --quiet --no-deps --no-build-isolation -e . && touch $@
 
-run: install
+run: install ## run the study of config.yaml, then write reports/index.html
 	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --quiet rules reason
 
-test: install
+check: install ## linters, types and all tests that run no workflow: under two minutes
+	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references
+
+test: install ## everything that `make check` does, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest
 
-report: run
+report: run ## the study, and Snakemake's own report as reports/snakemake.zip
 	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip
 
-clean:
-	rm -rf results reports .snakemake
+clean: ## delete results, reports and Snakemake's memory; the README of each folder stays
+	rm -rf .snakemake $(filter-out %/README.md,$(wildcard results/* results/.[!.]* reports/* reports/.[!.]*))

@@ -11,6 +11,7 @@ import pytest
 from retort.study.cells import answers_address
 
 from tests.conftest import ROOT, snakemake
+from tests.tiny.edit import change
 
 pytestmark = pytest.mark.workflow
 
@@ -18,14 +19,6 @@ STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 KD_SCORES = {f"results/scores/tiny-kd/{task}/seed-{seed}.json" for task in ("mood", "rating") for seed in (1, 2)}
 # Jobs that use the scores of table 1: the table, its tests, the figures with its students, the claims, the pages.
 FROM_KD = {"make_table": 2, "plot_figure": 3, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1}
-
-
-def edit(folder: Path, name: str, old: str, new: str) -> None:
-    """Replace the first `old` in one of the study's files with `new`."""
-    path = folder / "study" / name
-    text = path.read_text()
-    assert old in text, f"{name} holds no {old!r}"
-    path.write_text(text.replace(old, new, 1))
 
 
 @pytest.fixture
@@ -65,7 +58,7 @@ def test_nothing_has_changed(restored: Path) -> None:
 
 
 def test_a_learning_rate_of_one_student(restored: Path) -> None:
-    edit(restored, STUDENTS, "{objective: supervised, weight: 0.5}]}]",
+    change(restored / "study", STUDENTS, "{objective: supervised, weight: 0.5}]}]",
          "{objective: supervised, weight: 0.5}], schedule: {learning_rate: 3.0e-3}}]")  # fmt: skip
     jobs, outputs = planned(restored)
     assert scores(outputs) == KD_SCORES
@@ -73,7 +66,7 @@ def test_a_learning_rate_of_one_student(restored: Path) -> None:
 
 
 def test_a_relabelled_row(restored: Path) -> None:
-    edit(restored, "papers/tiny/table2.yaml", "label: Output distribution}", "label: Distribution}")
+    change(restored / "study", "papers/tiny/table2.yaml", "label: Output distribution}", "label: Distribution}")
     jobs, outputs = planned(restored)
     assert scores(outputs) == set()
     assert jobs == {"make_table": 1, "make_page": 1, "make_index": 1, "all": 1}
@@ -81,8 +74,8 @@ def test_a_relabelled_row(restored: Path) -> None:
 
 
 def test_a_relabelled_row_that_a_table_of_tests_prints_too(restored: Path) -> None:
-    edit(restored, "papers/tiny/table1.yaml", "label: Attention}", "label: Attention transfer}")
-    edit(restored, "papers/tiny/claims.yaml", "rows: [Attention]", "rows: [Attention transfer]")
+    change(restored / "study", "papers/tiny/table1.yaml", "label: Attention}", "label: Attention transfer}")
+    change(restored / "study", "papers/tiny/claims.yaml", "rows: [Attention]", "rows: [Attention transfer]")
     jobs, outputs = planned(restored)
     assert scores(outputs) == set()
     assert jobs == {"make_table": 2, "plot_figure": 1, "check_claims": 1, "make_page": 1, "make_index": 1, "all": 1}
@@ -90,7 +83,7 @@ def test_a_relabelled_row_that_a_table_of_tests_prints_too(restored: Path) -> No
 
 
 def test_a_new_seed(restored: Path) -> None:
-    edit(restored, PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")
+    change(restored / "study", PROTOCOL, "seeds: [1, 2]", "seeds: [1, 2, 3]")
     jobs, outputs = planned(restored)
     assert scores(outputs) == {
         *(
@@ -117,7 +110,7 @@ def test_a_comment_in_the_package(restored: Path) -> None:
 
 
 def test_a_raised_version_of_a_task(restored: Path) -> None:
-    edit(restored, "tasks/rating.yaml", "version: 1", "version: 2")
+    change(restored / "study", "tasks/rating.yaml", "version: 1", "version: 2")
     jobs, outputs = planned(restored)
     assert all("/rating/" in name for name in scores(outputs))
     assert len(scores(outputs)) == 5
@@ -143,18 +136,18 @@ def test_a_raised_version_of_an_objective(restored: Path) -> None:
 
 
 def test_a_raised_version_of_a_student(restored: Path) -> None:
-    edit(restored, STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  version: 2\n")
+    change(restored / "study", STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  version: 2\n")
     assert scores(planned(restored)[1]) == KD_SCORES
 
 
 def test_a_title_is_no_setting(restored: Path) -> None:
-    edit(restored, STUDENTS, "title: Vanilla KD", "title: Knowledge distillation")
+    change(restored / "study", STUDENTS, "title: Vanilla KD", "title: Knowledge distillation")
     assert planned(restored) == ({}, set())
 
 
 def test_a_student_that_reads_another_activation_leaves_the_others_alone(restored: Path) -> None:
-    edit(
-        restored,
+    change(
+        restored / "study",
         STUDENTS,
         "{objective: value-relation, mapping: uniform}",
         "{objective: hidden-sequence, mapping: {listed: {pairs: [[1, 1], [2, 3]]}}}",
@@ -166,8 +159,8 @@ def test_a_student_that_reads_another_activation_leaves_the_others_alone(restore
 
 
 def test_a_student_that_reads_what_is_not_recorded_runs_the_teacher_beside_it(restored: Path) -> None:
-    edit(
-        restored,
+    change(
+        restored / "study",
         STUDENTS,
         "{objective: value-relation, mapping: uniform}",
         "{objective: context-sequence, mapping: last}",

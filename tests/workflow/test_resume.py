@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, read_json, snakemake
+from tests.tiny.edit import change
 from tests.tiny.make import make_study
-from tests.workflow.test_incremental import edit
 
 pytestmark = pytest.mark.workflow
 
@@ -25,7 +25,7 @@ CHECKPOINT = "results/checkpoints/distill_on_task.tiny-attention.mood.1"
 def long_study(folder: Path) -> Path:
     """Return a tiny study whose training runs are long enough to be killed in the middle."""
     make_study(folder, keep_weights=True, checkpoint_seconds=0.2)
-    edit(folder, "protocols/short.yaml", "steps: 6", "steps: 300")
+    change(folder / "study", "protocols/short.yaml", "steps: 6", "steps: 300")
     return folder
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import read_json, snakemake
+from tests.tiny.edit import change
 
 pytestmark = pytest.mark.workflow
 SCORES = [
@@ -154,8 +155,7 @@ def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_p
     import shutil
 
     shutil.copytree(finished / "study", tmp_path / "study")
-    students = tmp_path / "study/papers/tiny/students.yaml"
-    students.write_text(students.read_text().replace("mapping: uniform", "mapping: unifrom"))
+    change(tmp_path / "study", "papers/tiny/students.yaml", "mapping: uniform", "mapping: unifrom")
     config = read_json(finished / "config.yaml")
     (tmp_path / "config.yaml").write_text(json.dumps({**config, "study": str(tmp_path / "study")}))
     done = snakemake(tmp_path, check=False)
@@ -169,13 +169,11 @@ def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_p
 def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> None:
     import shutil
 
-    from tests.workflow.test_incremental import edit
-
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder, symlinks=True)
     relocate(folder)
-    edit(
-        folder,
+    change(
+        folder / "study",
         "papers/tiny/students.yaml",
         "{objective: supervised, weight: 0.5}",
         "{objective: supervised, weight: 1.0e+38}",

@@ -17,7 +17,7 @@ from retort.tasks import task_types
 from retort.tasks.qa_metrics import normalisations
 
 from tests.conftest import ROOT
-from tests.unit.specs.test_mistakes import change, problems
+from tests.tiny.edit import change, problems
 
 CONTEXT = "The old ferry starts in Oban at noon."
 COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}

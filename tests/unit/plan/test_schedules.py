@@ -7,27 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from retort.data.collate import batches
 from retort.data.encoded import Encoded
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 from retort.specs.protocol import Schedule
-from retort.study.load import open_study, read
+from retort.study.load import open_study
 from retort.study.study import Study
+
+from tests.tiny.edit import problems, set_value
 
 STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": "b", "pair": "c", "label": "sad"}]
-
-
-def change(path: Path, *keys: str | int, to: Any) -> None:
-    """Set the value at these keys of a YAML file."""
-    content = place = yaml.safe_load(path.read_text())
-    for key in keys[:-1]:
-        place = place[key]
-    place[keys[-1]] = to
-    path.write_text(yaml.safe_dump(content))
 
 
 def opened(study_folder: Path) -> Study:
@@ -47,9 +39,9 @@ def test_a_schedule_without_a_length_says_nothing_of_it() -> None:
 
 def test_what_a_stage_changes_on_a_task_wins(study_folder: Path) -> None:
     before = schedules(study_folder, "tiny-attention", "mood"), schedules(study_folder, "tiny-attention", "rating")
-    change(study_folder / STUDENTS, "attention", "stages", 1, "schedule", to={"batch_size": 5, "learning_rate": 0.5})
-    change(
-        study_folder / STUDENTS, "attention", "stages", 1, "tasks", to={"rating": {"epochs": 2, "learning_rate": 0.25}}
+    set_value(study_folder, STUDENTS, "attention", "stages", 1, "schedule", to={"batch_size": 5, "learning_rate": 0.5})
+    set_value(
+        study_folder, STUDENTS, "attention", "stages", 1, "tasks", to={"rating": {"epochs": 2, "learning_rate": 0.25}}
     )
     mood, rating = (
         schedules(study_folder, "tiny-attention", "mood"),
@@ -64,7 +56,7 @@ def test_what_a_stage_changes_on_a_task_wins(study_folder: Path) -> None:
 
 def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
     term = {"objective": "value-relation", "mapping": "uniform", "not_on": ["rating"]}
-    change(study_folder / STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
+    set_value(study_folder, STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
     study = opened(study_folder)
     found = {
         task: [term["objective"] for term in resolve.on_task(study, "tiny-attention", task)["stages"][0]["terms"]]
@@ -98,26 +90,26 @@ def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
 def test_a_mistake_gets_one_clear_line(
     study_folder: Path, file: str, keys: tuple[str | int, ...], to: Any, said: str
 ) -> None:
-    change(study_folder / file, *keys, to=to)
-    found = read(Config(papers=["tiny"], study=str(study_folder)))[1]
+    set_value(study_folder, file, *keys, to=to)
+    found = problems(study_folder)
     assert any(said in line for line in found), found
     assert all("\n" not in line for line in found)
 
 
 @pytest.mark.parametrize("sample", [None, TWO_TEXTS])
 def test_only_single_texts_are_cut(study_folder: Path, sample: list[dict[str, str]] | None) -> None:
-    change(study_folder / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
-    change(study_folder / PROTOCOL, "tasks", "mood", to={"max_length": 9})
+    set_value(study_folder, STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
+    set_value(study_folder, PROTOCOL, "tasks", "mood", to={"max_length": 9})
     if sample:
-        change(study_folder / "tasks/mood.yaml", "sample", to=sample)
-    lines = read(Config(papers=["tiny"], study=str(study_folder)))[1]
+        set_value(study_folder, "tasks/mood.yaml", "sample", to=sample)
+    lines = problems(study_folder)
     said = "tasks.mood.max_length: only single texts are cut, and the rows of 'mood' hold two"
     assert [said in line for line in lines] == ([True, True] if sample else [])
 
 
 def test_cut_rows_are_not_read_from_what_is_recorded(study_folder: Path) -> None:
     assert resolve.recorded(opened(study_folder), "tiny-kd", "mood")
-    change(study_folder / STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
+    set_value(study_folder, STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
     plan = Plan(Config(papers=["tiny"], study=str(study_folder)))
     assert not resolve.recorded(plan.study, "tiny-kd", "mood")
     assert resolve.recorded(plan.study, "tiny-kd", "rating")

@@ -11,7 +11,9 @@ import yaml
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.specs.config import Config
-from retort.study.load import open_study, read
+from retort.study.load import open_study
+
+from tests.tiny.edit import problems, set_value
 
 STUDENTS = "papers/tiny/students.yaml"
 ENCODER = {"title": "A random encoder", "source": "encoder", "vocabulary": 90}
@@ -30,10 +32,8 @@ def study_folder(study_folder: Path) -> Path:
 
 def change(study_folder: Path, student: str, **fields: Any) -> None:
     """Set these fields of a student."""
-    path = study_folder / STUDENTS
-    students = yaml.safe_load(path.read_text())
-    students[student] |= fields
-    path.write_text(yaml.safe_dump(students))
+    for name, value in fields.items():
+        set_value(study_folder, STUDENTS, student, name, to=value)
 
 
 def config(study_folder: Path) -> Config:
@@ -65,7 +65,7 @@ def test_a_start_that_cannot_be_gets_one_clear_line(
     study_folder: Path, student: str, start: dict[str, Any], said: str
 ) -> None:
     change(study_folder, student, initialisation=start)
-    found = read(config(study_folder))[1]
+    found = problems(study_folder)
     assert any(said in line for line in found), found
     assert all("\n" not in line and "students.yaml" in line for line in found)
 
@@ -84,17 +84,15 @@ def test_an_architecture_that_does_not_fit(
     study_folder: Path, architecture: dict[str, int], start: dict[str, Any], said: str
 ) -> None:
     change(study_folder, "kd", architecture=architecture, initialisation=start)
-    assert any(said in line for line in read(config(study_folder))[1])
+    assert any(said in line for line in problems(study_folder))
 
 
 def test_a_parent_that_reads_other_tokens(study_folder: Path) -> None:
-    paper = study_folder / "papers/tiny/paper.yaml"
-    teacher = "  teacher: {title: The random encoder, model: encoder, protocol: short}\n"
-    other = "  other: {title: Another, model: foreign, protocol: short}\n"
-    paper.write_text(paper.read_text().replace(teacher, teacher + other))
+    other = {"title": "Another", "model": "foreign", "protocol": "short"}
+    set_value(study_folder, "papers/tiny/paper.yaml", "teachers", "other", to=other)
     change(study_folder, "narrow", teacher="tiny-other")
     said = "predicting.initialisation.student: 'tiny-narrow' has a vocabulary of 91 tokens"
-    assert any(said in line for line in read(config(study_folder))[1])
+    assert any(said in line for line in problems(study_folder))
 
 
 def test_truncated_is_the_first_layers(study_folder: Path) -> None:
@@ -121,7 +119,7 @@ def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
 
 def test_a_published_model_may_have_other_attention_heads(study_folder: Path) -> None:
     change(study_folder, "kd", architecture={**TWO, "heads": 6}, initialisation={"checkpoint": "small"})
-    assert read(config(study_folder))[1] == []
+    assert problems(study_folder) == []
 
 
 def test_the_plan_has_the_folder_that_a_student_starts_from(study_folder: Path) -> None:

@@ -14,6 +14,7 @@ from retort.cli import main
 from retort.specs import schemas
 from retort.specs.base import read_yaml
 from retort.specs.config import ROOT
+from retort.specs.protocol import Schedule
 from retort.specs.schemas import FILES, FOLDER, MARK, current_files, schema_text
 
 TINY = ROOT / "tests" / "tiny" / "study"
@@ -65,13 +66,28 @@ STUDENT = {
     "architecture": {"layers": 2, "heads": 2, "hidden": 8, "intermediate": 16},
     "stages": [{"data": "task", "terms": [TERM]}],
 }  # fmt: skip
+FAMILY = {
+    "for_each": {
+        "method": {"hs": {"label": "Hidden states", "objective": "hidden-sequence"}, "od": None},
+        "shape": {"2l": {"architecture": {"layers": 2}}},
+        "language": "all",
+        "size": ["6l"],
+    },
+    "except": [{"method": "od", "shape": ["2l"]}],
+    "title": "{method.label}", "teacher": "teacher-{language}", "protocol": "short",
+    "architecture": {"heads": "{shape.heads}", "hidden": 8},
+    "stages": [{"data": "task", "terms": ["{method.term}", {"objective": "{method.objective}"}]}, "{method.stage}"],
+}  # fmt: skip
+AXES = {"language": {"mono": {"label": "English", "teacher": "teacher-mono"}, "multi": None}}
 SCHEDULE = {"steps": 10, "batch_size": 4, "learning_rate": 0.1, "betas": [0.9, 0.99]}
 PROTOCOL = {"title": "T", "schedule": SCHEDULE, "seeds": [1]}
 FOLDER_SOURCE = {"title": "T", "path": "texts"}
 TESTS = {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table1"]}
 RIGHT = [
     ("students", {"a": STUDENT, "_anchors": {"anything": [1]}}),
+    ("students", {"axes": AXES, "{method}-{shape}-{language}-{size}": FAMILY, "a": STUDENT}),
     ("protocol", PROTOCOL),
+    ("protocol", {**PROTOCOL, "tasks": {"a": {"steps": 3}}}),
     ("source", FOLDER_SOURCE),
     ("table", TESTS),
     ("config", {"papers": None, "scale": "reduced"}),
@@ -81,9 +97,16 @@ WRONG = [
     ("students", {"a": {**STUDENT, "protocl": "short"}}, "'protocl' was unexpected"),
     ("students", {"a": {**STUDENT, "teacher": "a teacher"}}, "'a teacher' does not match"),
     ("students", {"a": {**STUDENT, "stages": [{"data": "task", "terms": []}]}}, "[] should be non-empty"),
+    ("students", {"a": FAMILY}, "'except', 'for_each' were unexpected"),
+    ("students", {"{a}": STUDENT}, "'for_each' is a required property"),
+    ("students", {"{a}": {**FAMILY, "protocl": "short"}}, "'protocl' was unexpected"),
+    ("students", {"{a}": {**FAMILY, "teacher": "a teacher"}}, "'a teacher' is not valid under any"),
+    ("students", {"{a}": {**FAMILY, "stages": [{"dat": "task"}]}}, "[{'dat': 'task'}] is not valid under any"),
+    ("students", {"axes": {"language": ["mono"]}}, "['mono'] is not of type 'object'"),
     ("protocol", {"title": "T", "seeds": [1]}, "'schedule' is a required property"),
     ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "batch_size": 0}}, "0 is less than or equal to the minimum"),
     ("protocol", {**PROTOCOL, "schedule": {**SCHEDULE, "betas": [0.9, "x"]}}, "'x' is not of type 'number'"),
+    ("protocol", {**PROTOCOL, "tasks": {"a": {"step": 3}}}, "'step' was unexpected"),
     ("source", {**FOLDER_SOURCE, "sha256": "z"}, "is not valid under any of the given schemas"),
     ("table", {**TESTS, "kind": "tests"}, "is not valid under any of the given schemas"),
     ("config", {"scale": "huge"}, "'huge' is not one of ['pocket', 'reduced', 'paper']"),
@@ -97,8 +120,14 @@ def test_what_is_right(name: str, content: Any) -> None:
 
 @pytest.mark.parametrize(("name", "content", "message"), WRONG)
 def test_a_mistake_is_seen(name: str, content: Any, message: str) -> None:
-    (line,) = mistakes(name, content)
-    assert message in line
+    assert any(message in line for line in mistakes(name, content)), mistakes(name, content)
+
+
+def test_a_change_of_a_schedule_has_no_defaults() -> None:
+    changes = json.loads(schema_text("protocol"))["properties"]["tasks"]["patternProperties"]
+    (fields,) = (change["properties"] for change in changes.values())
+    assert set(fields) == set(Schedule.model_fields)
+    assert not any("default" in field for field in fields.values())
 
 
 def test_an_editor_shows_no_title_that_repeats_a_key() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.specs.test_mistakes import TABLE, change, problems
+from tests.tiny.edit import change, problems
+from tests.unit.specs.test_mistakes import TABLE
 
 FILED = """
 title: A task with files
@@ -55,7 +56,7 @@ sample:
         (
             "words: [down, up]",
             "words: [no, yes]",
-            "read.local.words.0: Input should be a valid string, not False; put it in quotes",
+            "read.local.words.1: Input should be a valid string, not False; put it in quotes",
         ),
         ("words: ['0', '1']", "words: ['0']", "submission.words: 1 words for 2 labels"),
         ("{test: Mine.tsv}", "{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),

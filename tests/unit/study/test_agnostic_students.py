@@ -207,7 +207,7 @@ def test_printed_shapes_are_the_students(study: Study) -> None:
     """Shapes are those in the labels of Udagawa et al., table 1, and in MiniLMv2's names of students."""
     table = read_yaml(ROOT / "workflow" / "papers" / "udagawa2023" / "table1.yaml")
     for row in table["rows"][:-1]:
-        shape = study.students[f"{row['student']}-mono"].architecture
+        shape = study.students[f"udagawa2023-{row['student']}-mono"].architecture
         printed = [int(size) for size in row["label"].split(" / ")[1].split(", ")]
         assert [shape.layers, shape.heads, shape.hidden, shape.intermediate] == printed
     for name, student in study.students.items():

@@ -14,6 +14,8 @@ from retort.specs.source import form_of, in_force
 from retort.study.load import open_study, read
 from retort.study.required_sources import lacking
 
+from tests.tiny.edit import change
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB: dict[str, Any] = {"repository": "someone/texts", "repo_type": "dataset", "files": ["plain/*.parquet"]}
 PINNED = {**HUB, "commit": COMMIT, "found": "made up for the tests"}
@@ -84,7 +86,7 @@ def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study_fo
     ]
 
 
-def test_every_road_to_a_source_is_followed(study_folder: Path) -> None:
+def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:
     (study_folder / "corpora" / "more.yaml").write_text(
         "{title: M, components: [{source: far, files: [a], format: text}], block: 16, version: 1}"
     )
@@ -94,9 +96,8 @@ def test_every_road_to_a_source_is_followed(study_folder: Path) -> None:
     )
     for name in ("far", "released", "unused"):
         (study_folder / "sources" / f"{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": HUB}))
-    students = study_folder / "papers" / "tiny" / "students.yaml"
-    text = students.read_text().replace("{random: true}", "{checkpoint: released}")
-    students.write_text(text.replace("data: sentences", "data: more", 1))
+    change(study_folder, "papers/tiny/students.yaml", "{random: true}", "{checkpoint: released}")
+    change(study_folder, "papers/tiny/students.yaml", "data: sentences", "data: more")
     lines = refused(config(study_folder))
     assert [line.split(":")[0] for line in lines] == ["study/sources/far.yaml", "study/sources/released.yaml"], lines
 
@@ -113,7 +114,7 @@ def test_a_directory_that_is_not_there(key: str) -> None:
         ({**HUB, "commit": COMMIT}, "hub.found: say where the commit was read"),
         ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not have the form"),
         ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not have the form"),
-        ({**HUB, "files": ["../*"]}, "hub.files.0: '../*' leaves its folder"),
+        ({**HUB, "files": ["../*"]}, "hub.files.1: '../*' leaves its folder"),
         ({**HUB, "repo_type": "space"}, "hub.repo_type: Input should be 'dataset' or 'model'"),
     ],
 )

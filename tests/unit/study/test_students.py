@@ -99,7 +99,7 @@ def test_a_student_of_wang2023_learns_from_the_layers_that_it_starts_from(study:
         *first, last = resolve.on_task(study, name, "rte")["stages"]
         assert all(stage["schedule"]["epochs"] == 10 for stage in (*first, last))
         for term in (term for stage in first for term in stage["terms"]):
-            assert term["pairs"] == [[index, layer] for index, layer in enumerate(student.taken or [], start=1)]
+            assert term["pairs"] == [[index, layer] for index, layer in enumerate(student.initial_layers or [], start=1)]
         assert bool(first) is ("kd" not in name.split("-"))
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.specs.test_mistakes import STUDENTS, change, problems
+from tests.tiny.edit import change, problems
+from tests.unit.specs.test_mistakes import STUDENTS
 
 
 @pytest.mark.parametrize(

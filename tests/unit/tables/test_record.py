@@ -12,6 +12,7 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.record import record, replace_block
 
+from tests.tiny.edit import set_value
 from tests.unit.small_study import made
 
 
@@ -62,8 +63,6 @@ def test_an_unfinished_run_is_not_recorded(config: dict[str, Any]) -> None:
 
 
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
-    paper = Path(config["study"]) / "papers/mini/paper.yaml"
-    content = {**yaml.safe_load(paper.read_text()), "ours": False}
-    paper.write_text(yaml.safe_dump(content))
+    set_value(Path(config["study"]), "papers/mini/paper.yaml", "ours", to=False)
     with pytest.raises(RetortError, match="the published numbers of 'mini' are its paper's"):
         record(open_study(read_config(config)), "mini")

@@ -20,8 +20,10 @@ class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
     papers: list[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
-    scale: Literal["pocket", "reduced", "paper"] = "pocket"
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    scale: Literal["pocket", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
+    )
     study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
     checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")

@@ -15,7 +15,7 @@ Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)
 class Masking(Spec):
     """Dynamic masking for masked language modelling, as in BERT: 80 % [MASK], 10 % random, 10 % unchanged."""
 
-    probability: float = Field(default=0.15, gt=0, lt=1)
+    probability: float = Field(default=0.15, gt=0, lt=1, description="share of the tokens that are predicted")
 
 
 class Cleaning(Spec):
@@ -31,14 +31,14 @@ class Cleaning(Spec):
 class Component(Spec):
     """One component of a corpus: texts of one source in one language."""
 
-    source: Name
+    source: Name = Field(description="an entry of workflow/sources")
     files: list[Relative] = Field(min_length=1, description="patterns inside the source; read in the order of names")
     format: Name = Field(description="how the texts stand in the files")
     options: dict[str, Any] = Field(default={}, description="options of the format")
-    language: Language = "en"
+    language: Language = Field(default="en", description="ISO code, as the source has it")
     sample: float = Field(default=1.0, gt=0, le=1, description="share of the documents that is read, drawn by a seed")
     share: float | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
-    cleaning: Cleaning = Cleaning()
+    cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
 
 
 class Corpus(Spec):
@@ -52,14 +52,14 @@ class Corpus(Spec):
     - with neither: all of its blocks.
     """
 
-    title: Text
-    components: list[Component] = Field(min_length=1)
+    title: Text = Field(description="what it is, in one line")
+    components: list[Component] = Field(min_length=1, description="the texts that it is mixed of")
     packing: Name = Field(default="continuous", description="how documents fill blocks")
     block: int = Field(ge=8, le=512, description="tokens a packed block holds")
     blocks: int | None = Field(default=None, ge=1, description="in the whole corpus")
     smoothing: float = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
-    masking: Masking = Masking()
-    version: int = Field(ge=1)
+    masking: Masking = Field(default=Masking(), description="for masked language modelling")
+    version: int = Field(ge=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _shares(self) -> Corpus:

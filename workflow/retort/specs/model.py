@@ -10,10 +10,10 @@ from retort.specs.base import Name, Spec, Text
 class Architecture(Spec):
     """The shape of an encoder, as papers write it: layers, heads, hidden, intermediate and sometimes embedding."""
 
-    layers: int = Field(gt=0, le=48)
-    heads: int = Field(gt=0)
-    hidden: int = Field(gt=0)
-    intermediate: int = Field(gt=0)
+    layers: int = Field(gt=0, le=48, description="transformer layers")
+    heads: int = Field(gt=0, description="attention heads of a layer")
+    hidden: int = Field(gt=0, description="width of the hidden states")
+    intermediate: int = Field(gt=0, description="width of the feed-forward networks")
     embedding: int | None = Field(
         default=None,
         gt=0,
@@ -38,9 +38,9 @@ class Architecture(Spec):
 class Model(Spec):
     """A pre-trained model: one YAML file of workflow/models."""
 
-    title: Text
-    source: Name
-    architecture: Architecture
+    title: Text = Field(description="what it is, in one line")
+    source: Name = Field(description="an entry of workflow/sources")
+    architecture: Architecture = Field(description="as its config.json says")
     vocabulary: int = Field(gt=0, description="tokens in the vocabulary")
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
-    version: int = Field(default=1, ge=1)
+    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

@@ -93,9 +93,11 @@ class PublishedCell:
 class Measure(Spec):
     """What a number measures; the column of the cell, its row, or the two together give these fields."""
 
-    task: Name = ""
+    task: Name = Field(default="", description="an entry of workflow/tasks")
     part: Name = Field(default="", description="a part of the task that is scored by itself: a language, matched, ...")
-    metric: str = ""
+    metric: str = Field(
+        default="", description="what is measured: a metric of the task, or parameters, latency, ... of the model"
+    )
     split: Literal["", "dev", "test"] = Field(default="", description="which split; else the table's")
     tasks: dict[Name, Text] = Field(default={}, description="task -> metric: a printed mean over tasks not shown here")
     printed: str = Field(default="", description="the paper's own word for the metric")
@@ -114,8 +116,8 @@ class Measure(Spec):
 class Heading(Spec):
     """A column: its label, and the heading above it that spans several columns."""
 
-    label: Text
-    heading: str = ""
+    label: Text = Field(description="as printed")
+    heading: str = Field(default="", description="what stands above the label, over one column or several")
 
     @property
     def name(self) -> str:
@@ -126,7 +128,7 @@ class Heading(Spec):
 class TextRow(Spec):
     """A printed row; its label may have several parts split by ' / ', one for each heading of the stub."""
 
-    label: Text
+    label: Text = Field(description="as printed")
     group: str = Field(default="", description="the heading or row under which the label stands")
 
 
@@ -155,9 +157,9 @@ def twice(what: str, names: list[str]) -> None:
 class Titled(Spec):
     """The text fields that every table and figure has."""
 
-    title: Text
-    question: Text
-    caption: str = ""
+    title: Text = Field(description="what it is, in one line")
+    question: Text = Field(description="what it answers, in one sentence")
+    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
 
 
 class TextTable(Spec):

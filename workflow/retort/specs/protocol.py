@@ -7,22 +7,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.base import FieldsOf, Name, Settings, Spec, Text
 
 
 class Schedule(Spec):
     """The hyperparameters of one training run; a change to any field makes it a different run."""
 
-    steps: int | None = Field(default=None, gt=0)
+    steps: int | None = Field(default=None, gt=0, description="optimiser steps; give these or epochs")
     epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over rows or blocks")
-    batch_size: int = Field(gt=0)
-    learning_rate: float = Field(gt=0, lt=1)
+    batch_size: int = Field(gt=0, description="rows a step")
+    learning_rate: float = Field(gt=0, lt=1, description="at its peak")
     warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
-    weight_decay: float = Field(default=0.01, ge=0)
-    betas: tuple[float, float] = (0.9, 0.999)
-    epsilon: float = Field(default=1e-8, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0, description="of AdamW")
+    betas: tuple[float, float] = Field(default=(0.9, 0.999), description="of Adam")
+    epsilon: float = Field(default=1e-8, gt=0, description="of Adam")
     max_grad_norm: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
-    freeze: list[Literal["embeddings", "encoder"]] = []
+    freeze: list[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
     dropout: float | None = Field(default=None, ge=0, lt=1, description="in place of the model's own, while training")
     max_length: int | None = Field(
         default=None,
@@ -39,13 +39,16 @@ class Schedule(Spec):
         return self
 
 
+ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
+
+
 class Grid(Spec):
     """A grid of hyperparameters: each point is scored on the validation split, the best one trained again per seed."""
 
-    learning_rate: list[float] = Field(min_length=1)
-    batch_size: list[int] = Field(min_length=1)
+    learning_rate: list[float] = Field(min_length=1, description="values that are tried")
+    batch_size: list[int] = Field(min_length=1, description="values that are tried")
     epochs: list[float] = Field(default=[], description="those of the schedule where it is left out")
-    seed: int = 1
+    seed: int = Field(default=1, description="of the trials")
 
     def points(self) -> list[Settings]:
         """Return every combination of learning rate, batch size and number of epochs, in the order of the file."""
@@ -61,13 +64,16 @@ class Grid(Spec):
 class Protocol(Spec):
     """A training protocol: one YAML file of workflow/protocols."""
 
-    title: Text
-    schedule: Schedule
-    tasks: dict[Name, Settings] = Field(default={}, description="fields of the schedule that a task changes")
-    grid: Grid | None = None
+    title: Text = Field(description="what it is, in one line")
+    schedule: Schedule = Field(description="of one training run")
+    tasks: dict[Name, ScheduleChanges] = Field(default={}, description="fields of the schedule that a task changes")
+    grid: Grid | None = Field(
+        default=None,
+        description="hyperparameters that are tried when a student is fine-tuned; left out: the schedule as it is",
+    )
     grids: dict[Name, Grid] = Field(default={}, description="in place of the grid on a task")
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
-    version: int = Field(default=1, ge=1)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, description="one run each")
+    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _counts(self) -> Protocol:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Text
+from retort.specs.names import StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
 from retort.specs.timing import TIMED
 
@@ -29,8 +30,10 @@ class Column(Measure, Heading):
 class Row(Measure, TextRow):
     """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere."""
 
-    student: Name = Field(default="", description="the student or teacher that is run")
-    planned: Name = Field(default="", description="the name that the row's student will have; nothing is run yet")
+    student: StudentName = Field(default="", description="the student or teacher that is run")
+    planned: StudentName = Field(
+        default="", description="the name that the row's student will have; nothing is run yet"
+    )
     quoted: str = Field(
         default="", description="whose number it is, as the paper cites it; with a student, ours stands beside it"
     )

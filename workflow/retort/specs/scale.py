@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
-from retort.specs.base import Name, Settings, Spec, Text
-from retort.specs.protocol import Grid, Schedule
+from retort.specs.base import Name, Spec, Text
+from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
 class Replacements(Spec):
@@ -15,25 +15,27 @@ class Replacements(Spec):
 
     model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
     corpus: Name = Field(description="in place of every corpus")
-    distillation: Settings = Field(description="fields of the schedule of stages on a corpus")
-    training: Settings = Field(description="fields of the schedules of stages on a task and of fine-tuning")
-    teaching: Settings = Field(description="fields of the schedules by which teachers are fine-tuned")
-    grid: Grid
+    distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
+    training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
+    teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
+    grid: Grid = Field(description="in place of every protocol's")
     seeds: int = Field(ge=1, description="at most so many")
     tasks: list[Name] = Field(min_length=1, description="no other task is run")
 
-    @model_validator(mode="after")
-    def _schedules(self) -> Replacements:
-        for given in (self.distillation, self.training, self.teaching):
-            Schedule.model_validate(given)
-        return self
+    @field_validator("distillation", "training", "teaching")
+    @classmethod
+    def _schedule(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        Schedule.model_validate(fields)
+        return fields
 
 
 class Scale(Spec):
     """A scale: one YAML file of workflow/scales."""
 
-    title: Text
+    title: Text = Field(description="what it is, in one line")
     papers: Literal["ours", "printed"] = Field(
         default="printed", description="studies of ours run at every scale, the papers' own students where it says so"
     )
-    replacements: Replacements | None = None
+    replacements: Replacements | None = Field(
+        default=None, description="how the papers' students are made smaller; left out: they run as printed"
+    )

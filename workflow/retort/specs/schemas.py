@@ -1,23 +1,23 @@
 """The JSON schemas of the study's YAML files, by which an editor completes, explains and checks them.
 
-They are made from the models of this package. A file whose YAML form is not that of one model says so in `FILES`.
+They are made from the models of this package. A file that does not hold one model says in `FILES` how it is laid out.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic import TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
 
-from retort.specs.base import Name
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
+from retort.specs.json_schema import Generator, by_name, one_entry, with_families
 from retort.specs.model import Model
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
@@ -32,28 +32,28 @@ FOLDER = ROOT / "workflow" / "schemas"
 MARK = "# yaml-language-server: $schema="  # what editors look for in the first line of a YAML file
 
 
-def _closed(schema: JsonSchemaValue) -> None:
-    schema["patternProperties"]["^_"] = {"description": "YAML anchors"}
-    schema["additionalProperties"] = False
-
-
-def named(model: Any) -> Any:
-    """Return the type of a file that maps names to entries; a key that starts with '_' only holds YAML anchors."""
-    return Annotated[dict[Name, model], Field(json_schema_extra=_closed)]
+Layout = Callable[[JsonSchemaValue], JsonSchemaValue]
 
 
 @dataclass(frozen=True)
 class File:
-    """A type of YAML file: which files are of it, as a pattern from the root of the repository, and what they hold."""
+    """A type of YAML file.
+
+    Args:
+        pattern: which files are of it, from the root of the repository.
+        model: what they hold.
+        layout: how they hold it: a change of the model's schema.
+    """
 
     pattern: str
-    content: Any
+    model: Any
+    layout: Layout = one_entry
 
 
 # name of the schema -> its files
 FILES: dict[str, File] = {
     "config": File("config.yaml", Config),
-    "facts": File("workflow/facts.yaml", named(Facts)),
+    "facts": File("workflow/facts.yaml", Facts, by_name),
     "task": File("workflow/tasks/*.yaml", Task),
     "corpus": File("workflow/corpora/*.yaml", Corpus),
     "model": File("workflow/models/*.yaml", Model),
@@ -61,31 +61,19 @@ FILES: dict[str, File] = {
     "protocol": File("workflow/protocols/*.yaml", Protocol),
     "scale": File("workflow/scales/*.yaml", Scale),
     "paper": File("workflow/papers/*/paper.yaml", Paper),
-    "students": File("workflow/papers/*/students.yaml", named(Student)),
+    "students": File("workflow/papers/*/students.yaml", Student, with_families),
     "table": File("workflow/papers/*/table*.yaml", Table),
     "figure": File("workflow/papers/*/figure*.yaml", Figure),
-    "claims": File("workflow/papers/*/claims.yaml", named(Statement)),
-    "audit": File("workflow/papers/*/audit.yaml", named(Statement)),
+    "claims": File("workflow/papers/*/claims.yaml", Statement, by_name),
+    "audit": File("workflow/papers/*/audit.yaml", Statement, by_name),
 }
-
-
-class _Generator(GenerateJsonSchema):
-    """Write draft 7, the newest one that all YAML editors read, without titles that only repeat a key."""
-
-    schema_dialect = "http://json-schema.org/draft-07/schema#"
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
-        found = super().tuple_schema(schema)
-        return {"items" if key == "prefixItems" else key: value for key, value in found.items()}
 
 
 def schema_text(name: str) -> str:
     """Return the JSON schema of one type of file."""
-    schema = TypeAdapter(FILES[name].content).json_schema(schema_generator=_Generator)
-    return json.dumps({"$schema": _Generator.schema_dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
+    file = FILES[name]
+    schema = file.layout(TypeAdapter(file.model).json_schema(schema_generator=Generator))
+    return json.dumps({"$schema": Generator.schema_dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
 
 
 def first_line(path: Path, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Protocol
 from pydantic import Field
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.names import StudentName
 
 TRIED = "tried"  # the first key for values that come from all students of the paper together
 
@@ -15,7 +16,7 @@ TRIED = "tried"  # the first key for values that come from all students of the p
 class Reads(Spec):
     """What a row or a column says about its cells. Where both say something, the row wins."""
 
-    student: Name = Field(default="", description="whose settings are read")
+    student: StudentName = Field(default="", description="whose settings are read")
     task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
     reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
     form: Name = Field(default="", description="how the paper prints the value")

@@ -18,17 +18,17 @@ from retort.specs.printed import read_number
 class Facts(Spec):
     """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
 
-    sizes: dict[Literal["train", "dev", "test"], int]
+    sizes: dict[Literal["train", "dev", "test"], int] = Field(description="split -> rows")
     floors: dict[Text, float] = Field(default={}, description="metric -> per cent, on dev")
-    source: Text
+    source: Text = Field(description="where the sizes are from")
 
 
 class Cells(Spec):
     """The cells where the given rows and columns of one table or figure meet, row by row."""
 
-    table: Name
-    rows: list[Text] = Field(min_length=1)
-    columns: list[Text] = Field(min_length=1)
+    table: Name = Field(description="a table or figure of the paper")
+    rows: list[Text] = Field(min_length=1, description="names of rows")
+    columns: list[Text] = Field(min_length=1, description="names of columns")
 
     @property
     def places(self) -> list[tuple[str, str, str]]:
@@ -39,12 +39,12 @@ class Cells(Spec):
 class Statement(Spec):
     """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
 
-    says: Text
+    says: Text = Field(description="the statement, in our words")
     where: Text = Field(description="the place in the paper")
     compare: Name = Field(description="the comparison that the cells are put to")
     number: str = Field(default="", description="the number in the text, as printed")
     within: float | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
-    cells: list[Cells] = []
+    cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
     than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
     other: str = Field(default="", description="the number that the paper gives at another place of its text")
     why: str = Field(default="", description="what may explain a difference")

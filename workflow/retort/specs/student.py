@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Settings, Spec, Text
 from retort.specs.model import Architecture
+from retort.specs.names import StudentName
+from retort.specs.protocol import ScheduleChanges
 
 
 class Initialisation(Spec):
@@ -21,13 +23,13 @@ class Initialisation(Spec):
         default="teacher",
         description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
     )
-    student: Name | None = Field(default=None, description="another student's checkpoint")
+    student: StudentName | None = Field(default=None, description="another student's checkpoint")
     checkpoint: Name | None = Field(
         default=None,
         exclude_if=lambda name: name is None,
         description="a published model, an entry of workflow/models, of the student's architecture",
     )
-    random: bool = False
+    random: bool = Field(default=False, description="random first weights")
 
     @model_validator(mode="after")
     def _one(self) -> Initialisation:
@@ -42,10 +44,12 @@ class Initialisation(Spec):
 class Term(Spec):
     """One term of a loss: weight times objective, on the layers of a mapping, with the objective's options."""
 
-    objective: Name
-    mapping: str | dict[str, dict[str, Any]] | None = None
-    weight: float = Field(default=1.0, gt=0)
-    options: Settings = {}
+    objective: Name = Field(description="one of `retort list objectives`")
+    mapping: str | dict[str, dict[str, Any]] | None = Field(
+        default=None, description="which teacher layers a student layer learns from: a name, or a name with options"
+    )
+    weight: float = Field(default=1.0, gt=0, description="times the objective's value")
+    options: Settings = Field(default={}, description="options of the objective")
     not_on: list[Name] = Field(default=[], description="tasks on which the term is left out")
 
 
@@ -53,12 +57,14 @@ class Stage(Spec):
     """One stage of a student's training: its loss terms, its data and its length."""
 
     data: Name = Field(description="'task', or the name of a corpus")
-    terms: list[Term] = Field(min_length=1)
+    terms: list[Term] = Field(min_length=1, description="the loss is their weighted sum")
     steps_factor: float = Field(
         default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes"
     )
-    schedule: Settings = Field(default={}, description="fields of the protocol's schedule that this stage changes")
-    tasks: dict[Name, Settings] = Field(
+    schedule: ScheduleChanges = Field(
+        default={}, description="fields of the protocol's schedule that this stage changes"
+    )
+    tasks: dict[Name, ScheduleChanges] = Field(
         default={}, description="fields of the schedule that the stage changes on a task; they win over all others"
     )
     teacher_dropout: bool = Field(default=False, description="leave dropout on in the teacher while it teaches")
@@ -84,15 +90,15 @@ class Stage(Spec):
 class Student(Spec):
     """A student: one entry of a paper's students.yaml."""
 
-    title: Text
-    teacher: Name
-    architecture: Architecture
-    initialisation: Initialisation
-    stages: list[Stage] = []
-    protocol: Name
+    title: Text = Field(description="what it is, in one line")
+    teacher: StudentName = Field(description="an entry of `teachers` in a paper.yaml")
+    architecture: Architecture = Field(description="its sizes")
+    initialisation: Initialisation = Field(description="where its first weights come from")
+    stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
+    protocol: Name = Field(description="an entry of workflow/protocols")
     tasks: list[Name] | None = Field(default=None, description="only these tasks; all where it is left out")
-    deviations: list[Text] = Field(default=[], description="where a paper is silent: what was chosen, and why")
-    version: int = Field(default=1, ge=1)
+    deviations: list[Text] = Field(default=[], description="what was chosen for this student where the paper is silent")
+    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _one_road(self) -> Student:
@@ -122,8 +128,8 @@ class Student(Spec):
 class Teacher(Spec):
     """A teacher, one entry of a paper's `teachers:`: a model, fine-tuned on each task with one seed."""
 
-    title: Text
-    model: Name
-    protocol: Name
-    seed: int = Field(default=1, ge=0)
-    version: int = Field(default=1, ge=1)
+    title: Text = Field(description="what it is, in one line")
+    model: Name = Field(description="an entry of workflow/models")
+    protocol: Name = Field(description="an entry of workflow/protocols")
+    seed: int = Field(default=1, ge=0, description="of its fine-tuning")
+    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

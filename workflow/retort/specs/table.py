@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
+from retort.specs.names import StudentName, StudentPair
 from retort.specs.printed import (
     AVERAGE,
     CHANGE,
@@ -43,15 +44,17 @@ class _Measured(Titled, TextTable):
     The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
     """
 
-    columns: list[Column]
-    rows: list[Row] = Field(min_length=1)
+    columns: list[Column] = Field(description="from left to right")
+    rows: list[Row] = Field(min_length=1, description="from top to bottom")
     split: Literal["", "dev", "test"] = Field(
         default="", description="the split that a paper's scores are of; else the one that each task is scored on"
     )
     runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
     length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
-    against: Name = Field(default="", description="the student or teacher whose speed is 1; else the first row's")
-    published: dict[str, dict[str, Printed]] = Field(
+    against: StudentName = Field(
+        default="", description="the student or teacher whose speed is 1; else the first row's"
+    )
+    published: dict[StudentName, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )
 
@@ -136,9 +139,9 @@ class _Measured(Titled, TextTable):
 class ScoresTable(_Measured):
     """A table of scores, students x tasks: mean and standard deviation over seeds."""
 
-    kind: Literal["scores"]
-    columns: list[Column] = Field(min_length=1)
-    decimals: int = 1
+    kind: Literal["scores"] = Field(description="which kind of table or figure this is")
+    columns: list[Column] = Field(min_length=1, description="from left to right")
+    decimals: int = Field(default=1, description="digits after the point")
 
     def tested(self) -> dict[str, Row]:
         """Return the rows that tests compare, by name: all rows that are neither quoted nor a baseline."""
@@ -149,9 +152,9 @@ class ScoresTable(_Measured):
 class ProfilesTable(_Measured):
     """A table of model profiles: parameters and latency; if it gives no columns, `PROFILE_COLUMNS` are used."""
 
-    kind: Literal["profiles"]
-    columns: list[Column] = PROFILE_COLUMNS
-    decimals: int = 2
+    kind: Literal["profiles"] = Field(description="which kind of table or figure this is")
+    columns: list[Column] = Field(default=PROFILE_COLUMNS, description="from left to right")
+    decimals: int = Field(default=2, description="digits after the point")
 
 
 class Tested(Spec):
@@ -169,12 +172,14 @@ class Tested(Spec):
 class TestsTable(Titled):
     """A table of paired t-tests over (task, seed), between all rows of each listed table or those a paper compared."""
 
-    kind: Literal["paired-tests"]
-    of: list[Name] = Field(min_length=1)
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    decimals: int = 3
+    kind: Literal["paired-tests"] = Field(description="which kind of table or figure this is")
+    of: list[Name] = Field(min_length=1, description="tables of scores")
+    alpha: float = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
+    decimals: int = Field(default=3, description="digits after the point")
     said: dict[Name, Tested] = Field(default={}, description="table -> what the paper says of its own tests of it")
-    published: dict[str, dict[str, Printed]] = {}
+    published: dict[str, dict[StudentPair, Printed]] = Field(
+        default={}, description="table -> pair of students -> p-value of a recorded run"
+    )
 
 
 Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | CountsTable, Field(discriminator="kind")]
@@ -183,20 +188,22 @@ Table = Annotated[ScoresTable | ProfilesTable | TestsTable | SettingsTable | Cou
 class Drawn(Spec):
     """One student or teacher that is drawn in a figure."""
 
-    student: Name
-    label: Text
-    group: str = ""
-    baseline: bool = False
+    student: StudentName = Field(description="a student or teacher")
+    label: Text = Field(description="as printed")
+    group: str = Field(default="", description="as in the row of a table; not drawn")
+    baseline: bool = Field(default=False, description="as in the row of a table; not drawn")
 
 
 class LayersFigure(Titled):
     """A figure of the score (y) against the teacher layer that was distilled (x)."""
 
-    kind: Literal["layers"]
-    task: Name
-    metric: Text
-    points: dict[int, Name] = Field(default={}, description="teacher layer -> student")
-    planned: dict[int, Name] = Field(default={}, description="teacher layer -> the name that its student will have")
+    kind: Literal["layers"] = Field(description="which kind of table or figure this is")
+    task: Name = Field(description="an entry of workflow/tasks")
+    metric: Text = Field(description="one of the task's metrics")
+    points: dict[int, StudentName] = Field(default={}, description="teacher layer -> student")
+    planned: dict[int, StudentName] = Field(
+        default={}, description="teacher layer -> the name that its student will have"
+    )
     references: list[Drawn] = Field(default=[], description="students drawn as level lines")
 
     @model_validator(mode="after")
@@ -209,17 +216,17 @@ class LayersFigure(Titled):
 class ParetoFigure(Titled):
     """A figure of the score (y) against the latency (x), one point per student or teacher."""
 
-    kind: Literal["pareto"]
-    task: Name
-    metric: Text
-    points: list[Drawn] = Field(min_length=2)
+    kind: Literal["pareto"] = Field(description="which kind of table or figure this is")
+    task: Name = Field(description="an entry of workflow/tasks")
+    metric: Text = Field(description="one of the task's metrics")
+    points: list[Drawn] = Field(min_length=2, description="one a student or teacher")
 
 
 class TestsFigure(Titled):
     """A figure that shows a paired-tests table as a heat map."""
 
-    kind: Literal["tests"]
-    of: Name
+    kind: Literal["tests"] = Field(description="which kind of table or figure this is")
+    of: Name = Field(description="a table of paired tests")
 
 
 Figure = Annotated[LayersFigure | ParetoFigure | TestsFigure, Field(discriminator="kind")]

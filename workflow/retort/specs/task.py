@@ -22,7 +22,7 @@ ALL = "all"  # stands for all subsets of a split together
 class Split(Spec):
     """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split."""
 
-    seed: int
+    seed: int = Field(description="of the draw")
     test: int = Field(gt=0, description="rows whose score is reported")
     dev: int = Field(gt=0, description="rows on which a grid point is chosen")
 
@@ -30,15 +30,15 @@ class Split(Spec):
 class Reader(Spec):
     """The reader that turns the source's files into examples, with its options."""
 
-    name: Name
-    options: Settings = {}
+    name: Name = Field(description="one of the readers of retort/data")
+    options: Settings = Field(default={}, description="options of the reader")
 
 
 class FileSplit(Spec):
     """A split that has its own files."""
 
     rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a part")
-    labelled: bool = True
+    labelled: bool = Field(default=True, description="whether its rows have labels")
     subsets: bool = Field(default=False, description="one file for each of the task's parts")
     source: Name | None = Field(default=None, description="another source than the task's")
 
@@ -55,22 +55,22 @@ class FileSplit(Spec):
 class Change(Spec):
     """The options and columns in which the files of one split differ from those of the others."""
 
-    options: Settings = {}
-    columns: dict[Name, str | int] = {}
+    options: Settings = Field(default={}, description="options of the format")
+    columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
 
 
 class Files(Spec):
     """The files of each split in one form of the source, and how they are read."""
 
-    format: Name
-    options: Settings = {}
+    format: Name = Field(description="how the rows stand in the files")
+    options: Settings = Field(default={}, description="options of the format")
     files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the part")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
     words: list[str] = Field(default=[], description="how the labels are written, in the order of `labels`")
     without: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
     broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
     empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
-    changes: dict[Name, Change] = {}
+    changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
 
 
 class Submission(Spec):
@@ -90,34 +90,34 @@ class Windows(Spec):
 class Jobs(Spec):
     """How the work is divided into jobs; this changes no result and is no part of the settings."""
 
-    grid_parts: int = Field(default=1, ge=1)
+    grid_parts: int = Field(default=1, ge=1, description="jobs that the points of the grid are divided into")
 
 
 class Task(Spec):
     """A task: one YAML file of workflow/tasks."""
 
-    title: Text
-    source: Name
-    task_type: Name
-    labels: list[Text] = []
+    title: Text = Field(description="what it is, in one line")
+    source: Name = Field(description="an entry of workflow/sources")
+    task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
+    labels: list[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
     bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
-    metrics: list[str] = Field(min_length=1)
-    reader: Reader | None = None
-    split: Split | None = None
-    splits: dict[Name, FileSplit] = {}
+    metrics: list[str] = Field(min_length=1, description="what is reported")
+    reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
+    split: Split | None = Field(default=None, description="how the splits are drawn")
+    splits: dict[Name, FileSplit] = Field(default={}, description="split -> its rows, if each split has its files")
     subsets: list[Name] = Field(default=[], description="of a split that is scored part by part")
     read: dict[Literal["local", "hub"], Files] = Field(default={}, description="a form of the source -> its files")
-    train_split: Name = "train"
+    train_split: Name = Field(default="train", description="what is trained on")
     validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
     metric_for_best_model: Text | None = Field(
         default=None, description="the first metric, on all parts, where it is left out"
     )
     evaluation_split: Name = Field(default="test", description="whose score is reported")
-    submission: Submission | None = None
+    submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
     max_length: int = Field(gt=2, le=512, description="tokens")
     windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
     version: int = Field(ge=1, description="raised when a score would change")
-    jobs: Jobs = Jobs()
+    jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
     @model_validator(mode="after")

@@ -8,13 +8,14 @@ from pydantic import Field, model_validator
 
 from retort.registry import unknown
 from retort.specs.base import Name
+from retort.specs.names import StudentName
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, Titled, row_names
 from retort.specs.settings_cells import Bound, Reads, meet
 
 
 class _Text(Titled, TextTable):
-    columns: list[Heading] = Field(min_length=1)
-    rows: list[TextRow] = Field(min_length=1)
+    columns: list[Heading] = Field(min_length=1, description="from left to right")
+    rows: list[TextRow] = Field(min_length=1, description="from top to bottom")
 
     def headings(self) -> list[Heading]:
         """Return the columns of the printed cells."""
@@ -45,11 +46,11 @@ class ReadRow(Reads, TextRow):
 class SettingsTable(_Text):
     """A table of training settings: what the paper prints, beside what our students are trained with."""
 
-    kind: Literal["settings"]
-    student: Name = Field(default="", description="whose settings are read; a row or column may name another")
+    kind: Literal["settings"] = Field(description="which kind of table or figure this is")
+    student: StudentName = Field(default="", description="whose settings are read; a row or column may name another")
     task: Name = Field(default="", description="on which task; a row or column may name another")
-    columns: list[ReadColumn] = Field(min_length=1)  # type: ignore[assignment]
-    rows: list[ReadRow] = Field(min_length=1)  # type: ignore[assignment]
+    columns: list[ReadColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
+    rows: list[ReadRow] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
 
     @model_validator(mode="after")
     def _columns(self) -> SettingsTable:
@@ -72,7 +73,7 @@ class SettingsTable(_Text):
 class Counted(TextRow):
     """A row with the sizes of one data set."""
 
-    task: Name
+    task: Name = Field(description="an entry of workflow/tasks")
 
 
 class CountColumn(Heading):
@@ -84,9 +85,9 @@ class CountColumn(Heading):
 class CountsTable(_Text):
     """A table of data set sizes: what the paper prints, beside the rows that each split of ours must have."""
 
-    kind: Literal["counts"]
-    columns: list[CountColumn] = Field(min_length=1)  # type: ignore[assignment]
-    rows: list[Counted] = Field(min_length=1)  # type: ignore[assignment]
+    kind: Literal["counts"] = Field(description="which kind of table or figure this is")
+    columns: list[CountColumn] = Field(min_length=1, description="from left to right")  # type: ignore[assignment]
+    rows: list[Counted] = Field(min_length=1, description="from top to bottom")  # type: ignore[assignment]
 
     def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
         """Return (row, column) -> (task, split) for each cell that holds a number of rows."""

@@ -13,15 +13,13 @@ from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
-from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.source import Source
-from retort.specs.statement import Facts, Statement
-from retort.specs.student import Student
-from retort.specs.table import Figure, Table
+from retort.specs.statement import Facts
 from retort.specs.task import Task
 from retort.study.check import check
+from retort.study.load_paper import read_paper
 from retort.study.required_sources import check_sources
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
@@ -37,43 +35,6 @@ FOLDERS: dict[str, Any] = {
 }
 
 
-def _read_paper(study: Study, path: Path, problems: load.Problems) -> None:
-    """Read one paper's folder into the study."""
-    slug = path.name
-    before = len(problems.lines)
-    paper = load.one(path / "paper.yaml", Paper, problems) if (path / "paper.yaml").is_file() else None
-    if paper is None:
-        if not (path / "paper.yaml").is_file():
-            problems.add(path, "has no paper.yaml")
-        study.broken |= {"student", "teacher"}
-        return
-    study.papers[slug] = paper
-    for name, teacher in paper.teachers.items():
-        if f"{slug}-{name}" in study.teachers:
-            problems.add(path / "paper.yaml", f"another paper's teacher is called '{slug}-{name}'; rename one")
-        study.teachers[f"{slug}-{name}"] = teacher
-        study.files["teachers", f"{slug}-{name}"] = path / "paper.yaml"
-    if (path / "students.yaml").is_file():
-        for name, student in load.named(path / "students.yaml", Student, problems).items():
-            if f"{slug}-{name}" in study.students:
-                problems.add(path / "students.yaml", f"another paper's student is called '{slug}-{name}'; rename one")
-            study.students[f"{slug}-{name}"] = student
-            study.files["students", f"{slug}-{name}"] = path / "students.yaml"
-    if len(problems.lines) > before:
-        study.broken.add("student")
-    if (path / "claims.yaml").is_file():
-        study.claims[slug] = load.named(path / "claims.yaml", Statement, problems)
-    if (path / "audit.yaml").is_file():
-        study.statements[slug] = load.named(path / "audit.yaml", Statement, problems)
-    for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):
-        for file in sorted(path.glob(pattern)):
-            exhibit = load.one(file, kind, problems)
-            problems.attempt(file, "file name", load.checked_name, file.stem)
-            if exhibit is not None:
-                study.exhibits[slug, file.stem] = exhibit
-            study.files["exhibits", f"{slug}/{file.stem}"] = file
-
-
 def _checked(config: Config) -> tuple[Study, load.Problems]:
     """Read the study and check all of its files; return it with every problem found.
 
@@ -85,10 +46,7 @@ def _checked(config: Config) -> tuple[Study, load.Problems]:
         problems.add("config.yaml", f"study: there is no folder {config.study}")
         return study, problems
     for name, kind in FOLDERS.items():
-        before = len(problems.lines)
         found = load.folder(config.folder / name, kind, problems)
-        if len(problems.lines) > before:
-            study.broken.add({"corpora": "corpus"}.get(name, name.removesuffix("s")))
         setattr(study, name, found)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in found})
     if (config.folder / "facts.yaml").is_file():
@@ -97,7 +55,7 @@ def _checked(config: Config) -> tuple[Study, load.Problems]:
     study.scale = _scale(config, problems)
     for slug in config.papers or _of_scale(there, study.scale):
         if slug in there:
-            _read_paper(study, there[slug], problems)
+            read_paper(study, there[slug], problems)
         else:
             problems.add("config.yaml", f"papers: {unknown('paper', slug, there)}")
     check(study, problems)

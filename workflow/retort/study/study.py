@@ -9,6 +9,7 @@ from pathlib import Path
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
+from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
@@ -48,7 +49,7 @@ class Study:
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)  # types of entries, such as 'task', with an unreadable file
+    keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
 
     def model_of(self, teacher: str) -> Model:
         """Return the pre-trained model of a teacher."""
@@ -57,6 +58,14 @@ class Study:
     def paper_of(self, name: str) -> str:
         """Return the paper to which a student or teacher belongs."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
+
+    def names(self, paper: str) -> Names:
+        """Return the names of students and teachers that the files of a paper can use."""
+        own = [
+            name.removeprefix(f"{paper}-") for name in (*self.teachers, *self.students) if self.paper_of(name) == paper
+        ]
+        papers = [folder.name for folder in (self.folder / "papers").iterdir() if folder.is_dir()]
+        return known_names(paper, own, papers)
 
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from retort.errors import RetortError
+from retort.specs.names import Names
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
 from retort.tables.lines import AVERAGE
@@ -25,23 +26,25 @@ def _value(line: Line) -> list[float] | None:
     return [round(value, decimals) for value in (line.mean, line.std) if value is not None]
 
 
-def _nested(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+def _nested(names: Names, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
     found: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         value = _value(line)
         if value is not None and line.column != AVERAGE:
-            found.setdefault(line.student, {})[line.column] = value
+            found.setdefault(names.short(line.student), {})[line.column] = value
     return found
 
 
 def _tests(study: Study, paper: str, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
     found: dict[str, dict[str, list[float]]] = {}
+    names = study.names(paper)
     for line in lines:
         value = _value(line)
         if value is not None and line.metric == "p":
             rows: Any = study.exhibits[paper, line.task]
             other = rows.tested()[line.column].student
-            found.setdefault(line.task, {})[f"{line.student} vs {other}"] = value
+            pair = " vs ".join(map(names.short, (line.student, other)))
+            found.setdefault(line.task, {})[pair] = value
     return found
 
 
@@ -110,7 +113,7 @@ def record(study: Study, paper: str) -> list[str]:
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
         lines = read(path)
-        content = _tests(study, paper, lines) if exhibit.kind == "paired-tests" else _nested(lines)
+        content = _tests(study, paper, lines) if exhibit.kind == "paired-tests" else _nested(study.names(paper), lines)
         replace_block(folder / f"{name}.yaml", "published", content)
         written.append(f"{name}.yaml")
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):

@@ -1,0 +1,37 @@
+"""Edit the YAML files of a study as a user would, and list the problems that this brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from retort.specs.config import Config
+from retort.study.load import read
+
+
+def change(study: Path, name: str, old: str, new: str) -> None:
+    """Replace the first `old` in the text of one of the study's files with `new`; all else keeps its bytes.
+
+    Raises:
+        AssertionError: the file does not hold `old`.
+    """
+    path = study / name
+    text = path.read_text()
+    assert old in text, f"{name} holds no {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+def set_value(study: Path, name: str, *keys: str | int, to: Any) -> None:
+    """Set the value under these keys of one of the study's files; a list is indexed from 0."""
+    path = study / name
+    whole = content = yaml.safe_load(path.read_text())
+    for key in keys[:-1]:
+        content = content[key]
+    content[keys[-1]] = to
+    path.write_text(yaml.safe_dump(whole, sort_keys=False))
+
+
+def problems(study: Path) -> list[str]:
+    """Return every problem of the tiny study in a folder."""
+    return read(Config(papers=["tiny"], study=str(study)))[1]

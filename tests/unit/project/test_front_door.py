@@ -1,0 +1,111 @@
+"""Tests of what a newcomer meets first: make's targets, the map of the package, the hooks, the READMEs of folders."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "workflow" / "retort"
+GUIDE = (PACKAGE / "README.md").read_text()
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "results/README.md", "reports/README.md",
+             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
+
+
+def names_in(section: str) -> list[str]:
+    """Return the names in the first column of the first table after a line of the package's README."""
+    table = GUIDE.split(f"\n{section}\n\n", 1)[1].split("\n\n", 1)[0]
+    return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+
+
+def test_the_map_lists_every_package() -> None:
+    assert sorted(names_in("## Packages")) == sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+
+
+def test_the_map_lists_every_root_module() -> None:
+    modules = sorted(path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__"))
+    assert sorted(names_in("And beside them:")) == modules
+
+
+def test_the_glossary_explains_a_word_once() -> None:
+    words = re.findall(r"^\| \*\*([\w -]+)\*\* \|", GUIDE, re.MULTILINE)
+    assert len(words) > 20
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / name).read_text()):
+        link = target[0] or target[1]
+        assert (ROOT / name).parent.joinpath(link).exists(), link
+
+
+def run_make(folder: Path, *arguments: str) -> str:
+    """Run make with the project's Makefile in a folder and return what it prints."""
+    done = subprocess.run(
+        ["make", "-f", str(ROOT / "Makefile"), *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_make_alone_lists_every_target(tmp_path: Path) -> None:
+    targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert targets
+    lines = run_make(tmp_path).splitlines()
+    assert [line.split()[1] for line in lines] == targets[1].split()
+    assert all(len(line.split()) > 3 for line in lines)
+
+
+def test_clean_keeps_the_readme_of_each_folder(tmp_path: Path) -> None:
+    for folder in ("results", "reports"):
+        (tmp_path / folder / "made").mkdir(parents=True)
+        shutil.copy(ROOT / folder / "README.md", tmp_path / folder)
+        (tmp_path / folder / "made/README.md").write_text("a model card")
+        (tmp_path / folder / ".hidden").touch()
+    (tmp_path / ".snakemake").mkdir()
+    run_make(tmp_path, "clean")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        "reports/README.md",
+        "results/README.md",
+    ]
+    run_make(tmp_path, "clean")  # nothing to delete
+
+
+@pytest.mark.parametrize(
+    ("path", "ignored"),
+    [
+        ("results/README.md", False),
+        ("reports/README.md", False),
+        ("results/scores/a.json", True),
+        ("results/students/a/README.md", True),
+        ("reports/index.html", True),
+    ],
+)
+def test_git_keeps_the_readme_of_each_folder_alone(path: str, ignored: bool, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    done = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=tmp_path, check=False)
+    assert (done.returncode == 0) == ignored
+
+
+def test_the_hooks_call_tools_of_the_environment() -> None:
+    repos = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [repo["repo"] for repo in repos] == ["local"]  # nothing is downloaded
+    tools = {hook["entry"].split()[0].removeprefix(".venv/bin/") for hook in repos[0]["hooks"]}
+    assert tools == {"ruff", "snakefmt"}
+    locked = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().split()}
+    assert tools <= locked
+
+
+def test_editors_break_lines_where_ruff_does() -> None:
+    settings = (ROOT / ".editorconfig").read_text()
+    ruff = re.search(r"^line-length = (\d+)", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert ruff
+    assert f"max_line_length = {ruff[1]}\n" in settings

@@ -1,0 +1,210 @@
+"""Tests of families: one entry of a students.yaml that makes many students, and the choices made for students."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.errors import RetortError
+from retort.specs.config import Config
+from retort.specs.families import check_shared, expand, fill, merge
+from retort.specs.names import known_names
+from retort.study.load import open_study, read
+
+FIELDS = ("title", "teacher", "architecture", "initialisation", "stages", "deviations")
+SHAPES = {"6l": {"label": "six", "architecture": {"layers": 6}}, "4l": {"label": "four", "architecture": {"layers": 4}}}
+
+
+def members(pattern: str, entry: dict[str, Any], shared: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the students of a family."""
+    return expand(pattern, entry, shared or {}, FIELDS)
+
+
+def test_there_is_a_student_for_each_combination_and_the_last_axis_changes_fastest() -> None:
+    found = members("{a}-{b}", {"for_each": {"b": [1, 2], "a": ["x", "y"]}, "title": "{a} of {b}"})
+    assert found == {
+        "x-1": {"title": "x of 1"}, "y-1": {"title": "y of 1"}, "x-2": {"title": "x of 2"}, "y-2": {"title": "y of 2"},
+    }  # fmt: skip
+
+
+def test_fields_of_a_value_are_merged_over_those_of_the_family() -> None:
+    entry = {
+        "for_each": {"shape": SHAPES | {"3l": {"label": "three", "deviations": ["own"], "title": "short"}}},
+        "title": "{shape.label} layers",
+        "architecture": {"layers": 12, "heads": 12},
+        "deviations": ["common"],
+    }
+    found = members("{shape}", entry)
+    assert found["6l"] == {"title": "six layers", "architecture": {"heads": 12, "layers": 6}, "deviations": ["common"]}
+    assert found["3l"]["deviations"] == ["common", "own"]
+    assert found["3l"]["title"] == "short"
+    assert entry["architecture"] == {"layers": 12, "heads": 12}
+
+
+def test_a_text_that_is_one_placeholder_becomes_the_value_itself() -> None:
+    entry = {
+        "for_each": {"layer": [3], "loss": {"kd": {"terms": [{"objective": "relations", "at": "{layer}"}]}}},
+        "stages": [{"terms": "{loss.terms}", "of": "layer {layer}"}],
+    }
+    stage = members("{loss}-{layer}", entry)["kd-3"]["stages"][0]
+    assert stage == {"terms": [{"objective": "relations", "at": 3}], "of": "layer 3"}
+
+
+def test_axes_of_the_file_are_used_whole_or_in_part() -> None:
+    assert list(members("{shape}", {"for_each": {"shape": "all"}}, {"shape": SHAPES})) == ["6l", "4l"]
+    assert list(members("{shape}", {"for_each": {"shape": ["4l"]}}, {"shape": SHAPES})) == ["4l"]
+
+
+def test_except_leaves_combinations_out() -> None:
+    entry = {"for_each": {"a": ["x", "y"], "b": [1, 2, 3]}, "except": [{"a": "x", "b": [1, 3]}, {"b": 2, "a": "y"}]}
+    assert list(members("{a}{b}", entry)) == ["x2", "y1", "y3"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "entry", "said"),
+    [
+        ("{shape}", {}, "a name with {...} needs 'for_each'"),
+        ("{shap}", {"for_each": {"shape": SHAPES}}, "for_each.shape: the name has no {shape}; two students would"),
+        ("{a}-{b}", {"for_each": {"a": ["x"]}}, "{b}: no axis is called 'b'; there are: a"),
+        ("{shape}", {"for_each": {"shape": SHAPES}, "title": "{shap}"}, "{shap}: no axis is called 'shap'; did you"),
+        ("{shape}", {"for_each": {"shape": {"6l": {}}}, "title": "{shape.label}"},
+         "{shape.label}: value '6l' has no 'label'; give it one in axis 'shape'"),
+        ("{shape}", {"for_each": {"shape": {"6l": {"architcture": {}}}}},
+         "for_each.shape.6l.architcture: not a field of a student, nor used as {shape.architcture}; did you mean"),
+        ("{a}-{b}", {"for_each": {"a": ["x", "x-y"], "b": ["z", "y-z"]}}, "two combinations are called 'x-y-z'"),
+        ("{a}", {"for_each": {"a": []}}, "no student is left"),
+        ("{a}", {"for_each": {"a": ["x"]}, "except": [{"a": "x"}]}, "no student is left"),
+        ("{a}", {"for_each": {"a": ["x"]}, "except": [{"b": "x"}]}, "except.1: no axis is called 'b'"),
+        ("{a}", {"for_each": {"a": ["x"]}, "except": [{"a": "y"}]}, "except.1.a: no value is called 'y'; there are: x"),
+        ("{a}", {"for_each": {"a": ["x"]}, "except": ["x"]}, "except.1: not a mapping"),
+        ("{a}", {"for_each": {"a": "all"}}, "for_each.a: no axis is called 'a'"),
+        ("{a}", {"for_each": {"a": [["x"]]}}, "is no name of a value"),
+        ("{a}", {"for_each": {"a": {"x": 3}}}, "for_each.a: not a mapping of values"),
+        ("{shape}", {"for_each": {"shape": ["8l"]}}, "for_each.shape: no value is called '8l'"),
+        ("{shape}", {"for_each": {"shape": {"8l": {}}}}, "for_each.shape: 'axes' has an axis of this name"),
+        ("{a}", {"for_each": {"a": {"x": {"title": "{a.title}"}}}, "deviations": "{a.title}"}, "no axis is called 'a'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_one_clear_line(pattern: str, entry: dict[str, Any], said: str) -> None:
+    shared = {"shape": SHAPES} if "8l" in str(entry) else {}
+    with pytest.raises(RetortError) as caught:
+        members(pattern, entry, shared)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        ({"shape": SHAPES, "size": {"a": {}}}, "axes.size: no family uses it"),
+        ({"shape": {"6l": {"labl": "six"}}}, "axes.shape.6l.labl: not a field of a student, nor used as {shape.labl}"),
+        ({"shape": [1]}, "axes.shape: not a mapping of values"),
+        ([1], "axes: not a mapping"),
+    ],
+)
+def test_a_mistake_in_shared_axes(axes: Any, said: str) -> None:
+    content = {"axes": axes, "{shape}": {"for_each": {"shape": "all"}, "title": "{shape.label}"}}
+    with pytest.raises(RetortError) as caught:
+        check_shared(content, FIELDS)
+    assert said in str(caught.value)
+
+
+def test_merge_and_fill_leave_other_values_as_they_are() -> None:
+    assert merge({"a": [1], "b": {"c": 1}}, {"a": [2], "b": {"d": 2}}) == {"a": [2], "b": {"c": 1, "d": 2}}
+    assert fill({"a": [1, None, True, "{}", "{X}"]}, {}) == {"a": [1, None, True, "{}", "{X}"]}
+
+
+# --- in a study
+
+FAMILY = """
+"kd-{layers}":
+  for_each:
+    layers:
+      low: {initialisation: {layers: [1, 2]}}
+      high: {initialisation: {layers: [3, 4]}}
+  title: Vanilla KD
+  teacher: teacher
+  protocol: short
+  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}
+  stages: [{data: task, terms: [{objective: attention-kl, mapping: initial}]}]
+"""
+CHOICES = "deviations:\n  - {students: ['kd*'], except: [kd-low], texts: [a choice]}\n"
+
+
+def change(study_folder: Path, students: str = "", paper: str = "") -> Config:
+    """Add lines to the students.yaml and paper.yaml of the tiny study and return its configuration."""
+    for name, lines in (("students", students), ("paper", paper)):
+        path = study_folder / f"papers/tiny/{name}.yaml"
+        path.write_text(path.read_text() + lines)
+    return Config(papers=["tiny"], study=str(study_folder))
+
+
+def test_a_family_of_a_study(study_folder: Path) -> None:
+    study = open_study(change(study_folder, FAMILY, CHOICES))
+    assert study.students["tiny-kd-high"].initial_layers == [3, 4]
+    assert study.students["tiny-kd-high"].teacher == "tiny-teacher"
+    assert {name: student.deviations for name, student in study.students.items() if student.deviations} == {
+        "tiny-kd": ["a choice"], "tiny-kd-high": ["a choice"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("students", "paper", "said"),
+    [
+        (FAMILY.replace("attention-kl", "attention-lk"), "",
+         "students.yaml: kd-{layers}.stages.1.terms.1: no objective is called 'attention-lk'; did you mean"),
+        (FAMILY.replace("title", "titel"), "", "students.yaml: kd-{layers}: title: Field required"),
+        (FAMILY.replace("[3, 4]", "[3]"), "", "students.yaml: kd-{layers}: 1 teacher layers listed for 2"),
+        (FAMILY + "kd-low: {}\n", "", "students.yaml: kd-low: 'kd-{layers}' has a student 'kd-low', too; rename one"),
+        (FAMILY.replace("low:", "l/o:"), "", "does not have the form"),
+        (FAMILY.replace("for_each", "foreach"), "", "students.yaml: kd-{layers}: a name with {...} needs 'for_each'"),
+        ("axes: {size: {a: {}}}\n", "", "students.yaml: axes.size: no family uses it"),
+        ("", CHOICES.replace("kd*", "dk*"), "paper.yaml: deviations.1: no student is called 'dk*'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, paper: str, said: str) -> None:
+    found = read(change(study_folder, students, paper))[1]
+    assert any(said in line for line in found), found
+    assert len(found) == len(set(found)) <= 2
+
+
+# --- names
+
+
+def test_short_and_full_names() -> None:
+    names = known_names("new", ["kd", "old-kd-6l"], ["new", "old"])
+    full = {name: names.full(name) for name in ("kd", "new-kd", "old-kd", "old-kd-6l", "old-hs", "hs", "k")}
+    assert full == {
+        "kd": "new-kd",
+        "new-kd": "new-kd",
+        "old-kd": "new-old-kd",  # begins the name of an own student
+        "old-kd-6l": "new-old-kd-6l",
+        "old-hs": "old-hs",
+        "hs": "new-hs",
+        "k": "new-k",
+    }
+    assert [names.short(name) for name in ("new-kd", "old-hs", "new-old-kd-6l")] == ["kd", "old-hs", "old-kd-6l"]
+
+
+def test_every_field_that_names_a_student_takes_short_names(study_folder: Path) -> None:
+    config = change(study_folder)
+    before = open_study(config)
+    for path in (study_folder / "papers/tiny").glob("*.yaml"):
+        path.write_text(path.read_text().replace("tiny-", ""))
+    assert "tiny-" not in (study_folder / "papers/tiny/students.yaml").read_text()
+    after = open_study(config)
+    assert after.students == before.students
+    assert after.exhibits == before.exhibits
+
+
+def test_a_student_of_another_paper_goes_by_its_full_name(study_folder: Path) -> None:
+    other = study_folder / "papers/other"
+    other.mkdir()
+    table = yaml.safe_load((study_folder / "papers/tiny/table2.yaml").read_text())
+    table["rows"][0]["student"] = "tiny-predicting"
+    (other / "table1.yaml").write_text(yaml.safe_dump(table))
+    (other / "paper.yaml").write_text("{title: Other, reference: Nobody, show: [table1]}")
+    study = open_study(Config(papers=["tiny", "other"], study=str(study_folder)))
+    assert study.exhibits["other", "table1"].rows[0].student == "tiny-predicting"  # type: ignore[union-attr]
