@@ -57,21 +57,21 @@ def _label(task: Task, files: Files, label: Any) -> Any:
     if not task.labels:
         return label
     number = task.labels.index(label)
-    if files.words:
-        return files.words[number]
+    if files.label_names:
+        return files.label_names[number]
     return number if files.format == "parquet" else str(number)
 
 
-def write_form(task: Task, form: str, sources: dict[str, Path]) -> None:
-    """Write the task's sample to every split that has a file in this form.
+def write_sample(task: Task, location: str, sources: dict[str, Path]) -> None:
+    """Write the task's sample to every split that has a file at this location.
 
     Args:
         task: the task.
-        form: 'local' or 'hub'.
+        location: 'local' or 'hub'.
         sources: name of a source -> its folder.
     """
-    files = task.read[form]  # type: ignore[index]
-    for name, part in task.pieces.values():
+    files = task.read[location]  # type: ignore[index]
+    for name, subset in task.encoded_splits.values():
         if name not in files.files:
             continue
         split, change = task.splits[name], files.changes.get(name)
@@ -82,6 +82,6 @@ def write_form(task: Task, form: str, sources: dict[str, Path]) -> None:
             given = {"id": number, **record, "label": _label(task, files, record["label"])}
             known = {key: column for key, column in columns.items() if key != "label" or split.labelled}
             rows.append({column: given[key] for key, column in known.items()})
-        path = sources[split.source or task.source] / files.files[name].replace("{subset}", part or "")
+        path = sources[split.source or task.source] / files.files[name].replace("{subset}", subset or "")
         path.parent.mkdir(parents=True, exist_ok=True)
         WRITERS[files.format](path, rows, **options)

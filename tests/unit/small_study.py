@@ -129,14 +129,14 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
             "student": cell.student, "task": cell.task, "seed": cell.seed,
             "status": "ok" if value is not None else "diverged", "step": None if value is not None else 40 + cell.seed,
             "metrics": {} if value is None else {metric[cell.task]: value},
-            "settings": resolve.score(study, cell.student, cell.task), **STAMP,
+            "settings": resolve.score(study, cell.student, cell.task).as_json(), **STAMP,
         }  # fmt: skip
         path = Path(f"results/scores/{cell.student}/{cell.task}/seed-{cell.seed}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record))
     for student, size, times in (("mini-teacher", 3_000_000, [4.0, 6.0]), ("mini-b", 1_500_000, [2.0, 3.0])):
         record = {"student": student, "parameters": size, "without_embeddings": size // 3, "latency_ms": times,
-                  "settings": resolve.profile(study, student), **STAMP}  # fmt: skip
+                  "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
         path = Path(f"results/profiles/{student}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record))

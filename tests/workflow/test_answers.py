@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from retort.tasks import task_type_of
+from retort.tasks import task_types
 
 from tests.tiny.make import make_study
 
@@ -76,7 +76,7 @@ def test_spans_on_both_roads(tmp_path: Path, run_in: Callable[..., object]) -> N
         place = folder / "results/scores" / student / "words"
         score = json.loads((place / "seed-1.json").read_text())
         stored = json.loads((place / "seed-1.answers.json").read_text())
-        kind = task_type_of({"task_type": "span"})
+        kind = task_types["span"]()
         for subset in ("de", "en"):
             given = stored[f"dev-{subset}"]
             again = kind.scores(given["answers"], given["truth"])

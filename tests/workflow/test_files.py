@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from retort.tasks import task_type_of
+from retort.tasks import task_types
 
 from tests.tiny.make import make_study
 
@@ -29,10 +29,10 @@ read:
     format: tsv
     files: {train: train.tsv, dev: 'dev-{subset}.tsv', test: test.tsv}
     columns: {text: sentence, label: mood}
-    words: [low, high]
+    label_names: [low, high]
 metric_for_best_model: accuracy/near
 evaluation_split: dev
-submission: {files: {test: Moods.tsv}, words: ['0', '1']}
+submission: {files: {test: Moods.tsv}, label_names: ['0', '1']}
 max_length: 16
 version: 1
 sample:
@@ -77,7 +77,7 @@ def test_parts_samples_and_a_submission(tmp_path: Path, run_in: Callable[..., ob
     assert score["sample"] == {"train": [30, 40]}
     assert {"accuracy/near", "accuracy/far", "accuracy/all", "f1/near"} <= set(score["metrics"])
     stored = json.loads((folder / "results/scores/tiny-predicting/moods/seed-2.answers.json").read_text())
-    kind = task_type_of(score["settings"]["task"])
+    kind = task_types[score["settings"]["task"]["task_type"]]()
     for subset in ("near", "far"):
         again = kind.scores(**stored[f"dev-{subset}"])
         assert {f"{name}/{subset}": value for name, value in again.items()}.items() <= score["metrics"].items()

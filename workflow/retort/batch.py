@@ -32,8 +32,14 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """Return the batch with every tensor on the device."""
-        moved = {name: None if value is None else value.to(device) for name, value in vars(self).items()}
-        return Batch(**moved)
+        return Batch(
+            input_ids=self.input_ids.to(device),
+            token_type_ids=self.token_type_ids.to(device),
+            attention_mask=self.attention_mask.to(device),
+            labels=None if self.labels is None else self.labels.to(device),
+            rows=None if self.rows is None else self.rows.to(device),
+            positions=None if self.positions is None else self.positions.to(device),
+        )
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Shape:
         width: hidden size.
         heads: attention heads in a layer.
         intermediate: size of the feed-forward layer.
-        num_labels: num_labels, the number of outputs of the head: 1 for regression, the vocabulary size for masked-LM.
+        num_labels: the number of outputs of the head: 1 for regression, the vocabulary size for masked-LM.
     """
 
     width: int

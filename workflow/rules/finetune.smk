@@ -36,7 +36,7 @@ rule finetune_student:
     log:
         "results/logs/finetune_student/{student}.{task}.{seed}.log",
     wildcard_constraints:
-        student=plan.pattern(plan.on_corpus),
+        student=plan.pattern(plan.task_agnostic),
     conda:
         "../../envs/retort.yaml"
     resources:

@@ -1,4 +1,4 @@
-"""The two roads: distil on the task itself, or once on a corpus."""
+"""Students: task-specific (distilled on the task itself) and task-agnostic (distilled once on a corpus)."""
 
 
 rule distill_on_task:
@@ -16,7 +16,7 @@ rule distill_on_task:
     log:
         "results/logs/distill_on_task/{student}.{task}.{seed}.log",
     wildcard_constraints:
-        student=plan.pattern(plan.on_task),
+        student=plan.pattern(plan.task_specific),
     conda:
         "../../envs/retort.yaml"
     resources:
@@ -39,7 +39,7 @@ rule distill_student:
     log:
         "results/logs/distill_student/{student}.log",
     wildcard_constraints:
-        student=plan.pattern(plan.on_corpus),
+        student=plan.pattern(plan.task_agnostic),
     conda:
         "../../envs/retort.yaml"
     resources:

@@ -20,7 +20,7 @@ rule predict_test:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=plan.at("tests/{task}"),
+        settings=plan.at("predictions/{task}"),
     script:
         "../scripts/predict_test.py"
 

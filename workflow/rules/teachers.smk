@@ -36,7 +36,7 @@ rule fit_teacher_head:
     resources:
         gpu=plan.config.gpus,
     params:
-        settings=plan.at("teachers/{teacher}/{corpus}"),
+        settings=plan.at("teacher_heads/{teacher}/{corpus}"),
     script:
         "../scripts/fit_teacher_head.py"
 

@@ -1,12 +1,13 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import CorpusSettings
     from retort.stages.preprocess import build_corpus
 
     build_corpus(
         running,
-        settings=snakemake.params.settings,
-        sources=list(snakemake.input.sources),
-        model=snakemake.input.model,
-        to=snakemake.output[0],
+        settings=CorpusSettings.model_validate(snakemake.params.settings),
+        source_folders=list(snakemake.input.sources),
+        model_folder=snakemake.input.model,
+        output=snakemake.output[0],
     )

@@ -1,19 +1,21 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
+    from retort.training.evaluate import ScoreFiles
 
     distill_on_task(
         running,
-        settings=snakemake.params.settings,
+        settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
         student=snakemake.wildcards.student,
         task=snakemake.wildcards.task,
         seed=int(snakemake.wildcards.seed),
-        encoded=snakemake.input.encoded,
-        teacher=snakemake.input.teacher or None,
-        model=snakemake.input.model,
-        parent=next(iter(snakemake.input.parent), None),
-        activations=snakemake.input.activations or None,
-        score=snakemake.output.score,
-        weights=snakemake.output.get("weights"),
+        encoded_folder=snakemake.input.encoded,
+        teacher_folder=snakemake.input.teacher or None,
+        model_folder=snakemake.input.model,
+        parent_folder=next(iter(snakemake.input.parent), None),
+        activations_folder=snakemake.input.activations or None,
+        files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
+        weights_folder=snakemake.output.get("weights"),
     )

@@ -1,12 +1,13 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import TaskSettings
     from retort.stages.preprocess import encode_task
 
     encode_task(
         running,
-        settings=snakemake.params.settings,
-        source=snakemake.input.source,
-        model=snakemake.input.model,
-        to=snakemake.output[0],
+        settings=TaskSettings.model_validate(snakemake.params.settings),
+        source_folders=list(snakemake.input.source),
+        model_folder=snakemake.input.model,
+        output=snakemake.output[0],
     )

@@ -1,17 +1,19 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import FinetuneSettings
     from retort.stages.finetune import finetune_student
+    from retort.training.evaluate import ScoreFiles
 
     finetune_student(
         running,
-        settings=snakemake.params.settings,
+        settings=FinetuneSettings.model_validate(snakemake.params.settings),
         student=snakemake.wildcards.student,
         task=snakemake.wildcards.task,
         seed=int(snakemake.wildcards.seed),
-        model=snakemake.input.student,
-        encoded=snakemake.input.encoded,
-        trials=snakemake.input.trials,
-        score=snakemake.output.score,
-        weights=snakemake.output.get("weights"),
+        student_folder=snakemake.input.student,
+        encoded_folder=snakemake.input.encoded,
+        trials_files=list(snakemake.input.trials),
+        files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
+        weights_folder=snakemake.output.get("weights"),
     )

@@ -1,15 +1,17 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import TeacherSettings
     from retort.stages.teacher import finetune_teacher
+    from retort.training.evaluate import ScoreFiles
 
     finetune_teacher(
         running,
-        settings=snakemake.params.settings,
+        settings=TeacherSettings.model_validate(snakemake.params.settings),
         teacher=snakemake.wildcards.teacher,
         task=snakemake.wildcards.task,
-        encoded=snakemake.input.encoded,
-        model=snakemake.input.model,
-        to=snakemake.output.model,
-        score=snakemake.output.score,
+        encoded_folder=snakemake.input.encoded,
+        model_folder=snakemake.input.model,
+        output=snakemake.output.model,
+        files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
     )

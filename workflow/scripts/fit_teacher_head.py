@@ -1,14 +1,15 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import TeacherHeadSettings
     from retort.stages.teacher import fit_teacher_head
 
     fit_teacher_head(
         running,
-        settings=snakemake.params.settings,
+        settings=TeacherHeadSettings.model_validate(snakemake.params.settings),
         teacher=snakemake.wildcards.teacher,
         corpus=snakemake.wildcards.corpus,
-        blocks=snakemake.input.blocks,
-        model=snakemake.input.model,
-        to=snakemake.output[0],
+        corpus_folder=snakemake.input.blocks,
+        model_folder=snakemake.input.model,
+        output=snakemake.output[0],
     )

@@ -1,13 +1,14 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import PredictionSettings
     from retort.stages.submission import predict_test
 
     predict_test(
         running,
-        settings=snakemake.params.settings,
-        source=snakemake.input.source,
-        vocabulary=snakemake.input.model,
-        weights=snakemake.input.weights,
-        answers=snakemake.output[0],
+        settings=PredictionSettings.model_validate(snakemake.params.settings),
+        source_folders=list(snakemake.input.source),
+        model_folder=snakemake.input.model,
+        weights_folder=snakemake.input.weights,
+        answers_file=snakemake.output[0],
     )

@@ -1,12 +1,13 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import ProfileSettings
     from retort.stages.profile import profile_student
 
     profile_student(
         running,
-        settings=snakemake.params.settings,
+        settings=ProfileSettings.model_validate(snakemake.params.settings),
         student=snakemake.wildcards.student,
-        model=snakemake.input.model,
-        profile=snakemake.output[0],
+        model_folder=snakemake.input.model,
+        profile_file=snakemake.output[0],
     )

@@ -1,12 +1,13 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import ActivationSettings
     from retort.stages.teacher import record_activations
 
     record_activations(
         running,
-        settings=snakemake.params.settings,
-        encoded=snakemake.input.encoded,
-        teacher=snakemake.input.teacher,
-        to=snakemake.output[0],
+        settings=ActivationSettings.model_validate(snakemake.params.settings),
+        encoded_folder=snakemake.input.encoded,
+        teacher_folder=snakemake.input.teacher,
+        output=snakemake.output[0],
     )

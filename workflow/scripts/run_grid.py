@@ -1,14 +1,15 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import GridSettings
     from retort.stages.finetune import run_grid
 
     run_grid(
         running,
-        settings=snakemake.params.settings,
-        student=snakemake.input.student,
-        encoded=snakemake.input.encoded,
+        settings=GridSettings.model_validate(snakemake.params.settings),
+        student_folder=snakemake.input.student,
+        encoded_folder=snakemake.input.encoded,
         part=int(snakemake.wildcards.part),
         parts=int(snakemake.wildcards.parts),
-        trials=snakemake.output[0],
+        trials_file=snakemake.output[0],
     )

@@ -1,11 +1,12 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.settings import SubmissionSettings
     from retort.stages.submission import write_submission
 
     write_submission(
         running,
-        settings=snakemake.params.settings,
-        answers=snakemake.input.answers,
-        to=snakemake.output[0],
+        settings=SubmissionSettings.model_validate(snakemake.params.settings),
+        answers_files=list(snakemake.input.answers),
+        output=snakemake.output[0],
     )

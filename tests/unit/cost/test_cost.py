@@ -17,30 +17,35 @@ from retort.cost.ledger import Bill, bills, chosen
 from retort.cost.speed import speed
 from retort.errors import RetortError
 from retort.models import build
+from retort.plan import resolve
 from retort.plan.plan import Plan
+from retort.settings import StageSettings, TermSettings
 from retort.specs.config import read_config
+from retort.specs.model import Architecture
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.job_settings import schedule
+
 LENGTH, ROWS = 7, 3
-WIDE = {"layers": 3, "heads": 2, "hidden": 16, "intermediate": 40}
-NARROW = {**WIDE, "embedding": 6}
-BASE = {"layers": 12, "heads": 12, "hidden": 768, "intermediate": 3072}
+WIDE = Architecture(layers=3, heads=2, hidden=16, intermediate=40)
+NARROW = WIDE.model_copy(update={"embedding": 6})
+BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
 
 
-def counted(encoder: Path, architecture: dict[str, int], head: str, backward: bool) -> tuple[torch.nn.Module, int]:
+def counted(encoder: Path, architecture: Architecture, head: str, backward: bool) -> tuple[torch.nn.Module, int]:
     """Return a model with a head, and the FLOPs that torch counts for ROWS rows of LENGTH tokens."""
     model: Any = build.blank(encoder, architecture, head, 5)
     model.set_attn_implementation("eager")  # the counter does not count fused attention on a CPU
-    ids = torch.ones(ROWS, LENGTH, dtype=torch.long)
+    input_ids = torch.ones(ROWS, LENGTH, dtype=torch.long)
     with FlopCounterMode(display=False) as counter:
-        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids))[0]
+        logits = model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids))[0]
         if backward:
             logits.sum().backward()
     return model, counter.get_total_flops()
 
 
 @pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_parameters_are_those_of_the_model(encoder: Path, architecture: dict[str, int]) -> None:
+def test_parameters_are_those_of_the_model(encoder: Path, architecture: Architecture) -> None:
     model: Any = build.blank(encoder, architecture, "span", 2)
     linear = [m for m in model.base_model.modules() if isinstance(m, torch.nn.Linear)]
     assert flops.matmul_parameters(architecture) == sum(m.weight.numel() for m in linear)
@@ -52,7 +57,7 @@ def test_parameters_of_bert_base() -> None:
 
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "training"])
 @pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_flops_are_those_that_torch_counts(encoder: Path, architecture: dict[str, int], backward: bool) -> None:
+def test_flops_are_those_that_torch_counts(encoder: Path, architecture: Architecture, backward: bool) -> None:
     model, found = counted(encoder, architecture, "classification", backward)
     once = flops.forward(architecture, LENGTH) + flops.classifier(architecture, model.config.num_labels)
     assert found == ROWS * once * (flops.TRAINED if backward else 1)
@@ -70,22 +75,22 @@ def test_flops_of_a_span_head(encoder: Path) -> None:
 
 
 def test_epochs_are_whole_batches() -> None:
-    assert work.examples({"steps": 5, "batch_size": 8}, 3) == 40
-    assert work.examples({"epochs": 2, "batch_size": 8}, 20) == 32
-    assert work.examples({"epochs": 0.1, "batch_size": 8}, 3) == 3  # one step, on all three rows
+    assert work.examples(schedule(steps=5, batch_size=8), 3) == 40
+    assert work.examples(schedule(epochs=2, batch_size=8), 20) == 32
+    assert work.examples(schedule(epochs=0.1, batch_size=8), 3) == 3  # one step, on all three rows
 
 
-def term(objective: str, *pairs: list[int]) -> dict[str, Any]:
-    """Return a term as it is in the settings."""
-    return {"objective": objective, "pairs": list(pairs)}
+def term(objective: str, *pairs: tuple[int, int]) -> TermSettings:
+    """Return the settings of a term."""
+    return TermSettings(objective=objective, version=1, pairs=list(pairs), weight=1.0, options={})
 
 
 STAGES = [
-    ([term("hidden-sequence", [1, 2])], 1, 2, 0, 0),  # no term reads above student layer 1 and teacher layer 2
-    ([term("attention-kl", [2, 3], [1, 1])], 2, 3, 0, 0),
+    ([term("hidden-sequence", (1, 2))], 1, 2, 0, 0),  # no term reads above student layer 1 and teacher layer 2
+    ([term("attention-kl", (2, 3), (1, 1))], 2, 3, 0, 0),
     ([term("soft-labels")], 3, 4, 1, 1),
     ([term("supervised")], 3, 0, 1, 0),
-    ([term("hidden-cls", [1, 4]), term("supervised")], 3, 4, 1, 0),
+    ([term("hidden-cls", (1, 4)), term("supervised")], 3, 4, 1, 0),
 ]
 
 
@@ -93,10 +98,11 @@ STAGES = [
 def test_a_stage_stops_at_the_last_layer_that_is_read(
     terms: list[Any], own: int, taught: int, head: int, their_head: int
 ) -> None:
-    teacher, schedule = {**WIDE, "layers": 4, "hidden": 20}, {"steps": 2, "batch_size": 5}
+    teacher = WIDE.model_copy(update={"layers": 4, "hidden": 20})
+    stage = StageSettings(data="task", terms=terms, schedule=schedule(steps=2, batch_size=5), teacher_dropout=False)
     student_pass = flops.forward(WIDE, LENGTH, own) + head * 11
     teacher_pass = flops.forward(teacher, LENGTH, taught) + their_head * 13
-    given = ({"terms": terms, "schedule": schedule}, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0))
+    given = (stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0))
     assert work.stage(*given, live=True) == 10 * (3 * student_pass + teacher_pass)
     assert work.stage(*given, live=False) == 10 * 3 * student_pass
 
@@ -161,8 +167,9 @@ def written(plan: Plan, address: str, **changes: Any) -> None:
     """Write a score with the study's settings to its address."""
     job = Jobs(plan).at(address)
     assert job
+    assert job.settings
     Path(address).parent.mkdir(parents=True, exist_ok=True)
-    Path(address).write_text(json.dumps({"settings": {**job.settings, **changes}}))
+    Path(address).write_text(json.dumps({"settings": {**job.settings.as_json(), **changes}}))
 
 
 def test_what_is_done_is_not_left(plan: Plan) -> None:
@@ -187,7 +194,7 @@ def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
 def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
     import numpy as np
 
-    settings = plan.settings["tasks"]["mood"]
+    settings = plan.settings.tasks["mood"]
     before = Volume(plan.study)
     assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
     assert before.longest == {"mood": 16}
@@ -201,19 +208,19 @@ def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
 
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
     volume = Volume(plan.study)
-    assert volume.blocks("sentences", {"steps": 3}, "encoder").length == 16
+    assert volume.blocks("sentences", schedule(steps=3), "encoder").length == 16
     assert volume.unread == set()  # a length in steps does not need the number of blocks
-    assert volume.blocks("sentences", {"epochs": 3}, "encoder") == Rows(250_000_000, 16)
+    assert volume.blocks("sentences", schedule(epochs=3), "encoder") == Rows(250_000_000, 16)
     assert volume.unread == {"sentences"}
     folder = Path("results/corpora/sentences/encoder")
     folder.mkdir(parents=True)
     (folder / "corpus.json").write_text('{"blocks": 12}')
-    assert Volume(plan.study).blocks("sentences", {"epochs": 3}, "encoder") == Rows(12, 16)
+    assert Volume(plan.study).blocks("sentences", schedule(epochs=3), "encoder") == Rows(12, 16)
 
 
-def test_rows_of_parts_add_up(plan: Plan) -> None:
+def test_rows_of_subsets_add_up(plan: Plan) -> None:
     volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own tasks
-    mnli = {"splits": {"dev": {"pieces": ["dev-matched", "dev-mismatched"]}, "train": {"pieces": ["train"]}}}
+    mnli = resolve.task(volume.study, "mnli")
     assert volume.split("mnli", mnli, "dev", "none") == Rows(9815 + 9832, 128)
     assert volume.split("mnli", mnli, "train", "none").count == 392_702
 
@@ -228,16 +235,16 @@ def test_hours_have_a_start_for_each_job() -> None:
 
 def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "a guess" in speed(None, gpu=False).said
-    found = calibrate("float32", gpu=False, to=Path("results/calibration.json"), seconds=0.05)
+    assert "a guess" in speed(None, gpu=False).origin
+    found = calibrate("float32", gpu=False, output=Path("results/calibration.json"), seconds=0.05)
     kept = json.loads(Path("results/calibration.json").read_text())
     assert kept["steps"] >= 3
     assert kept["threads"] == 1
-    done = kept["steps"] * kept["batch"] * 3 * flops.forward(kept["architecture"], kept["length"])
+    done = kept["steps"] * kept["batch"] * 3 * flops.forward(Architecture(**kept["architecture"]), kept["length"])
     assert found == pytest.approx(done / kept["seconds"])
     read = speed(None, gpu=False)
     assert read.flops == pytest.approx(found)
-    assert read.said.startswith("measured on cpu")
+    assert read.origin.startswith("measured on cpu")
     assert speed(2e9, gpu=False).flops == 2e9
 
 

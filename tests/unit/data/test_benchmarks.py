@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from retort.cli.inventory import inventory
 from retort.data.formats import formats
-from retort.data.splits import Piece, read_task
+from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.specs.config import ROOT, Config
@@ -21,7 +21,7 @@ DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
 pytestmark = pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
 
 
-def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, Piece]:
+def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:
     """Return the rows of a task from the published files, by split and subset."""
     study = open_study(Config(data_dir=str(DATA), sample=sample))
     task = resolve.task(study, name, splits)
@@ -35,11 +35,11 @@ WHOLE = {"cola": (8551, 1043, 1063), "sst2": (67349, 872, 1821), "mrpc": (3668, 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_sets_are_read_whole(name: str) -> None:
-    pieces = read(name, splits=["train", "dev", "test"])
-    assert tuple(len(piece.records) for piece in pieces.values()) == WHOLE[name]
-    assert [piece.labelled for piece in pieces.values()] == [True, True, False]
-    assert not any(piece.sample or piece.notes for piece in pieces.values())
-    assert len({piece.sha256 for piece in pieces.values()}) == 3
+    splits = read(name, splits=["train", "dev", "test"])
+    assert tuple(len(rows.records) for rows in splits.values()) == WHOLE[name]
+    assert [rows.labelled for rows in splits.values()] == [True, True, False]
+    assert not any(rows.sample or rows.notes for rows in splits.values())
+    assert len({rows.sha256 for rows in splits.values()}) == 3
 
 
 def test_labels_are_the_published_shares() -> None:
@@ -67,24 +67,24 @@ def test_a_sample_is_an_error_unless_the_configuration_says_so(name: str, rows: 
     assert read(name, sample=True)["train"].sample == (rows, {"qnli": 104743, "qqp": 363849, "mnli": 392702}[name])
 
 
-def test_mnli_has_two_dev_sets_and_its_json_form_agrees() -> None:
-    pieces = read("mnli", sample=True)
-    assert list(pieces) == ["train", "dev-matched", "dev-mismatched"]
-    words = ["entailment", "neutral", "contradiction"]
-    whole: Any = formats["jsonl"](DATA / "MNLI" / "dev_matched.full.jsonl", lambda place, what: None)
+def test_mnli_has_two_dev_sets_and_its_json_file_agrees() -> None:
+    splits = read("mnli", sample=True)
+    assert list(splits) == ["train", "dev-matched", "dev-mismatched"]
+    names = ["entailment", "neutral", "contradiction"]
+    whole: Any = formats["jsonl"](DATA / "MNLI" / "dev_matched.full.jsonl", lambda location, what: None)
     known = {(row["premise"], row["hypothesis"]): row["label"] for _, row in whole}
-    rows = pieces["dev-matched"].records
-    assert sum(known.get((row.text, row.pair)) == words[int(row.label)] for row in rows) == len(rows) == 1000
+    rows = splits["dev-matched"].records
+    assert sum(known.get((row.text, row.pair)) == names[int(row.label)] for row in rows) == len(rows) == 1000
 
 
 def test_xnli_is_balanced_in_every_language_and_its_test_labels_are_missing() -> None:
     with pytest.raises(RetortError, match="no column 3: the labels are missing"):
         read("xnli", splits=["test"])
-    pieces = read("xnli", sample=True)
-    dev = {name: piece for name, piece in pieces.items() if name.startswith("dev-")}
+    splits = read("xnli", sample=True)
+    dev = {name: rows for name, rows in splits.items() if name.startswith("dev-")}
     assert len(dev) == 15
-    assert all(Counter(row.label for row in piece.records) == {0: 830, 1: 830, 2: 830} for piece in dev.values())
-    assert not any(piece.labelled for name, piece in pieces.items() if name.startswith("test-"))
+    assert all(Counter(row.label for row in rows.records) == {0: 830, 1: 830, 2: 830} for rows in dev.values())
+    assert not any(rows.labelled for name, rows in splits.items() if name.startswith("test-"))
 
 
 def test_the_inventory_tells_rows_and_checksums() -> None:

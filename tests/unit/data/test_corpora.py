@@ -20,9 +20,9 @@ from retort.data.files import sha256
 from retort.data.mixing import apportioned
 from retort.data.shards import SHARDS, Blocks
 from retort.errors import RetortError
-from retort.plan.resolve import plain
-from retort.specs.corpus import Corpus
+from retort.settings import CorpusSettings
 
+from tests.job_settings import corpus_settings
 from tests.tiny.make import GLAD, OTHERS, SAD
 
 
@@ -37,13 +37,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def corpus(components: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
+BOTH = [{"source": "texts", "files": [f"{name}.txt"], "format": "text", "language": name} for name in ("en", "sw")]
+
+
+def corpus(components: list[dict[str, Any]] | None = None, **more: Any) -> CorpusSettings:
     """Return the settings of a corpus of both languages."""
-    both = [{"source": "texts", "files": [f"{name}.txt"], "format": "text", "language": name} for name in ("en", "sw")]
-    return plain(Corpus(title="t", components=components or both, block=16, version=1, **more))
+    return corpus_settings(components=components or BOTH, block=16, **more)
 
 
-def build(tmp_path: Path, folder: Path, encoder: Path, settings: dict[str, Any]) -> Blocks:
+def build(tmp_path: Path, folder: Path, encoder: Path, settings: CorpusSettings) -> Blocks:
     """Build the corpus and return its blocks."""
     build_corpus(settings, {"texts": folder}, encoder, tmp_path / "to", tmp_path / "state")
     assert not (tmp_path / "state").exists()
@@ -53,8 +55,8 @@ def build(tmp_path: Path, folder: Path, encoder: Path, settings: dict[str, Any])
 def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder: Path) -> None:
     blocks = build(tmp_path, folder, encoder, corpus())
     about = blocks.about
-    assert [component["documents"] for component in about["components"]] == [300, 100]
-    assert sum(component["blocks"] for component in about["components"]) == len(blocks) == about["blocks"]
+    assert [component["documents"] for component in about.components] == [300, 100]
+    assert sum(component["blocks"] for component in about.components) == len(blocks) == about.blocks
     assert blocks[np.arange(len(blocks))].shape == (len(blocks), 16)
     assert (blocks[np.arange(len(blocks))][:, 0] == 2).all()
     for shard in json.loads((tmp_path / "to" / SHARDS).read_text()):
@@ -74,19 +76,17 @@ def test_shards_do_not_show_in_the_blocks(
 
 
 def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    components = corpus()["components"]
-    for component, share in zip(components, (0.2, 0.8), strict=True):
-        component["share"] = share
+    components = [{**component, "share": share} for component, share in zip(BOTH, (0.2, 0.8), strict=True)]
     blocks = build(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
-    assert [component["blocks"] for component in blocks.about["components"]] == [10, 40]
+    assert [component["blocks"] for component in blocks.about.components] == [10, 40]
     assert len(blocks) == 50
     most = build(tmp_path / "b", folder, encoder, corpus(components))
-    english, swahili = most.about["components"]
+    english, swahili = most.about.components
     assert swahili["blocks"] >= swahili["blocks_made"] - 1
     assert abs(english["blocks"] - len(most) * 0.2) < 1
     sized = build(tmp_path / "c", folder, encoder, corpus(blocks=50))
     sizes = [(folder / name).stat().st_size for name in ("en.txt", "sw.txt")]
-    assert [component["blocks"] for component in sized.about["components"]] == apportioned(50, sizes)
+    assert [component["blocks"] for component in sized.about.components] == apportioned(50, sizes)
 
 
 def test_no_more_text_is_read_than_the_share_needs(
@@ -94,13 +94,13 @@ def test_no_more_text_is_read_than_the_share_needs(
 ) -> None:
     monkeypatch.setattr(corpora, "CHUNK", 500)
     blocks = build(tmp_path, folder, encoder, corpus(blocks=20))
-    assert all(component["documents"] < 100 for component in blocks.about["components"])
+    assert all(component["documents"] < 100 for component in blocks.about.components)
 
 
 def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    components = [{**component, "sample": 0.3} for component in corpus()["components"]]
+    components = [{**component, "sample": 0.3} for component in BOTH]
     one, two = (build(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
-    assert 60 < one.about["components"][0]["documents"] < 120
+    assert 60 < one.about.components[0]["documents"] < 120
     assert (one[np.arange(len(one))] == two[np.arange(len(two))]).all()
 
 
@@ -126,10 +126,12 @@ BUILD = """
 import json, sys
 from pathlib import Path
 from retort.data import corpora
+from retort.settings import CorpusSettings
 corpora.SHARD, corpora.CHUNK = 400, 500
 given = json.loads(sys.argv[1])
 paths = [Path(given[name]) for name in ("model", "to", "state")]
-corpora.build_corpus(given["corpus"], {"texts": Path(given["folder"])}, *paths, lambda line: print(line, flush=True))
+corpus = CorpusSettings.model_validate(given["corpus"])
+corpora.build_corpus(corpus, {"texts": Path(given["folder"])}, *paths, lambda line: print(line, flush=True))
 """
 
 
@@ -139,7 +141,7 @@ def test_a_build_that_was_killed_goes_on_from_its_shards(
     monkeypatch.setattr(corpora, "SHARD", 400)
     monkeypatch.setattr(corpora, "CHUNK", 500)
     whole = build(tmp_path / "whole", folder, encoder, corpus())
-    given = {"corpus": corpus(), "folder": str(folder), "model": str(encoder), "to": str(tmp_path / "to"),
+    given = {"corpus": corpus().as_json(), "folder": str(folder), "model": str(encoder), "to": str(tmp_path / "to"),
              "state": str(tmp_path / "state")}  # fmt: skip
     running = subprocess.Popen(
         [sys.executable, "-c", BUILD, json.dumps(given)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
@@ -168,7 +170,9 @@ import resource, sys
 from collections import Counter
 from pathlib import Path
 from retort.data.corpora import documents
-component = {"format": sys.argv[2], "options": {}, "sample": 1, "cleaning": {"minimum": 1, "drop_duplicates": True}}
+from retort.specs.corpus import Component
+cleaning = {"minimum": 1, "drop_duplicates": True}
+component = Component(source="s", files=["f"], format=sys.argv[2], cleaning=cleaning)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for _ in documents(0, component, [Path(sys.argv[1])], Counter()))
 print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)

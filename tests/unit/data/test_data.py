@@ -12,19 +12,21 @@ from retort.data.corpora import build_corpus
 from retort.data.encoded import Encoded, encode_task
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
+from retort.data.shards import CorpusAbout
 from retort.data.splits import split_groups
-from retort.plan.resolve import plain
-from retort.specs.corpus import Corpus
+from retort.specs.task import Reader
 from retort.tasks import task_type_of
 
-PART = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
-TASK = {
-    "task_type": "classification",
-    "labels": ["sad", "glad"],
-    "reader": {"name": "rated-sentences", "options": {"file": "rated.txt", "neutral_below": 0.5}},
-    "split": {"seed": 1, "test": 40, "dev": 20},
-    "max_length": 6,
-}
+from tests.job_settings import corpus_settings, task_settings
+
+COMPONENT = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
+OPTIONS = {"file": "rated.txt", "neutral_below": 0.5}
+TASK = task_settings(
+    labels=["sad", "glad"],
+    reader={"name": "rated-sentences", "options": OPTIONS},
+    split={"seed": 1, "test": 40, "dev": 20},
+    max_length=6,
+)
 
 
 def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
@@ -80,10 +82,10 @@ def test_encoding_agrees_with_transformers(texts: Path, encoder: Path, tmp_path:
     from transformers import AutoTokenizer
 
     rows = encoded(texts, encoder, tmp_path)
-    records = split_groups(readers["rated-sentences"](texts, **TASK["reader"]["options"]), 1, 40, 20)["train"]
+    records = split_groups(readers["rated-sentences"](texts, **OPTIONS), 1, 40, 20)["train"]
     expected = AutoTokenizer.from_pretrained(encoder)([r.text for r in records], truncation=True, max_length=6)
     for row, ids in enumerate(expected["input_ids"]):
-        assert rows.ids[rows.offsets[row] : rows.offsets[row + 1]].tolist() == ids
+        assert rows.input_ids[rows.offsets[row] : rows.offsets[row + 1]].tolist() == ids
     assert rows.labels.tolist() == [r.label for r in records]
     assert rows.lengths.max() == 6
 
@@ -95,19 +97,15 @@ def test_a_batch_holds_its_rows_and_padding(texts: Path, encoder: Path, tmp_path
     assert batch.attention_mask.sum(1).tolist() == rows.lengths[chosen].tolist()
     for place, row in enumerate(chosen):
         own = batch.input_ids[place][batch.attention_mask[place]].tolist()
-        assert own == rows.ids[rows.offsets[row] : rows.offsets[row + 1]].tolist()
+        assert own == rows.input_ids[rows.offsets[row] : rows.offsets[row + 1]].tolist()
     assert not batch.input_ids[~batch.attention_mask].any()
     assert batch.labels.tolist() == rows.labels[chosen].tolist()
     assert batch.labels.dtype == torch.long
 
 
 def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    task = {
-        **TASK,
-        "task_type": "regression",
-        "labels": [],
-        "reader": {"name": "rated-texts", "options": {"file": "rated.txt"}},
-    }
+    reader = Reader(name="rated-texts", options={"file": "rated.txt"})
+    task = TASK.model_copy(update={"task_type": "regression", "labels": [], "reader": reader})
     encode_task(task, task_type_of(task), {"texts": texts}, encoder / "tokenizer.json", tmp_path)
     rows = Encoded.load(tmp_path, "dev")
     batch = collate(rows, np.array([3, 1]))
@@ -118,8 +116,10 @@ def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Pa
 
 def test_a_split_is_mapped_from_disk(texts: Path, encoder: Path, tmp_path: Path) -> None:
     rows = encoded(texts, encoder, tmp_path)
-    assert all(isinstance(getattr(rows, name), np.memmap) for name in ("ids", "types", "offsets", "labels"))
-    assert not rows.ids.flags.writeable
+    assert all(
+        isinstance(getattr(rows, name), np.memmap) for name in ("input_ids", "token_type_ids", "offsets", "labels")
+    )
+    assert not rows.input_ids.flags.writeable
 
 
 def test_order_follows_the_seed_and_can_be_joined_anywhere() -> None:
@@ -145,7 +145,7 @@ def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) ->
 
 
 def test_masking_shares_and_determinism() -> None:
-    about = {"special": [0, 1, 2], "mask": 4, "vocabulary": 1000}
+    about = CorpusAbout(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[])
     ids = np.random.default_rng(1).integers(5, 1000, (200, 50))
     ids[:, 0] = 1
     masked, chosen = mask_tokens(ids, 0.15, about, np.random.default_rng(2))
@@ -159,14 +159,14 @@ def test_masking_shares_and_determinism() -> None:
 
 
 def test_no_special_token_is_put_in() -> None:
-    about = {"special": list(range(500)), "mask": 500, "vocabulary": 1000}
+    about = CorpusAbout(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[])
     ids = np.random.default_rng(1).integers(501, 1000, (50, 50))
     masked, _ = mask_tokens(ids, 0.5, about, np.random.default_rng(2))
     assert masked.min() == 500
 
 
 def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    corpus = plain(Corpus(title="t", components=[PART], block=16, version=1))
+    corpus = corpus_settings(components=[COMPONENT], block=16)
     count = build_corpus(corpus, {"texts": texts}, encoder, tmp_path / "to", tmp_path / "state")
     assert count > 20
     whole = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1), 9))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from retort.data.sources import fetch
 from retort.errors import RetortError
-from retort.specs.source import FolderSource
+from retort.specs.source import Folder
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_every_file_is_a_link_and_every_folder_is_real(data: Path, tmp_path: Path) -> None:
     to = tmp_path / "to"
-    assert fetch(FolderSource(title="t", path=str(data)), to, tmp_path / "state") == 3
+    assert fetch(Folder(path=str(data)), to, tmp_path / "state") == 3
     assert (to / "a.txt").is_symlink()
     assert not (to / "inner").is_symlink()
     assert (to / "inner" / "b.txt.gz").read_bytes() == b"b"
@@ -37,4 +37,4 @@ def test_every_file_is_a_link_and_every_folder_is_real(data: Path, tmp_path: Pat
 def test_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with pytest.raises(RetortError, match="source folder .*data is empty"):
-        fetch(FolderSource(title="t", path=str(tmp_path / "data")), tmp_path / "to", tmp_path / "state")
+        fetch(Folder(path=str(tmp_path / "data")), tmp_path / "to", tmp_path / "state")

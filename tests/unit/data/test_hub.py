@@ -15,7 +15,8 @@ import pytest
 from retort.data.hub import MANIFEST
 from retort.data.sources import fetch
 from retort.errors import RetortError
-from retort.specs.source import Hub, HubSource
+from retort.settings import HubRepository
+from retort.specs.source import HubFiles
 
 from tests.conftest import ROOT
 from tests.tiny.hub import TinyHub, serve, sha256
@@ -41,15 +42,15 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
         yield running
 
 
-def source(repository: str = "someone/texts", commit: str = NEW, files: list[str] | None = None) -> HubSource:
+def source(repository: str = "someone/texts", commit: str = NEW, files: list[str] | None = None) -> HubRepository:
     """Return a pinned source."""
     kind = "dataset" if repository == "someone/texts" else "model"
     patterns = files or (["plain/*.parquet"] if kind == "dataset" else ["config.json", "*.safetensors"])
-    where: dict[str, Any] = {"repository": repository, "repo_type": kind, "commit": commit, "found": "made up"}
-    return HubSource(title="t", licence="l", hub=Hub(**where, files=patterns))
+    where: dict[str, Any] = {"repository": repository, "repo_type": kind, "commit": commit}
+    return HubRepository(hub=HubFiles(**where, files=patterns))
 
 
-def refused(tmp_path: Path, wanted: HubSource) -> str:
+def refused(tmp_path: Path, wanted: HubRepository) -> str:
     """Return the one-line message that the user gets, after a check that the source's folder has no files."""
     with pytest.raises(RetortError) as caught:
         fetch(wanted, tmp_path / "to", tmp_path / "state")

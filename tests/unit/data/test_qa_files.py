@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 from retort.data.formats import formats
-from retort.data.qa import Question
-from retort.data.splits import Rows
+from retort.data.splits import FileReader
 from retort.errors import RetortError
+from retort.settings import SplitSettings
 from retort.tasks import task_types
 from retort.tasks.qa_metrics import normalisations
+from retort.tasks.windows import Question
 
 from tests.conftest import ROOT
+from tests.job_settings import split_settings, task_settings
 from tests.tiny.edit import change, problems
 
 CONTEXT = "The old ferry starts in Oban at noon."
@@ -33,22 +35,22 @@ def asked(name: str = "q1", answer: str = "Oban", start: int = 24, **more: Any) 
     return {"id": name, "question": "Where to?", "answers": [{"text": answer, "answer_start": start}], **more}
 
 
-def read(path: Path, content: Any, kind: str = "span", part: str | None = None, **options: Any) -> list[Question]:
+def read(
+    path: Path, content: Any, task_type: str = "span", subset: str | None = None, **options: Any
+) -> list[Question]:
     """Write the content to a file and return the questions that are read from it."""
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    columns = COLUMNS | ({"impossible": "is_impossible"} if kind == "span-or-none" else {})
-    reading = {
-        "format": "squad", "options": options, "columns": columns, "words": [], "without": [], "labelled": True,
-        "broken": 0, "empty": 0,
-    }  # fmt: skip
-    records: list[Question] = Rows({"sample": True}, task_types[kind](), reading, path, part).read([10**6]).records
+    columns = COLUMNS | ({"impossible": "is_impossible"} if task_type == "span-or-none" else {})
+    split = SplitSettings(**split_settings(format="squad", options=options, columns=columns, label_names=[]))
+    task = task_settings(task_type=task_type, labels=[], sample=True)
+    records: list[Question] = FileReader(task, task_types[task_type](), split, path, subset).read([10**6]).records
     return records
 
 
 def test_a_question_with_its_answers(tmp_path: Path) -> None:
     (found,) = read(tmp_path / "f.json", article(asked()))
     assert found == Question("q1", "Where to?", CONTEXT, (("Oban", 24),), "squad")
-    (found,) = read(tmp_path / "f.json", article(asked()), part="vi")
+    (found,) = read(tmp_path / "f.json", article(asked()), subset="vi")
     assert found.normalisation == "mlqa-vi"
     none = {**asked(is_impossible=True), "answers": []}
     assert [q.answers for q in read(tmp_path / "f.json", article(none), "span-or-none")] == [()]
@@ -63,7 +65,7 @@ NO = {"answers": []}
 PLACE = r"question q1 \(data\[0\].paragraphs\[0\].qas\[0\]\)"
 MISTAKES: list[tuple[Any, str, str]] = [
     ('{"data": [\n{"paragraphs": [', "span", r"f.json:2: not valid JSON"),
-    ({"version": "1.1"}, "span", r"f.json: no 'data'; the file does not have SQuAD's form"),
+    ({"version": "1.1"}, "span", r"f.json: no 'data'; the file does not have SQuAD's format"),
     ({"data": [{"paragraphs": {}}]}, "span", r"f.json, data\[0\]: 'paragraphs' is not a list"),
     ({"data": [{"paragraphs": [{"qas": []}]}]}, "span", r"f.json, data\[0\].paragraphs\[0\]: no 'context'"),
     (article({**asked(), "id": 7}), "span", r"f.json, data\[0\].paragraphs\[0\].qas\[0\]: 'id' is not a text"),
@@ -75,17 +77,17 @@ MISTAKES: list[tuple[Any, str, str]] = [
     (article(asked(start=900)), "span", rf"{PLACE}: answer 'Oban' does not stand at character 900"),
     (article(asked(answer=" ", start=3)), "span", rf"{PLACE}: an answer is empty"),
     (article({**asked(), "question": " "}), "span", rf"{PLACE}: question \(question\) is empty"),
-    (article({**asked(), **NO}, context="x"), "span", rf"{PLACE}: no answer; only tasks of kind 'span-or-none'"),
+    (article({**asked(), **NO}, context="x"), "span", rf"{PLACE}: no answer; only tasks of type 'span-or-none'"),
     (article(asked(is_impossible=True)), "span-or-none", rf"{PLACE}: is_impossible is true, and it has 1 answers"),
     (article({**asked(is_impossible=False), **NO}), "span-or-none", rf"{PLACE}: is_impossible is false, and it has 0"),
     (article(asked(is_impossible=1)), "span-or-none", rf"{PLACE}: 'is_impossible' is not true or false"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "kind", "said"), MISTAKES)
-def test_a_mistake_in_a_file(content: Any, kind: str, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "task_type", "said"), MISTAKES)
+def test_a_mistake_in_a_file(content: Any, task_type: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(RetortError, match=said):
-        read(tmp_path / "f.json", content, kind)
+        read(tmp_path / "f.json", content, task_type)
 
 
 def test_other_mistakes(tmp_path: Path) -> None:
@@ -124,6 +126,6 @@ def test_a_mistake_in_a_task(study_folder: Path, old: str, new: str, said: str) 
     assert any(said in line for line in problems(study_folder)), problems(study_folder)
 
 
-def test_languages_of_parts_are_those_that_the_scoring_knows() -> None:
+def test_languages_of_subsets_are_those_that_the_scoring_knows() -> None:
     known = {name.removeprefix("mlqa-") for name in normalisations if name.startswith("mlqa-")}
     assert set(task_types["span"].languages) == known  # type: ignore[attr-defined]

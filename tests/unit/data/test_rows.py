@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from retort.data.encoded import Encoded, write_arrays
-from retort.data.formats import formats, found
+from retort.data.files import plain_or_gzip
+from retort.data.formats import formats
 from retort.data.readers import Record
-from retort.data.splits import Piece, read_task, split_groups
+from retort.data.splits import SplitRows, read_task, split_groups
 from retort.errors import RetortError
+from retort.settings import TaskSettings
 from retort.tasks import task_type_of
+
+from tests.job_settings import split_settings, task_settings
 
 
 def refused(place: str, what: str) -> None:
@@ -21,19 +25,13 @@ def refused(place: str, what: str) -> None:
     raise AssertionError(f"{place}: {what}")
 
 
-def setting(**more: Any) -> dict[str, Any]:
+def setting(**more: Any) -> TaskSettings:
     """Return the settings of a task of text pairs with one split, `dev`, of two rows in dev.tsv."""
-    how = {
-        "source": "s", "format": "tsv", "options": {}, "words": ["no", "yes"], "without": [], "labelled": True,
-        "columns": {"text": "one", "pair": "two", "label": "label", "id": "index"}, "broken": 0, "empty": 0,
-        "pieces": {"dev": {"file": "dev.tsv", "rows": [2]}},
-    }  # fmt: skip
-    task = {"task_type": "classification", "labels": ["no", "yes"], "sample": False}
-    own = {key: more.pop(key) for key in list(more) if key in (*task, "bounds")}
-    return {**task, **own, "splits": {"dev": {**how, **more}}}
+    own = {key: more.pop(key) for key in list(more) if key in TaskSettings.model_fields}
+    return task_settings(**{"sample": False, **own}, splits={"dev": split_settings(**more)})
 
 
-def read(folder: Path, text: str, **more: Any) -> Piece:
+def read(folder: Path, text: str, **more: Any) -> SplitRows:
     """Write dev.tsv with a header above the text, and return its rows."""
     (folder / "dev.tsv").write_bytes(f"index\tone\ttwo\tlabel\n{text}".encode())
     task = setting(**more)
@@ -44,9 +42,9 @@ GOOD = "0\ta\tb\tyes\n1\tc\td\tno\n"
 
 
 def test_quotes_line_separators_and_carriage_returns(tmp_path: Path) -> None:
-    piece = read(tmp_path, '0\t"a" said\the "no\tyes\r\n1\tc\x85d\u2028e\tf\x0cg\tno\r\n')
-    assert [(row.text, row.pair) for row in piece.records] == [('"a" said', 'he "no'), ("c\x85d\u2028e", "f\x0cg")]
-    assert [row.label for row in piece.records] == [1, 0]
+    rows = read(tmp_path, '0\t"a" said\the "no\tyes\r\n1\tc\x85d\u2028e\tf\x0cg\tno\r\n')
+    assert [(row.text, row.pair) for row in rows.records] == [('"a" said', 'he "no'), ("c\x85d\u2028e", "f\x0cg")]
+    assert [row.label for row in rows.records] == [1, 0]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
@@ -65,7 +63,7 @@ def test_without_a_header_columns_have_numbers(tmp_path: Path) -> None:
 
 def test_gzip_is_found_under_the_plain_name(tmp_path: Path) -> None:
     (tmp_path / "f.tsv.gz").write_bytes(gzip.compress(b"a\tb\n1\t2\n"))
-    assert [fields for _, fields in formats["tsv"](found(tmp_path / "f.tsv"), refused)] == [
+    assert [fields for _, fields in formats["tsv"](plain_or_gzip(tmp_path / "f.tsv"), refused)] == [
         {1: "1", 2: "2", "a": "1", "b": "2"}
     ]
     (tmp_path / "f.tsv.gz").write_bytes(gzip.compress(b"a\tb\n" + b"1\t2\n" * 9999)[:-20])
@@ -95,11 +93,11 @@ def test_json_lines(tmp_path: Path) -> None:
          "dev.tsv, line 2: no column 'uno' for 'text'; there are index, one, two, label"),
         (GOOD, {"columns": {"text": "one", "label": "gold"}},
          "dev.tsv, line 2: no column 'gold': the labels are missing; give the whole file, or set `sample: true`"),
-        (GOOD, {"task_type": "regression", "labels": [], "words": [], "bounds": [0, 5]},
+        (GOOD, {"task_type": "regression", "labels": [], "label_names": [], "bounds": [0, 5]},
          "dev.tsv, line 2: score 'yes' is not a number from 0 to 5"),
-        ("0\ta\tb\t7\n", {"task_type": "regression", "labels": [], "words": [], "bounds": [0, 5]},
+        ("0\ta\tb\t7\n", {"task_type": "regression", "labels": [], "label_names": [], "bounds": [0, 5]},
          "dev.tsv, line 2: score '7' is not a number from 0 to 5"),
-        (GOOD, {"words": []}, "label 'yes' is not one of 0, 1"),
+        (GOOD, {"label_names": []}, "label 'yes' is not one of 0, 1"),
     ],
 )  # fmt: skip
 def test_a_broken_row_is_told_with_its_place(text: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -131,10 +129,10 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
 
 def test_what_a_published_file_is_known_to_have_is_let_pass_and_told(tmp_path: Path) -> None:
     text = '0\ta\tb\tyes\n"broken\n1\tc\t\tno\n2\te\tf\t-\n'
-    piece = read(tmp_path, text, broken=1, empty=1, without=["-"])
-    assert [(row.text, row.pair) for row in piece.records] == [("a", "b"), ("c", "")]
+    rows = read(tmp_path, text, broken=1, empty=1, exclude_labels=["-"])
+    assert [(row.text, row.pair) for row in rows.records] == [("a", "b"), ("c", "")]
     where = f"{tmp_path.name}/dev.tsv"
-    assert piece.notes == [
+    assert rows.notes == [
         f"{where}: lines without all fields left out: line 3",
         f"{where}: rows with an empty text: line 4",
         f"{where}: rows labelled '-' left out: line 5",
@@ -144,20 +142,20 @@ def test_what_a_published_file_is_known_to_have_is_let_pass_and_told(tmp_path: P
 
 
 def test_a_sample_is_fewer_rows_and_says_so(tmp_path: Path) -> None:
-    piece = read(tmp_path, GOOD, sample=True, pieces={"dev": {"file": "dev.tsv", "rows": [9, 8]}})
-    assert piece.sample == (2, 9)
+    rows = read(tmp_path, GOOD, sample=True, files={"dev": {"file": "dev.tsv", "rows": [9, 8]}})
+    assert rows.sample == (2, 9)
     with pytest.raises(RetortError, match="2 rows, and the whole set has 1"):
-        read(tmp_path, GOOD, sample=True, pieces={"dev": {"file": "dev.tsv", "rows": [1]}})
+        read(tmp_path, GOOD, sample=True, files={"dev": {"file": "dev.tsv", "rows": [1]}})
 
 
 def test_one_of_several_editions_is_whole(tmp_path: Path) -> None:
-    assert read(tmp_path, GOOD, pieces={"dev": {"file": "dev.tsv", "rows": [9, 2]}}).sample is None
+    assert read(tmp_path, GOOD, files={"dev": {"file": "dev.tsv", "rows": [9, 2]}}).sample is None
 
 
 def test_a_sample_may_lack_its_labels(tmp_path: Path) -> None:
-    piece = read(tmp_path, GOOD, sample=True, columns={"text": "one", "label": "gold"})
-    assert not piece.labelled
-    assert [row.label for row in piece.records] == [0, 0]
+    rows = read(tmp_path, GOOD, sample=True, columns={"text": "one", "label": "gold"})
+    assert not rows.labelled
+    assert [row.label for row in rows.records] == [0, 0]
     with pytest.raises(RetortError, match="no column 'uno'"):
         read(tmp_path, GOOD, sample=True, columns={"text": "uno", "label": "gold"})
 

@@ -15,10 +15,11 @@ import pyarrow.parquet
 import pytest
 from retort.data import texts as formats
 from retort.data.cleaning import Seen, clean, kept
-from retort.data.sentences import split
+from retort.data.packing import split_sentences
 from retort.data.texts import texts
 from retort.data.wikitext import plain
 from retort.errors import RetortError
+from retort.specs.corpus import Cleaning
 
 from tests.conftest import ROOT
 
@@ -160,7 +161,7 @@ def test_cleaning_puts_characters_and_spaces_right() -> None:
 def test_what_is_dropped_is_counted() -> None:
     counts: Counter[str] = Counter()
     documents = ["A text. ", "A  text.", "B", " \x00 ", "Another text."]
-    found = list(kept(documents, {"minimum": 3, "drop_duplicates": True}, counts))
+    found = list(kept(documents, Cleaning(minimum=3, drop_duplicates=True), counts))
     assert found == ["A text.", "Another text."]
     assert counts == {"documents": 5, "duplicates": 1, "short": 2, "kept": 2, "characters": 20}
     everything = list(kept(documents, {"minimum": 0, "drop_duplicates": False}, Counter()))
@@ -190,4 +191,4 @@ def test_seen_agrees_with_a_set_over_many_runs() -> None:
     ],
 )  # fmt: skip
 def test_where_sentences_end(text: str, expected: list[str]) -> None:
-    assert split(text) == expected
+    assert split_sentences(text) == expected

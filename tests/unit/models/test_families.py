@@ -10,12 +10,13 @@ import torch
 from retort.batch import Batch
 from retort.errors import RetortError
 from retort.models import build
-from retort.models.recorder import FAMILIES, PLACES, Key, Recorder
+from retort.models.recorder import FAMILIES, MODULES, Key, Recorder
+from retort.specs.model import Architecture
 
 from tests.tiny.make import make_family
 
 DEPTH, HEADS, WIDTH = 4, 3, 21
-NARROW = {"layers": DEPTH, "heads": HEADS, "hidden": WIDTH, "intermediate": 50, "embedding": 8}
+NARROW = Architecture(layers=DEPTH, heads=HEADS, hidden=WIDTH, intermediate=50, embedding=8)
 KINDS = [*sorted(FAMILIES), "bert with narrow embeddings", "xlm-roberta with narrow embeddings"]
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -99,7 +100,7 @@ def test_projections_and_what_attention_makes_of_them(folders: dict[str, Path], 
         block = model.encoder.layer[layer - 1]
         names = {"queries": "query", "keys": "key", "values": "value"}
         with torch.no_grad():
-            keys: set[Key] = {("hidden", layer - 1), *((activation, layer) for activation in PLACES)}
+            keys: set[Key] = {("hidden", layer - 1), *((activation, layer) for activation in MODULES)}
             found = read(folders[kind], keys, given)
             for activation, name in names.items():
                 own = getattr(block.attention.self, name)(found["hidden", layer - 1])
@@ -188,7 +189,7 @@ def test_saved_models_load_with_transformers(folders: dict[str, Path], kind: str
     heads = {"none": AutoModel, "classification": AutoModelForSequenceClassification, "masked-lm": AutoModelForMaskedLM}
     for head, kinds in heads.items():
         torch.manual_seed(3)
-        student: Any = build.blank(folders[kind], {**NARROW, "layers": 2}, head, 2).eval()
+        student: Any = build.blank(folders[kind], NARROW.model_copy(update={"layers": 2}), head, 2).eval()
         build.save(student, folders[kind], tmp_path / head, "# A card\n")
         loaded = kinds.from_pretrained(tmp_path / head).eval()
         with torch.no_grad():

@@ -11,11 +11,13 @@ from retort.errors import RetortError
 from retort.models import build
 from retort.models.initialise import initialise, take_layers, with_pooler
 from retort.models.recorder import FAMILIES, embeddings_of, heads_on, layers_of
+from retort.specs.model import Architecture
 
+from tests.job_settings import distillation_settings
 from tests.tiny.make import make_family
 
-SHAPE = {"layers": 2, "heads": 3, "hidden": 21, "intermediate": 50}
-NARROW = {**SHAPE, "embedding": 8}
+SHAPE = Architecture(layers=2, heads=3, hidden=21, intermediate=50)
+NARROW = Architecture(**SHAPE.model_dump(), embedding=8)
 SIZE = {"bert": 90, "electra": 90, "roberta": 300, "xlm-roberta": 300}
 TEACHERS = ("none", "classification", "masked-lm")
 
@@ -40,14 +42,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def started(folders: dict[str, Path], family: str, head: str, parent: Path | None = None, **start: Any) -> Any:
     """Return a new student of the family's teacher with that head."""
-    ways = {"layers": None, "of": "teacher", "student": None, "random": False}
-    settings = {
-        "architecture": start.pop("shape", SHAPE),
-        "initialisation": {**ways, **start},
-        "teacher": {"model": {"vocabulary": SIZE[family]}},
-    }
+    settings = distillation_settings(start.pop("shape", SHAPE), **start)
     torch.manual_seed(7)
-    return initialise(settings, folders[f"{family} {head}"], folders[family], parent, head, 2)
+    return initialise(settings, SIZE[family], folders[f"{family} {head}"], folders[family], parent, head, 2)
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
@@ -77,7 +74,7 @@ def test_listed_layers_embeddings_and_heads_come_along(folders: dict[str, Path],
 @pytest.mark.parametrize("head", TEACHERS[1:])
 def test_a_student_of_every_layer_is_its_teacher(folders: dict[str, Path], family: str, head: str) -> None:
     teacher = build.load(folders[f"{family} {head}"], head, 2).eval()
-    student = started(folders, family, head, shape={**SHAPE, "layers": 4}, layers=[1, 2, 3, 4]).eval()
+    student = started(folders, family, head, shape=SHAPE.model_copy(update={"layers": 4}), layers=[1, 2, 3, 4]).eval()
     given = torch.randint(5, 60, (3, 9), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         assert torch.equal(student(given).logits, teacher(given).logits)
@@ -87,14 +84,18 @@ def test_a_student_of_every_layer_is_its_teacher(folders: dict[str, Path], famil
     ("layers", "shape", "said"),
     [
         ([2, 9], SHAPE, "teacher has no layer 9; it has 4"),
-        ([1, 2], {**SHAPE, "hidden": 12}, "a student of width 12 x 50 .* layers of width 21 x 50"),
-        ([1, 2], {**SHAPE, "intermediate": 40}, "a student of width 21 x 40 .* layers of width 21 x 50"),
+        ([1, 2], SHAPE.model_copy(update={"hidden": 12}), "a student of width 12 x 50 .* layers of width 21 x 50"),
+        (
+            [1, 2],
+            SHAPE.model_copy(update={"intermediate": 40}),
+            "a student of width 21 x 40 .* layers of width 21 x 50",
+        ),
         ([1, 2], NARROW, r"width 21 x 50 \(embeddings 8\) cannot take layers of width 21 x 50 \(embeddings 21\)"),
     ],
 )
 @pytest.mark.parametrize("family", FAMILIES)
 def test_layers_that_cannot_be_taken(
-    folders: dict[str, Path], family: str, layers: list[int], shape: dict[str, int], said: str
+    folders: dict[str, Path], family: str, layers: list[int], shape: Architecture, said: str
 ) -> None:
     with pytest.raises(RetortError, match=f"{said}.*"):
         take_layers(build.blank(folders[family], shape), build.load(folders[family]), layers)
@@ -113,7 +114,7 @@ def test_a_random_student_ignores_the_teacher(folders: dict[str, Path]) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("shape", [SHAPE, NARROW], ids=["wide", "narrow"])
 def test_a_student_grows_from_a_parent(
-    folders: dict[str, Path], family: str, shape: dict[str, int], tmp_path: Path
+    folders: dict[str, Path], family: str, shape: Architecture, tmp_path: Path
 ) -> None:
     torch.manual_seed(8)
     parent = build.blank(folders[family], shape)
@@ -144,7 +145,9 @@ def test_a_parent_may_have_other_attention_heads(folders: dict[str, Path], famil
     parent = build.blank(folders[family], SHAPE)
     build.save(parent, folders[family], tmp_path, "# A card\n")
     given = torch.randint(5, 60, (3, 9), generator=torch.Generator().manual_seed(1))
-    seven: Any = started(folders, family, "classification", parent=tmp_path, shape={**SHAPE, "heads": 7}).eval()
+    seven: Any = started(
+        folders, family, "classification", parent=tmp_path, shape=SHAPE.model_copy(update={"heads": 7})
+    ).eval()
     three: Any = started(folders, family, "classification", parent=tmp_path).eval()
     assert same(seven, three)
     assert seven.config.num_attention_heads == 7
@@ -156,26 +159,24 @@ def test_a_parent_may_have_other_attention_heads(folders: dict[str, Path], famil
 @pytest.mark.parametrize(
     ("architecture", "vocabulary", "said"),
     [
-        ({**SHAPE, "layers": 6}, 90, "num_hidden_layers is 4; the study says layers: 6"),
-        ({**SHAPE, "layers": 4, "embedding": 8}, 90, "embedding_size is 21; the study says embedding: 8"),
-        ({**SHAPE, "layers": 4}, 91, "vocab_size is 90; the study says vocabulary: 91"),
+        (SHAPE.model_copy(update={"layers": 6}), 90, "num_hidden_layers is 4; the study says layers: 6"),
+        (NARROW.model_copy(update={"layers": 4}), 90, "embedding_size is 21; the study says embedding: 8"),
+        (SHAPE.model_copy(update={"layers": 4}), 91, "vocab_size is 90; the study says vocabulary: 91"),
     ],
 )
 @pytest.mark.parametrize("family", ["bert", "electra"])
 def test_a_parent_of_another_shape_is_refused(
-    folders: dict[str, Path], family: str, architecture: dict[str, int], vocabulary: int, said: str
+    folders: dict[str, Path], family: str, architecture: Architecture, vocabulary: int, said: str
 ) -> None:
-    settings = {
-        "architecture": architecture, "initialisation": {}, "teacher": {"model": {"vocabulary": vocabulary}},
-    }  # fmt: skip
+    settings = distillation_settings(architecture)
     with pytest.raises(RetortError, match=said):
-        initialise(settings, None, folders[family], folders[family], "none", 1)
+        initialise(settings, vocabulary, None, folders[family], folders[family], "none", 1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("shape", [SHAPE, NARROW], ids=["wide", "narrow"])
 def test_a_masked_lm_student_is_kept_as_an_encoder(
-    folders: dict[str, Path], family: str, shape: dict[str, int], tmp_path: Path
+    folders: dict[str, Path], family: str, shape: Architecture, tmp_path: Path
 ) -> None:
     from transformers import AutoModel
 

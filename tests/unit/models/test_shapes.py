@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 from retort.models import build
-from retort.models.recorder import PLACES, Key, Recorder
+from retort.models.recorder import MODULES, Key, Recorder
+from retort.specs.model import Architecture
 
 VOCABULARY = {"bert": 30522, "roberta": 50265, "xlm-roberta": 250002}
 Shape = tuple[int, int, int, int, int | None]  # layers, heads, hidden, intermediate, embedding
@@ -70,7 +71,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(published: Path, family: str, shape: Shape) -> Any:
     """Build the encoder on the meta device: shapes without values."""
     names = ("layers", "heads", "hidden", "intermediate", "embedding")
-    architecture = {name: size for name, size in zip(names, shape, strict=True) if size is not None}
+    architecture = Architecture.model_validate(dict(zip(names, shape, strict=True)))
     with torch.device("meta"):
         return build.blank(published / family, architecture)
 
@@ -97,9 +98,9 @@ def test_parameters_are_those_that_the_papers_print(
 @pytest.mark.parametrize(("family", "shape"), [*BUILT, *(row[:2] for row in (*TEACHERS, *PRINTED))])
 def test_every_activation_has_a_module(published: Path, family: str, shape: Shape) -> None:
     keys: set[Key] = {("embeddings", None), ("hidden", 0)}
-    keys |= {(activation, layer) for activation in (*PLACES, "scores", "cls") for layer in range(1, shape[0] + 1)}
+    keys |= {(activation, layer) for activation in (*MODULES, "scores", "cls") for layer in range(1, shape[0] + 1)}
     recorder = Recorder(built(published, family, shape), keys)
-    assert len(recorder.handles) == 1 + len(PLACES) * shape[0]  # the embeddings are layer 0
+    assert len(recorder.handles) == 1 + len(MODULES) * shape[0]  # the embeddings are layer 0
     recorder.close()
 
 

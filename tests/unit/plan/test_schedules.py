@@ -28,7 +28,8 @@ def opened(study_folder: Path) -> Study:
 
 def schedules(study_folder: Path, student: str, task: str) -> list[dict[str, Any]]:
     """Return the schedule of each stage of a student."""
-    return [stage["schedule"] for stage in resolve.on_task(opened(study_folder), student, task)["stages"]]
+    settings = resolve.task_distillation(opened(study_folder), student, task)
+    return [stage.schedule.model_dump() for stage in settings.stages]
 
 
 def test_a_schedule_without_a_length_says_nothing_of_it() -> None:
@@ -59,7 +60,7 @@ def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
     set_value(study_folder, STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
     study = opened(study_folder)
     found = {
-        task: [term["objective"] for term in resolve.on_task(study, "tiny-attention", task)["stages"][0]["terms"]]
+        task: [term.objective for term in resolve.task_distillation(study, "tiny-attention", task).stages[0].terms]
         for task in ("mood", "rating")
     }
     assert found == {"mood": ["attention-kl", "value-relation"], "rating": ["attention-kl"]}
@@ -108,11 +109,11 @@ def test_only_single_texts_are_cut(study_folder: Path, sample: list[dict[str, st
 
 
 def test_cut_rows_are_not_read_from_what_is_recorded(study_folder: Path) -> None:
-    assert resolve.recorded(opened(study_folder), "tiny-kd", "mood")
+    assert resolve.has_stored_activations(opened(study_folder), "tiny-kd", "mood")
     set_value(study_folder, STUDENTS, "kd", "stages", 0, "tasks", to={"mood": {"max_length": 8}})
     plan = Plan(Config(papers=["tiny"], study=str(study_folder)))
-    assert not resolve.recorded(plan.study, "tiny-kd", "mood")
-    assert resolve.recorded(plan.study, "tiny-kd", "rating")
+    assert not resolve.has_stored_activations(plan.study, "tiny-kd", "mood")
+    assert resolve.has_stored_activations(plan.study, "tiny-kd", "rating")
 
 
 def test_cut_rows_keep_their_start_and_their_last_token() -> None:
@@ -122,9 +123,9 @@ def test_cut_rows_keep_their_start_and_their_last_token() -> None:
     whole = Encoded(ids, np.zeros(len(ids), np.uint8), offsets, np.arange(4), {"more": np.ones(4)})
     assert whole.cut(None) is whole.cut(6) is whole
     short = whole.cut(4)
-    found = [short.ids[start:end].tolist() for start, end in zip(short.offsets, short.offsets[1:], strict=False)]
+    found = [short.input_ids[start:end].tolist() for start, end in zip(short.offsets, short.offsets[1:], strict=False)]
     assert found == [[2, 11, 12, 3], [2, 3], [2, 21, 22, 3], [2, 31, 32, 3]]
-    assert len(short.types) == len(short.ids) == int(short.offsets[-1])
+    assert len(short.token_type_ids) == len(short.input_ids) == int(short.offsets[-1])
     assert short.labels.tolist() == [0, 1, 2, 3]
     batch = next(batches(short, 4, seed=1))
     ends = batch.input_ids[range(4), batch.attention_mask.sum(1) - 1]

@@ -100,7 +100,10 @@ def test_truncated_is_the_first_layers(study_folder: Path) -> None:
     change(study_folder, "attention", initialisation={"layers": [1, 2]})
     study = open_study(config(study_folder))
     assert resolve.reads_teacher(study.students["tiny-kd"])
-    starts = [resolve.on_task(study, name, "mood")["initialisation"] for name in ("tiny-kd", "tiny-attention")]
+    starts = [
+        resolve.task_distillation(study, name, "mood").initialisation.as_json()
+        for name in ("tiny-kd", "tiny-attention")
+    ]
     assert starts[0] == starts[1] == {"layers": [1, 2], "of": "teacher", "student": None, "random": False}
 
 
@@ -110,11 +113,11 @@ def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
     change(study_folder, "predicting", architecture=TWO)
     study = open_study(config(study_folder))
     published = resolve.model(study, "small")
-    assert resolve.on_task(study, "tiny-kd", "mood")["parent"] == published
-    assert resolve.on_corpus(study, "tiny-predicting")["parent"]["parent"] == published
-    assert "parent" not in resolve.on_task(study, "tiny-attention", "mood")
-    assert "embedding" not in published["architecture"]
-    assert resolve.model(study, "narrow")["architecture"]["embedding"] == 8
+    assert resolve.task_distillation(study, "tiny-kd", "mood").parent == published
+    assert resolve.corpus_distillation(study, "tiny-predicting").as_json()["parent"]["parent"] == published.as_json()
+    assert "parent" not in resolve.task_distillation(study, "tiny-attention", "mood").as_json()
+    assert "embedding" not in published.as_json()["architecture"]
+    assert resolve.model(study, "narrow").architecture.embedding == 8
 
 
 def test_a_published_model_may_have_other_attention_heads(study_folder: Path) -> None:

@@ -15,19 +15,20 @@ PACKAGE = ROOT / "workflow" / "retort"
 # A subpackage may import itself and those in its set; every module may import the top-level modules of the package.
 MAY: dict[str, set[str]] = {
     "specs": set(),
+    "settings": {"specs"},
     "study": {"specs"},
-    "plan": {"specs", "study", "data"},
-    "objectives": set(),
-    "data": {"specs"},
-    "tasks": {"specs", "data"},
-    "models": {"specs", "objectives", "data"},
-    "training": {"specs", "objectives", "data", "tasks", "models", "study"},
-    "bench": {"specs", "objectives", "models", "training", "cost"},
-    "stages": {"specs", "objectives", "data", "tasks", "models", "training", "bench", "study"},
+    "plan": {"specs", "settings", "study", "data"},
+    "objectives": {"settings"},
+    "data": {"specs", "settings"},
+    "tasks": {"settings", "data"},
+    "models": {"specs", "settings", "objectives", "data"},
+    "training": {"specs", "settings", "objectives", "data", "tasks", "models"},
+    "bench": {"specs", "settings", "objectives", "models", "training", "cost"},
+    "stages": {"settings", "data", "tasks", "models", "training", "bench"},
     "tables": {"specs", "study", "plan"},
     "figures": {"specs", "study", "tables"},
     "audit": {"specs", "study", "tables"},
-    "cost": {"specs", "study", "plan", "tables"},
+    "cost": {"specs", "settings", "study", "plan", "tables"},
     "report": {"specs", "study", "plan", "tables", "audit"},
     "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
 }
@@ -83,7 +84,7 @@ def test_what_is_read_without_torch_is_what_is_registered() -> None:
     assert list(catalogue.task_types()) == list(task_types)
     for name, entry in catalogue.task_types().items():
         assert entry.facts["metrics"] == task_types[name].metrics
-        assert entry.facts["named"] == task_types[name].named
+        assert entry.facts["has_label_names"] == task_types[name].has_label_names
         assert entry.version == task_types[name].version
     for name, entry in catalogue.objectives().items():
         assert entry.version == objectives[name].version

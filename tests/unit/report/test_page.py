@@ -240,6 +240,8 @@ def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: py
         table1=with_block(table1),
         table2={**PROFILES, "published": {}},
     )  # fmt: skip
+    for name in ("table3", "figure1", "figure2", "figure3"):
+        (tmp_path / f"study/papers/mini/{name}.yaml").unlink()
     made = [make_table(
         quiet(), config, "mini", name, [], [], f"results/tables/mini/{name}.csv", {"html": f"reports/mini/{name}.html"}
     ) for name in ("table1", "table2")]  # fmt: skip

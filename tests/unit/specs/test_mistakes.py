@@ -161,23 +161,21 @@ def test_unknown_paper(study_folder: Path) -> None:
 
 def test_damaged_archive(tmp_path: Path) -> None:
     from retort.data.packages import verify
-    from retort.specs.source import PackageSource
+    from retort.specs.source import Package
 
     archive = tmp_path / "package-1.0.tar.gz"
     archive.write_bytes(b"damaged")
-    source = PackageSource(
-        title="t", licence="l", package="package", version="1.0", distribution="sdist", sha256="0" * 64, folder="f"
-    )
+    source = Package(package="package", version="1.0", distribution="sdist", sha256="0" * 64, folder="f")
     with pytest.raises(RetortError, match=r"package-1.0.tar.gz: sha256 is .* the download is damaged"):
         verify(archive, source)
 
 
 def test_missing_source_folder(tmp_path: Path) -> None:
     from retort.data.sources import fetch
-    from retort.specs.source import FolderSource
+    from retort.specs.source import Folder
 
     with pytest.raises(RetortError, match="source folder .*nowhere does not exist"):
-        fetch(FolderSource(title="t", path=str(tmp_path / "nowhere")), tmp_path / "to", tmp_path / "state")
+        fetch(Folder(path=str(tmp_path / "nowhere")), tmp_path / "to", tmp_path / "state")
 
 
 def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ read:
     format: tsv
     files: {train: train.tsv, dev: 'dev-{subset}.tsv', test: test.tsv}
     columns: {text: sentence, label: label}
-    words: [down, up]
+    label_names: [down, up]
 evaluation_split: dev
-submission: {files: {test: Mine.tsv}, words: ['0', '1']}
+submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}
 max_length: 16
 version: 1
 sample:
@@ -48,17 +48,17 @@ sample:
         (
             "'dev-{subset}.tsv'",
             "dev.tsv",
-            "read.local.files.dev: '{subset}' is for splits with parts, and for them all",
+            "read.local.files.dev: '{subset}' is for splits with subsets, and for them all",
         ),
         ("{one: 4, two: 5}", "{one: 4}", "splits.dev.rows: give a number for each of one, two"),
-        ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no parts"),
-        ("    words: [down, up]", "    words: [down]", "read.local.words: 1 words for 2 labels"),
+        ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no subsets"),
+        ("    label_names: [down, up]", "    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),
         (
-            "words: [down, up]",
-            "words: [no, yes]",
-            "read.local.words.1: Input should be a valid string, not False; put it in quotes",
+            "label_names: [down, up]",
+            "label_names: [no, yes]",
+            "read.local.label_names.1: Input should be a valid string, not False; put it in quotes",
         ),
-        ("words: ['0', '1']", "words: ['0']", "submission.words: 1 words for 2 labels"),
+        ("label_names: ['0', '1']", "label_names: ['0']", "submission.label_names: 1 names for 2 labels"),
         ("{test: Mine.tsv}", "{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),
         ("evaluation_split: dev", "evaluation_split: test", "evaluation_split: split 'test' has no labels"),
         ("train: {rows: 9}", "train: {rows: 9, source: txts}", "no source is called 'txts'; did you mean 'texts'?"),
@@ -85,5 +85,5 @@ def test_a_form_that_a_used_task_does_not_know(study_folder: Path) -> None:
     assert problems(study_folder) == []  # nothing uses it
     change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, part: two, metric: accuracy")
     assert problems(study_folder) == [
-        "study/tasks/filed.yaml: read: nothing is said of form 'local', which source 'texts' has; see data_dir"
+        "study/tasks/filed.yaml: read: 'local' is missing, where the files of source 'texts' are; see data_dir"
     ]

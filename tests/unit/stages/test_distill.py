@@ -15,25 +15,22 @@ from retort.data.shards import Blocks
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
-from retort.plan import resolve as settings
+from retort.plan import resolve
+from retort.settings import CorpusDistillationSettings
 from retort.specs.config import Config
 from retort.stages.distill import distill_student
 from retort.study.load import open_study
 from retort.training.distillation import online
 
+from tests.job_settings import schedule
 from tests.tiny.make import STUDY
 
 HIDDEN = ("hidden", 2)
-SCHEDULE = {
-    "learning_rate": 0.001, "warmup_ratio": 0.1, "weight_decay": 0.0, "betas": [0.9, 0.999],
-    "epsilon": 1e-8, "max_grad_norm": 1.0,
-    "freeze": [], "dropout": None,
-}  # fmt: skip
 
 
 def batch() -> Batch:
-    ids = torch.arange(5, 17).reshape(3, 4)
-    return Batch(ids, torch.zeros_like(ids), torch.ones_like(ids, dtype=torch.bool))
+    input_ids = torch.arange(5, 17).reshape(3, 4)
+    return Batch(input_ids, torch.zeros_like(input_ids), torch.ones_like(input_ids, dtype=torch.bool))
 
 
 def test_a_teacher_is_a_fixed_function(encoder: Path) -> None:
@@ -53,12 +50,15 @@ def test_activations_are_recorded_of_a_fixed_teacher_alone(study_folder: Path, d
     name = next(
         name
         for name in study.students
-        if study.students[name].distilled_on == "task" and settings.recorded(study, name, "mood")
+        if study.students[name].distilled_on == "task" and resolve.has_stored_activations(study, name, "mood")
     )
     text = file.read_text()
     file.write_text(text.replace("{data: task,", f"{{data: task, teacher_dropout: {str(dropout).lower()},"))
     assert file.read_text() != text
-    assert settings.recorded(open_study(Config(papers=["tiny"], study=str(study_folder))), name, "mood") is not dropout
+    assert (
+        resolve.has_stored_activations(open_study(Config(papers=["tiny"], study=str(study_folder))), name, "mood")
+        is not dropout
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,24 +66,30 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
     """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
     study = open_study(Config(papers=["tiny"], study=str(STUDY)))
-    build_corpus(settings.corpus(study, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
+    build_corpus(resolve.corpus(study, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
     return home / "to"
 
 
-def resolved(study_folder: Path, **stage: Any) -> dict[str, Any]:
+def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
     """Return the settings of the student of output distributions; its teacher is published with a masked-LM head."""
     model = study_folder / "models" / "encoder.yaml"
     model.write_text(f"{model.read_text()}masked_lm: true\n")
-    found = settings.on_corpus(open_study(Config(papers=["tiny"], study=str(study_folder))), "tiny-predicting")
-    del found["parent"]
-    found["initialisation"] |= {"student": None, "random": True}
-    return {**found, "stages": [{**found["stages"][0], **stage}], "precision": "float32"}
+    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
+    found = resolve.corpus_distillation(study, "tiny-predicting")
+    return found.model_copy(
+        update={
+            "parent": None,
+            "initialisation": found.initialisation.model_copy(update={"student": None, "random": True}),
+            "stages": [found.stages[0].model_copy(update=stage)],
+            "precision": "float32",
+        }
+    )
 
 
-def distilled(given: dict[str, Any], teacher: Path, corpus: Path, to: Path) -> str:
+def distilled(settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path) -> str:
     """Distil on the corpus and return the log."""
     job = Job("job", io.StringIO())
-    distill_student(job, given, "tiny", {"sentences": str(corpus)}, str(teacher), str(teacher), None, str(to))
+    distill_student(job, settings, "tiny", {"sentences": str(corpus)}, str(teacher), str(teacher), None, str(to))
     assert isinstance(job.log, io.StringIO)
     return job.log.getvalue()
 
@@ -101,8 +107,8 @@ def test_epochs_on_a_corpus_are_passes_over_its_blocks(
     study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    schedule = {**SCHEDULE, "epochs": 2, "batch_size": 8}
-    said = distilled(resolved(study_folder, schedule=schedule), published, corpus, tmp_path / "to")
+    stage_schedule = schedule(epochs=2, batch_size=8, learning_rate=0.001, weight_decay=0.0)
+    said = distilled(resolved(study_folder, schedule=stage_schedule), published, corpus, tmp_path / "to")
     assert f"done after step {2 * (len(Blocks(corpus)) // 8)}" in said
     assert (tmp_path / "to" / "model.safetensors").is_file()
 

@@ -15,12 +15,14 @@ from retort.models import build
 from retort.plan import resolve_submission as resolve
 from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
+from retort.settings import SubmittedTask
 from retort.specs.config import Config
-from retort.stages.submission import predict_test, write_submission, written
+from retort.stages.submission import predict_test, write_submission
 from retort.study.load import open_study
+from retort.tasks.submission import submission_text
 from retort.training.setup import head_of
 
-from tests.tiny.forms import write_form
+from tests.tiny.forms import write_sample
 from tests.unit.small_study import quiet
 
 # the files that gluebenchmark.com requires, each with a valid prediction
@@ -73,15 +75,15 @@ def test_files_that_are_missing_are_named(tmp_path: Path) -> None:
 
 def test_an_answer_that_is_no_number() -> None:
     with pytest.raises(RetortError, match="answer 1 is no number; the model diverged"):
-        written([0, None], ["no", "yes"], None)
+        submission_text([0, None], SubmittedTask(files={}, label_names=["no", "yes"], bounds=None))
 
 
 def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tmp_path: Path) -> None:
     study = open_study(Config(sample=True, data_dir=str(tmp_path)))
     where = {name: tmp_path / name for name in ("mnli", "glue-diagnostic")}
-    write_form(study.tasks["mnli"], "local", where)
-    settings = resolve.tests(study)["mnli"]
-    build.save(build.load(encoder, *head_of(settings["task"])), encoder, tmp_path / "model", "a card")
+    write_sample(study.tasks["mnli"], "local", where)
+    settings = resolve.predictions(study)["mnli"]
+    build.save(build.load(encoder, *head_of(settings.task)), encoder, tmp_path / "model", "a card")
     to = str(tmp_path / "answers.json")
     predict_test(quiet(), settings, list(map(str, where.values())), str(encoder), str(tmp_path / "model"), to)
     found = json.loads(Path(to).read_text())

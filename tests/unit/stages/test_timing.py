@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from retort.plan import resolve
+from retort.settings import ProfileSettings
 from retort.specs.config import Config, read_config
 from retort.specs.timing import Timing, timing
 from retort.stages.profile import profile_student
@@ -44,15 +45,18 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
 
 def test_settings_stay_as_they_are_where_nothing_further_is_asked(tmp_path: Path) -> None:
     study = open_study(read_config(write_study(tmp_path / "study")))
-    found = resolve.profile(study, "mini-b")
+    found = resolve.profile(study, "mini-b").as_json()
     assert {key: found[key] for key in BASE} == BASE
     assert sorted(found) == sorted([*BASE, "architecture", "vocabulary", "stage"])
 
 
 def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: Path) -> None:
     study = open_study(read_config(write_study(tmp_path / "study", table2=table(BATCHES, length=8))))
-    assert resolve.profile(study, "mini-b")["further"] == [{"batch": 1, "length": 8}, {"batch": 16, "length": 8}]
-    assert "further" not in resolve.profile(study, "mini-a")
+    assert resolve.profile(study, "mini-b").as_json()["further"] == [
+        {"batch": 1, "length": 8},
+        {"batch": 16, "length": 8},
+    ]
+    assert "further" not in resolve.profile(study, "mini-a").as_json()
     config = write_study(tmp_path / "again", table2=table(BATCHES))
     assert further(open_study(read_config(config)), "mini-b") == [{"batch": 16, "length": 32}]
 
@@ -109,14 +113,14 @@ def test_the_name_of_a_measurement() -> None:
 def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
     shape = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
     asked = [{"batch": 64, "length": 16}, {"batch": 1, "length": 16, "device": "cpu"}]
-    settings = {**BASE, "architecture": shape, "vocabulary": 90, "runs": 2, "passes": 3, "further": asked}
+    values = {**BASE, "architecture": shape, "vocabulary": 90, "runs": 2, "passes": 3, "stage": 1}
+    settings = ProfileSettings.model_validate({**values, "further": asked})
     profile_student(quiet(), settings, "s", str(encoder), str(tmp_path / "s.json"))
     found = json.loads((tmp_path / "s.json").read_text())
     assert sorted(found["further"]) == ["batch-1-length-16-cpu", "batch-64-length-16"]
     assert all(len(times) == 2 for times in (*found["further"].values(), found["latency_ms"]))
     assert min(found["further"]["batch-64-length-16"]) > max(found["further"]["batch-1-length-16-cpu"])
-    del settings["further"]
-    profile_student(quiet(), settings, "s", str(encoder), str(tmp_path / "s.json"))
+    profile_student(quiet(), ProfileSettings.model_validate(values), "s", str(encoder), str(tmp_path / "s.json"))
     assert "further" not in json.loads((tmp_path / "s.json").read_text())
 
 
@@ -124,5 +128,5 @@ def test_the_papers_ask_for_their_batches() -> None:
     study = open_study(Config(papers=["mlkd2024"], scale="paper"))
     batches = [{"batch": size, "length": 128} for size in (1, 16, 32, 64)]
     for student in ("mlkd2024-4", "mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
-        assert resolve.profile(study, student)["further"] == batches
-    assert "further" not in resolve.profile(study, "mlkd2024-6")
+        assert resolve.profile(study, student).as_json()["further"] == batches
+    assert "further" not in resolve.profile(study, "mlkd2024-6").as_json()

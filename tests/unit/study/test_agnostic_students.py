@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from retort.plan import resolve
 from retort.plan.plan import Plan
+from retort.settings import PointSettings
 from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config
 from retort.specs.protocol import Protocol
@@ -30,7 +31,7 @@ def study() -> Study:
 
 def stage(study: Study, name: str) -> Any:
     """Return the settings of a student's only stage."""
-    (found,) = resolve.on_corpus(study, name)["stages"]
+    (found,) = resolve.corpus_distillation(study, name).stages
     return found
 
 
@@ -46,12 +47,14 @@ def test_every_score_that_a_table_shows_has_settings(study: Study) -> None:
     assert {task for _, task in pairs} == {*GLUE, "squad2", "xnli", "mlqa"}
     assert {student for student, _ in pairs} == set(study.students)
     for student, task in pairs:
-        assert resolve.score(study, student, task)["task"]["task_type"] == study.tasks[task].task_type
+        assert resolve.score(study, student, task).task.task_type == study.tasks[task].task_type
 
 
 def test_no_two_students_are_distilled_alike(study: Study) -> None:
     """No two students are distilled alike: work that a table and a figure share belongs to one student."""
-    found = [str(resolve.on_corpus(study, name)) for name, student in study.students.items() if student.stages]
+    found = [
+        str(resolve.corpus_distillation(study, name)) for name, student in study.students.items() if student.stages
+    ]
     assert len(set(found)) == len(found)
 
 
@@ -62,32 +65,32 @@ def test_every_student_says_where_its_paper_is_silent(study: Study) -> None:
 @pytest.mark.parametrize(
     ("name", "pairs", "heads", "data"),
     [
-        ("6x384-bert-base", [[6, 12]], 48, ENGLISH),
-        ("6x768-bert-large", [[6, 21]], 64, ENGLISH),
-        ("12x384-bert-large-wwm", [[12, 21]], 64, ENGLISH),
-        ("12x768-roberta-large", [[12, 19]], 64, ENGLISH),
-        ("6x384-roberta-base-24-heads", [[6, 12]], 24, ENGLISH),
-        ("12x384-xlm-r-base", [[12, 12]], 48, MULTILINGUAL),
-        ("6x384-xlm-r-large", [[6, 19]], 64, MULTILINGUAL),
-        ("6x384-xlm-r-large-layer-3", [[6, 3]], 64, MULTILINGUAL),
+        ("6x384-bert-base", [(6, 12)], 48, ENGLISH),
+        ("6x768-bert-large", [(6, 21)], 64, ENGLISH),
+        ("12x384-bert-large-wwm", [(12, 21)], 64, ENGLISH),
+        ("12x768-roberta-large", [(12, 19)], 64, ENGLISH),
+        ("6x384-roberta-base-24-heads", [(6, 12)], 24, ENGLISH),
+        ("12x384-xlm-r-base", [(12, 12)], 48, MULTILINGUAL),
+        ("6x384-xlm-r-large", [(6, 19)], 64, MULTILINGUAL),
+        ("6x384-xlm-r-large-layer-3", [(6, 3)], 64, MULTILINGUAL),
     ],
 )
 def test_what_students_of_minilmv2_learn(study: Study, name: str, pairs: Any, heads: int, data: str) -> None:
     found = stage(study, f"minilmv2-{name}")
-    (term,) = found["terms"]
-    assert (found["data"], term["objective"], term["pairs"]) == (data, "relations", pairs)
-    assert (term["options"]["heads"], term["options"]["pairs"]) == (heads, ["q-q", "k-k", "v-v"])
+    (term,) = found.terms
+    assert (found.data, term.objective, term.pairs) == (data, "relations", pairs)
+    assert (term.options["heads"], term.options["pairs"]) == (heads, ["q-q", "k-k", "v-v"])
     assert study.students[f"minilmv2-{name}"].initialisation.random
 
 
 def test_how_students_of_minilmv2_are_distilled(study: Study) -> None:
-    plain = stage(study, "minilmv2-6x384-bert-base")["schedule"]
-    assert (plain["steps"], plain["batch_size"], plain["learning_rate"]) == (400_000, 256, 6e-4)
-    assert plain["steps"] * plain["warmup_ratio"] == 4_000
-    assert (plain["betas"], plain["dropout"], plain["weight_decay"]) == ([0.9, 0.999], 0.1, 0.01)
-    many = stage(study, "minilmv2-6x384-xlm-r-base")["schedule"]
-    assert (many["steps"], many["steps"] * many["warmup_ratio"]) == (1_000_000, 4_000)
-    assert stage(study, "minilmv2-12x768-roberta-large")["schedule"]["betas"] == [0.9, 0.98]
+    plain = stage(study, "minilmv2-6x384-bert-base").schedule
+    assert (plain.steps, plain.batch_size, plain.learning_rate) == (400_000, 256, 6e-4)
+    assert plain.steps * plain.warmup_ratio == 4_000
+    assert (plain.betas, plain.dropout, plain.weight_decay) == ((0.9, 0.999), 0.1, 0.01)
+    many = stage(study, "minilmv2-6x384-xlm-r-base").schedule
+    assert (many.steps, many.steps * many.warmup_ratio) == (1_000_000, 4_000)
+    assert stage(study, "minilmv2-12x768-roberta-large").schedule.betas == (0.9, 0.98)
     assert study.corpora[ENGLISH].block == study.corpora[MULTILINGUAL].block == 512
 
 
@@ -107,9 +110,9 @@ def test_how_students_of_minilmv2_are_fine_tuned(
     study: Study, name: str, task: str, points: int, epochs: int, batch: int
 ) -> None:
     found = resolve.grid(study, f"minilmv2-{name}", task)
-    assert len(found["points"]) == points
-    first = {**found["schedule"], **found["points"][0]}
-    assert (first["epochs"], first["batch_size"], first["warmup_ratio"], first["weight_decay"]) == (
+    assert len(found.points) == points
+    first = found.points[0].applied_to(found.schedule)
+    assert (first.epochs, first.batch_size, first.warmup_ratio, first.weight_decay) == (
         epochs,
         batch,
         0.1,
@@ -119,35 +122,35 @@ def test_how_students_of_minilmv2_are_fine_tuned(
 
 
 def test_the_text_of_the_proceedings_fine_tunes_the_same_student(study: Study) -> None:
-    found = resolve.on_corpus(study, "minilmv2-6x384-xlm-r-large-acl")
-    assert found["parent"] == resolve.on_corpus(study, "minilmv2-6x384-xlm-r-large")
-    assert found["stages"] == []
+    found = resolve.corpus_distillation(study, "minilmv2-6x384-xlm-r-large-acl")
+    assert found.parent == resolve.corpus_distillation(study, "minilmv2-6x384-xlm-r-large")
+    assert found.stages == []
 
 
 @pytest.mark.parametrize(
     ("name", "objective", "pairs"),
     [
-        ("hs-layer-12-6l", "hidden-sequence", [[6, 12]]),
-        ("hs-last-3l", "hidden-sequence", [[1, 10], [2, 11], [3, 12]]),
-        ("hs-uniform-4l", "hidden-sequence", [[1, 3], [2, 6], [3, 9], [4, 12]]),
-        ("hs-uniform-last-3l", "hidden-sequence", [[1, 4], [1, 10], [2, 8], [2, 11], [3, 12]]),
-        ("minilmv2-layer-11-4l", "relations", [[4, 11]]),
-        ("directminilm-layer-10-3l", "direct", [[3, 10]]),
+        ("hs-layer-12-6l", "hidden-sequence", [(6, 12)]),
+        ("hs-last-3l", "hidden-sequence", [(1, 10), (2, 11), (3, 12)]),
+        ("hs-uniform-4l", "hidden-sequence", [(1, 3), (2, 6), (3, 9), (4, 12)]),
+        ("hs-uniform-last-3l", "hidden-sequence", [(1, 4), (1, 10), (2, 8), (2, 11), (3, 12)]),
+        ("minilmv2-layer-11-4l", "relations", [(4, 11)]),
+        ("directminilm-layer-10-3l", "direct", [(3, 10)]),
         ("od-uniform-6l-distilbert", "soft-labels", []),
     ],
 )
 @pytest.mark.parametrize("language", ["mono", "multi"])
 def test_what_students_of_udagawa2023_learn(study: Study, name: str, objective: str, pairs: Any, language: str) -> None:
-    (term,) = stage(study, f"udagawa2023-{name}-{language}")["terms"]
-    assert (term["objective"], term["pairs"]) == (objective, pairs)
-    assert term["options"].get("heads") == {"relations": 48, "direct": 12}.get(objective)
+    (term,) = stage(study, f"udagawa2023-{name}-{language}").terms
+    assert (term.objective, term.pairs) == (objective, pairs)
+    assert term.options.get("heads") == {"relations": 48, "direct": 12}.get(objective)
 
 
 def test_how_students_of_udagawa2023_are_distilled(study: Study) -> None:
     def length(name: str) -> tuple[Any, ...]:
-        found = stage(study, f"udagawa2023-{name}")["schedule"]
-        assert (found["warmup_ratio"], found["betas"]) == (0.05, [0.9, 0.98])
-        return found["epochs"], found["learning_rate"], found["batch_size"]
+        found = stage(study, f"udagawa2023-{name}").schedule
+        assert (found.warmup_ratio, found.betas) == (0.05, (0.9, 0.98))
+        return found.epochs, found.learning_rate, found.batch_size
 
     assert length("hs-last-4l-mono") == (7, 5e-4, 30 * 32)
     assert length("minilmv2-layer-10-4l-mono") == (7, 5e-4, 30 * 32)
@@ -167,18 +170,18 @@ def test_students_of_udagawa2023_are_fine_tuned_without_a_grid(
     study: Study, language: str, task: str, epochs: int
 ) -> None:
     found = resolve.grid(study, f"udagawa2023-minilmv2-layer-12-6l-{language}", task)
-    schedule = found["schedule"]
-    assert found["points"] == [{}]
-    assert (schedule["epochs"], schedule["learning_rate"], schedule["batch_size"]) == (epochs, 2e-5, 32)
-    assert choose([]) == {}  # without a grid there is no trial to choose from
+    schedule = found.schedule
+    assert found.points == [PointSettings()]
+    assert (schedule.epochs, schedule.learning_rate, schedule.batch_size) == (epochs, 2e-5, 32)
+    assert choose([]) == PointSettings()  # without a grid there is no trial to choose from
 
 
 def test_the_output_distribution_is_read_through_the_published_head(study: Study) -> None:
     name = "udagawa2023-od-last-4l-mono"
-    assert resolve.on_corpus(study, name)["teacher"]["head"] == "published"
+    assert resolve.corpus_distillation(study, name).teacher.as_json()["head"] == "published"
     assert questions.fitted_on(study, name) is None
     assert questions.read_on(study, "udagawa2023-hs-last-4l-mono") is None
-    assert "head" not in resolve.on_corpus(study, "udagawa2023-hs-last-4l-mono")["teacher"]
+    assert "head" not in resolve.corpus_distillation(study, "udagawa2023-hs-last-4l-mono").teacher.as_json()
 
 
 def test_a_grid_of_a_task_stands_in_place_of_the_protocols(study: Study) -> None:

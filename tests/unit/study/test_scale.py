@@ -100,10 +100,10 @@ def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Pa
     assert {cell.task for cell in expand(small)} == {"signed"} < {cell.task for cell in expand(printed)}
     assert {cell.seed for cell in expand(small) if cell.student == "mini-a"} == {1}
     settings = score(small, "mini-a", "signed")
-    assert settings["stages"][0]["schedule"]["steps"] == 4
-    assert settings["architecture"]["hidden"] == 4  # half, like the teacher's
-    assert settings["teacher"]["model"]["architecture"]["hidden"] == 4
-    assert score(printed, "mini-a", "signed")["stages"][0]["schedule"]["steps"] == 10
+    assert settings.stages[0].schedule.steps == 4
+    assert settings.architecture.hidden == 4  # half, like the teacher's
+    assert settings.teacher.model.architecture.hidden == 4
+    assert score(printed, "mini-a", "signed").stages[0].schedule.steps == 10
 
 
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:

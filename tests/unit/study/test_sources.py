@@ -1,4 +1,4 @@
-"""Tests of which form of a source a configuration selects, and of what is refused before anything runs."""
+"""Tests of which location of a source a configuration selects, and of what is refused before anything runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from retort.errors import StudyError
 from retort.plan import resolve
 from retort.specs.config import Config, read_config
-from retort.specs.source import form_of, in_force
+from retort.specs.source import location_of, source_in_use
 from retort.study.load import open_study, read
 from retort.study.required_sources import lacking
 
@@ -42,23 +42,23 @@ def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_f
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder))
     expected = {"repository": "someone/texts", "repo_type": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
-    assert form_of(study.sources["texts"], study.config) == "hub"
-    assert resolve.task(study, "mood")["source"] == {"hub": expected}
+    assert location_of(study.sources["texts"], study.config) == "hub"
+    assert resolve.task(study, "mood").source.model_dump() == {"hub": expected}
 
 
 def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data" / "Texts").mkdir(parents=True)
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
-    assert form_of(study.sources["texts"], study.config) == "local"
-    assert resolve.task(study, "mood")["source"] == {"path": str(tmp_path / "data" / "Texts")}
+    assert location_of(study.sources["texts"], study.config) == "local"
+    assert resolve.task(study, "mood").source.model_dump() == {"path": str(tmp_path / "data" / "Texts")}
 
 
 def test_models_dir_says_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, models_dir=str(tmp_path)))
-    assert form_of(study.sources["texts"], study.config) == "hub"
-    assert in_force(study.sources["texts"], study.config) is study.sources["texts"]
+    assert location_of(study.sources["texts"], study.config) == "hub"
+    assert source_in_use(study.sources["texts"], study.config) is study.sources["texts"]
 
 
 def test_no_commit_is_refused_where_the_source_is_used(study_folder: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_cell_that_is_not_quoted_has_a_student_and_its_settings(study: Stu
     assert all(place.student or place.quoted for table in measured for place in table.places())
     pairs = {(student, task) for table in measured for _, _, student, task, _ in scored(study, table)}
     for student, task in sorted(pairs):
-        assert json.dumps(resolve.score(study, student, task))
+        assert json.dumps(resolve.score(study, student, task).as_json())
     shown = {student for student, _ in pairs} | {place.student for table in measured for place in table.places()}
     ours = {name for name in (*study.students, *study.teachers) if name.startswith(f"{paper}-")}
     read = {study.students[name].teacher for name in ours if name in study.students}
@@ -54,14 +54,14 @@ def test_each_stage_is_trained_as_table_9_of_mlkd_bert_prints(study: Study) -> N
     printed = cells(study, "mlkd2024", "table9")
     assert set(printed) == set(TASKS)
     for label, task in TASKS.items():
-        for number, stage in enumerate(resolve.on_task(study, "mlkd2024-4", task)["stages"], start=1):
+        for number, stage in enumerate(resolve.task_distillation(study, "mlkd2024-4", task).stages, start=1):
             want = {key.removeprefix(f"Stage {number}: "): text for key, text in printed[label].items()}
-            schedule = stage["schedule"]
-            assert schedule["epochs"] == float(want["Epochs"])
-            assert schedule["batch_size"] == int(want["Batch size"])
-            assert schedule["learning_rate"] == float(want["Learning rate"])
-            assert schedule.get("max_length", study.tasks[task].max_length) == int(want["Max seq length"])
-        options = {term["objective"]: term["options"] for term in stage["terms"]}
+            schedule = stage.schedule
+            assert schedule.epochs == float(want["Epochs"])
+            assert schedule.batch_size == int(want["Batch size"])
+            assert schedule.learning_rate == float(want["Learning rate"])
+            assert (schedule.max_length or study.tasks[task].max_length) == int(want["Max seq length"])
+        options = {term.objective: term.options for term in stage.terms}
         assert options["soft-labels"]["temperature"] == float(want["τ"])
         spans = task in ("squad", "squad2")  # section 4.3: no sample losses for span tasks
         assert ("sample-similarity" in options) is ("sample-contrastive" in options) is not spans
@@ -73,41 +73,43 @@ def test_task_agnostic_students_are_trained_as_wang2023_prints(study: Study) -> 
     space = {row: line["Search Space"] for row, line in cells(study, "wang2023", "table6").items()}
     for name in (name for name in study.students if name.startswith("wang2023-agnostic")):
         found = resolve.grid(study, name, "rte")
-        shape, (stage,) = found["student"]["architecture"], found["student"]["stages"]
-        schedule = stage["schedule"]
-        assert [shape[key] for key in ("layers", "hidden", "intermediate", "heads")] == [
+        shape, (stage,) = found.student.architecture, found.student.stages
+        schedule = stage.schedule
+        assert [getattr(shape, key) for key in ("layers", "hidden", "intermediate", "heads")] == [
             int(printed[row]) for row in ("Number of Layers", "Hidden Size", "FFN inner hidden size", "Attention heads")
         ]
         for key, row in (
             ("weight_decay", "Weight Decay"), ("epsilon", "Adam ϵ"), ("max_grad_norm", "Gradient Clipping"),
             ("learning_rate", "Peak Learning Rate"), ("batch_size", "Batch size"),
         ):  # fmt: skip
-            assert schedule[key] == float(printed[row]), row
-        assert schedule["betas"] == [float(printed["Adam β1"]), float(printed["Adam β2"])]
-        assert f"{schedule['warmup_ratio']:.0%}" == printed["Warmup Proportion"]
-        assert f"{schedule['steps'] // 1000}k" == printed["Max Steps"]
-        assert found["schedule"]["epochs"] == 10
+            assert getattr(schedule, key) == float(printed[row]), row
+        assert schedule.betas == (float(printed["Adam β1"]), float(printed["Adam β2"]))
+        assert f"{schedule.warmup_ratio:.0%}" == printed["Warmup Proportion"]
+        assert f"{(schedule.steps or 0) // 1000}k" == printed["Max Steps"]
+        assert found.schedule.epochs == 10
         for axis, row in (("learning_rate", "Learning Rate"), ("batch_size", "Batch Size")):
-            assert {point[axis] for point in found["points"]} == {float(x) for x in space[row].strip("{}").split(",")}
-        assert len(found["points"]) == 8
+            assert {getattr(point, axis) for point in found.points} == {
+                float(x) for x in space[row].strip("{}").split(",")
+            }
+        assert len(found.points) == 8
 
 
 def test_a_student_of_wang2023_learns_from_the_layers_that_it_starts_from(study: Study) -> None:
     students = {name: student for name, student in study.students.items() if student.protocol == "wang2023"}
     assert len(students) == 21
     for name, student in students.items():
-        *first, last = resolve.on_task(study, name, "rte")["stages"]
-        assert all(stage["schedule"]["epochs"] == 10 for stage in (*first, last))
-        for term in (term for stage in first for term in stage["terms"]):
-            assert term["pairs"] == [[index, layer] for index, layer in enumerate(student.initial_layers or [], start=1)]
+        *first, last = resolve.task_distillation(study, name, "rte").stages
+        assert all(stage.schedule.epochs == 10 for stage in (*first, last))
+        for term in (term for stage in first for term in stage.terms):
+            assert term.pairs == [(index, layer) for index, layer in enumerate(student.initial_layers or [], start=1)]
         assert bool(first) is ("kd" not in name.split("-"))
 
 
 def test_updates_of_the_teachers_warm_up_are_those_that_roberta_lists(study: Study) -> None:
     listed = {"mnli": 7432, "qnli": 1986, "qqp": 28318, "sst2": 1256, "cola": 320, "mrpc": 137, "rte": 122}
     for task, updates in listed.items():
-        schedule = resolve.teacher(study, "wang2023-roberta-base", task)["schedule"]
-        assert round(schedule["warmup_ratio"] * schedule["steps"]) == updates, task
+        schedule = resolve.teacher(study, "wang2023-roberta-base", task).schedule
+        assert round(schedule.warmup_ratio * (schedule.steps or 0)) == updates, task
 
 
 def test_sizes_are_those_that_mlkd_bert_prints(study: Study, tmp_path: Path) -> None:
@@ -120,7 +122,7 @@ def test_sizes_are_those_that_mlkd_bert_prints(study: Study, tmp_path: Path) -> 
     assert len(shown) == 4
     for row, name in shown.items():
         with torch.device("meta"):
-            model: Any = build.blank(tmp_path, resolve.profile(study, name)["architecture"])
+            model: Any = build.blank(tmp_path, resolve.profile(study, name).architecture)
         sizes = [weight.numel() for key, weight in model.named_parameters() if not key.startswith("pooler")]
         whole = sum(weight.numel() for weight in model.parameters())
         assert sum(sizes) // 10**6 <= float(printed[row]["#Params"].removesuffix("M")) <= -(-whole // 10**6), row

@@ -12,19 +12,25 @@ import numpy as np
 import pytest
 import torch
 from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
-from retort.data.qa import Question, texts, windows
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Recorder
 from retort.models.stored_activations import StoredActivations
+from retort.plan import resolve
+from retort.settings import ActivationSettings
+from retort.specs.config import Config
 from retort.stages.teacher import record_activations
+from retort.study.load import open_study
 from retort.tasks import task_type_of, task_types
+from retort.tasks.windows import Question, texts, windows
 from retort.training.evaluate import predict
 from retort.training.setup import LOGITS
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from tests.conftest import ROOT
+from tests.job_settings import split_settings, task_settings
+from tests.tiny.make import STUDY
 
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
 real = pytest.mark.skipif(not (DATA / "SQuAD").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
@@ -57,7 +63,7 @@ def byte_pairs() -> Tokenizer:
     return found
 
 
-def pieces() -> Tokenizer:
+def sentence_pieces() -> Tokenizer:
     """Return a tokenizer of XLM-R's type: sentence pieces, two separators between the texts."""
     found = Tokenizer(models.Unigram())
     found.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
@@ -71,7 +77,7 @@ def pieces() -> Tokenizer:
     return found
 
 
-FAMILIES = {"wordpiece": wordpiece, "byte pairs": byte_pairs, "pieces": pieces}
+FAMILIES = {"wordpiece": wordpiece, "byte pairs": byte_pairs, "sentence pieces": sentence_pieces}
 QUESTIONS = [
     Question("a", "Where does the old ferry start?", CONTEXT, (("Oban", 24), ("in Oban", 21)), "squad"),
     Question("b", "How often?", CONTEXT, (("twice a day", 46),), "squad"),
@@ -93,10 +99,10 @@ def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int
         whole = tokenizer.encode(question.text, question.context)
         for window in (whole, *whole.overflowing):
             own = slice(found["offsets"][row], found["offsets"][row + 1])
-            assert found["ids"][own].tolist() == window.ids
+            assert found["input_ids"][own].tolist() == window.ids
             # after the first window, `tokenizers` gives the second text token type id 1, whatever the template says
             types = window.type_ids if 1 in whole.type_ids else [0] * len(window.ids)
-            assert found["types"][own].tolist() == types
+            assert found["token_type_ids"][own].tolist() == types
             spans = [
                 span if text == 1 else (-1, -1) for span, text in zip(window.offsets, window.sequence_ids, strict=True)
             ]
@@ -124,7 +130,7 @@ def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
     tokenise = tokeniser(wordpiece(), "", print)
     long = Question("long", "the old ferry " * 30, CONTEXT, (), "squad")
     found = windows([long], tokenise, 40, 8, 12)
-    first = found["ids"][: found["offsets"][1]].tolist()
+    first = found["input_ids"][: found["offsets"][1]].tolist()
     assert first.index(3) == 13  # [CLS], twelve tokens, [SEP]
     with pytest.raises(RetortError, match="question long: 7 tokens of its context fit .*, and windows overlap by 8"):
         windows([long], tokenise, 22, 8, 12)
@@ -134,8 +140,8 @@ def test_the_text_is_stored_once() -> None:
     found = windows(QUESTIONS, tokeniser(wordpiece(), "", print), 40, 8, 64)
     contexts, questions = texts(found["text"])
     assert contexts == [CONTEXT, "Nobody knows."]
-    assert [q["context"] for q in questions] == [0, 0, 0, 1]
-    assert questions[0] == {"id": "a", "context": 0, "answers": ["Oban", "in Oban"], "normalisation": "squad"}
+    assert [question.context for question in questions] == [0, 0, 0, 1]
+    assert (questions[0].id, questions[0].answers, questions[0].normalisation) == ("a", ["Oban", "in Oban"], "squad")
 
 
 @pytest.fixture
@@ -216,7 +222,7 @@ def model(encoder: Path) -> Any:
     return build.load(encoder, "span", 2)
 
 
-TASK = {"task_type": "span", "max_length": 24, "windows": {"overlap": 4, "question": 8}, "train_split": "train"}
+TASK = task_settings(task_type="span", labels=[], max_length=24, windows={"overlap": 4, "question": 8})
 
 
 @pytest.fixture
@@ -235,10 +241,12 @@ def test_logits_are_starts_and_ends(model: Any, tiny: Encoded) -> None:
     logits = predict(model, tiny, task_type_of(TASK).width(TASK, tiny), "float32", "cpu")
     assert logits.shape == (len(tiny), tiny.lengths.max(), 2)
     row = len(tiny) - 1
-    own = torch.from_numpy(tiny.ids[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[None]
-    kinds_of_token = torch.from_numpy(tiny.types[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[None]
+    own = torch.from_numpy(tiny.input_ids[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[None]
+    token_type_ids = torch.from_numpy(tiny.token_type_ids[tiny.offsets[row] : tiny.offsets[row + 1]].astype(np.int64))[
+        None
+    ]
     with torch.no_grad():
-        output = model(input_ids=own, token_type_ids=kinds_of_token)
+        output = model(input_ids=own, token_type_ids=token_type_ids)
     expected = torch.stack([output.start_logits, output.end_logits], -1)[0]
     assert np.allclose(logits[row, : own.shape[1]], expected.numpy(), atol=1e-5)
 
@@ -247,10 +255,9 @@ def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, enc
     from retort.data.collate import collate
 
     build.save(model, encoder, tmp_path / "teacher", "a card")
-    settings = {
-        "activations": [["logits", None], ["hidden", 2]],
-        "teacher": {"seed": 1, "data": TASK, "precision": "float32"},
-    }
+    study = open_study(Config(papers=["tiny"], study=str(STUDY), precision="float32"))
+    teacher = resolve.teacher(study, "tiny-teacher", "mood").model_copy(update={"task": TASK})
+    settings = ActivationSettings(teacher=teacher, activations=[("logits", None), ("hidden", 2)], stage=1)
     job = Job("record", io.StringIO())
     record_activations(job, settings, str(tiny.folder.parent), str(tmp_path / "teacher"), str(tmp_path / "activations"))  # type: ignore[union-attr]
     batch = collate(tiny, np.array([3, 0, 5]))
@@ -265,19 +272,18 @@ def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, enc
 
 @real
 @pytest.mark.parametrize(
-    ("file", "kind", "count"),
+    ("file", "task_type", "count"),
     [("dev-v1.1.json", "span", 10570), ("dev-v2.0.json", "span-or-none", 11873)],
 )
-def test_every_question_of_a_real_dev_set(file: str, kind: str, count: int, tmp_path: Path) -> None:
+def test_every_question_of_a_real_dev_set(file: str, task_type: str, count: int, tmp_path: Path) -> None:
     """Each answer lies completely in some window, and logits that point to the labels find it again."""
-    settings = {
-        "task_type": kind, "max_length": 200, "windows": {"overlap": 80, "question": 64}, "sample": False,
-        "splits": {"dev": {
-            "source": "squad", "format": "squad", "options": {}, "words": [], "without": [], "labelled": True,
-            "broken": 0, "empty": 0, "pieces": {"dev": {"file": file, "rows": [count]}},
-            "columns": COLUMNS | ({"impossible": "is_impossible"} if kind == "span-or-none" else {}),
-        }},
-    }  # fmt: skip
+    columns = COLUMNS | ({"impossible": "is_impossible"} if task_type == "span-or-none" else {})
+    files = {"dev": {"file": file, "rows": [count]}}
+    split = split_settings(source="squad", format="squad", label_names=[], files=files, columns=columns)
+    settings = task_settings(
+        task_type=task_type, labels=[], max_length=200, windows={"overlap": 80, "question": 64}, sample=False,
+        splits={"dev": split},
+    )  # fmt: skip
     words = real_words()
     words.save(str(tmp_path / "tokenizer.json"))
     found = task_type_of(settings)

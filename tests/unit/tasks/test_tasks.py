@@ -12,10 +12,11 @@ import pytest
 import torch
 from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
 from retort.data.formats import formats
-from retort.data.splits import Piece, read_task
+from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
 from retort.models import build
 from retort.plan import resolve
+from retort.settings import TaskSettings
 from retort.specs.config import ROOT, Config
 from retort.specs.task import Task
 from retort.study.load import open_study
@@ -28,43 +29,41 @@ from retort.training.loop import train
 from retort.training.progress import Progress
 from retort.training.setup import head_of
 
-from tests.tiny.forms import write_form
+from tests.job_settings import schedule
+from tests.tiny.forms import write_sample
 
 TASKS = sorted(path.stem for path in (ROOT / "workflow" / "tasks").glob("*.yaml"))
 BOOK = open_study(Config())
 FILED = [name for name in TASKS if BOOK.tasks[name].splits]
-SCHEDULE: dict[str, Any] = {
-    "steps": 2, "batch_size": 2, "learning_rate": 0.01, "warmup_ratio": 0.0, "weight_decay": 0.0, "betas": [0.9, 0.999],
-    "epsilon": 1e-8, "max_grad_norm": 1.0, "freeze": [], "dropout": None,
-}  # fmt: skip
+SCHEDULE = schedule(warmup_ratio=0.0, weight_decay=0.0)
 
 
-def folders(study: Study, task: Task, form: str, to: Path) -> dict[str, Path]:
+def folders(study: Study, task: Task, location: str, to: Path) -> dict[str, Path]:
     """Return the folder of each source of a task's files."""
     names = {task.source, *(split.source for split in task.splits.values() if split.source)}
     local = {name: to / str(getattr(study.sources[name], "local", name)) for name in names}
-    return local if form == "local" else {name: to / name for name in names}
+    return local if location == "local" else {name: to / name for name in names}
 
 
-def read_form(name: str, form: str, to: Path) -> tuple[dict[str, Any], dict[str, Piece]]:
-    """Write the task's sample as files of a form; return its settings and the rows read back, by split and subset."""
+def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[str, SplitRows]]:
+    """Write the task's sample as files of a location; return its settings and the rows read back, by encoded split."""
     to.mkdir()
-    study = open_study(Config(sample=True, data_dir=str(to) if form == "local" else None))
+    study = open_study(Config(sample=True, data_dir=str(to) if location == "local" else None))
     task = study.tasks[name]
-    where = folders(study, task, form, to)
-    write_form(task, form, where)
+    where = folders(study, task, location, to)
+    write_sample(task, location, where)
     settings = resolve.task(study, name, list(task.splits))
     return settings, dict(read_task(settings, task_type_of(settings), where))
 
 
 @pytest.mark.parametrize("name", FILED)
-def test_words_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
-    _, local = read_form(name, "local", tmp_path / "local")
-    _, hub = read_form(name, "hub", tmp_path / "hub")
-    assert list(local) == list(hub) == list(BOOK.tasks[name].pieces)
-    for piece, rows in local.items():
-        assert rows.records == hub[piece].records
-        assert rows.labelled == hub[piece].labelled
+def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
+    _, local = read_sample(name, "local", tmp_path / "local")
+    _, hub = read_sample(name, "hub", tmp_path / "hub")
+    assert list(local) == list(hub) == list(BOOK.tasks[name].encoded_splits)
+    for split, rows in local.items():
+        assert rows.records == hub[split].records
+        assert rows.labelled == hub[split].labelled
         assert rows.sample is not None
     labels = {getattr(row, "label", row) for row in local["train"].records}
     expected = BOOK.tasks[name].labels
@@ -75,34 +74,34 @@ def test_words_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: 
 def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
     """Two steps change the weights, and every metric of the evaluation split is measured."""
     spec, task = BOOK.tasks[name], resolve.task(BOOK, name)
-    kind, to = task_type_of(task), tmp_path / "encoded"
+    task_type, to = task_type_of(task), tmp_path / "encoded"
     if spec.splits:
-        task, _ = read_form(name, "local", tmp_path / "files")
+        task, _ = read_sample(name, "local", tmp_path / "files")
         where = folders(BOOK, spec, "local", tmp_path / "files")
-        encode_task(task, kind, where, encoder / "tokenizer.json", to, lambda _: None)
+        encode_task(task, task_type, where, encoder / "tokenizer.json", to, lambda _: None)
     else:
         encode_sample(spec, task, encoder, to)
     torch.manual_seed(1)
     model: Any = build.load(encoder, *head_of(task))
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    part = supervised(model, Encoded.load(to, spec.train_split), SCHEDULE, task, 1)
-    train(part, 1, Checkpoint(tmp_path / "state", {}, 1e9), Progress("job", io.StringIO()), "float32", "cpu")
-    part.close()
+    run = supervised(model, Encoded.load(to, spec.train_split), SCHEDULE, task, 1)
+    train(run, 1, Checkpoint(tmp_path / "state", {}, 1e9), Progress("job", io.StringIO()), "float32", "cpu")
+    run.close()
     assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
     found = measure(model, to, spec.evaluation_split, task, "float32", "cpu")
     assert set(spec.measures(spec.evaluation_split)) <= set(found.metrics)
     assert {key.split("-")[0] for key in found.answers} == {spec.evaluation_split}
 
 
-def encode_sample(spec: Task, task: dict[str, Any], encoder: Path, to: Path) -> None:
+def encode_sample(spec: Task, task: TaskSettings, encoder: Path, to: Path) -> None:
     """Encode the task's sample as each of its splits, for a task that draws its splits."""
     from tokenizers import Tokenizer
 
-    kind = task_type_of(task)
-    records = [kind.record(row, task, spec.labels, True) for row in spec.sample]
+    task_type = task_type_of(task)
+    records = [task_type.record(row, task, spec.labels, True) for row in spec.sample]
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
     for split in spec.used:
-        write_arrays(to / split, kind.encode(task, records, tokeniser(tokenizer, split, lambda _: None)))
+        write_arrays(to / split, task_type.encode(task, records, tokeniser(tokenizer, split, lambda _: None)))
     (to / "rows.json").write_text('{"sample": {}, "unlabelled": {}}')
 
 
@@ -131,9 +130,9 @@ def test_the_guide_names_every_key() -> None:
     for name in (
         "broken",
         "empty",
-        "without",
+        "exclude_labels",
         "changes",
-        "words",
+        "label_names",
         "columns",
         "subsets",
         "metric_for_best_model",

@@ -6,7 +6,6 @@ import io
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -18,10 +17,9 @@ from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
 from torch import nn
 
-SCHEDULE: dict[str, Any] = {
-    "steps": 12, "batch_size": 4, "learning_rate": 0.01, "warmup_ratio": 0.25, "weight_decay": 0.1,
-    "betas": [0.9, 0.999], "epsilon": 1e-8, "max_grad_norm": 1.0, "freeze": [],
-}  # fmt: skip
+from tests.job_settings import schedule
+
+SCHEDULE = schedule(steps=12, batch_size=4, warmup_ratio=0.25, weight_decay=0.1)
 
 
 class Dropped(nn.Module):
@@ -60,7 +58,7 @@ def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> T
         value = model(batch.input_ids)
         return (value * float("nan") if step == bad else value), {"square": value.detach()}
 
-    return TrainingRun(modules=[model], schedule=SCHEDULE, batches=numbered, loss=loss)
+    return TrainingRun(modules=[model], schedule=SCHEDULE, steps=12, batches=numbered, loss=loss)
 
 
 def progress() -> Progress:
@@ -68,7 +66,7 @@ def progress() -> Progress:
 
 
 def test_rate_rises_and_falls() -> None:
-    rates = [optim.rate(step, SCHEDULE) for step in range(1, 13)]
+    rates = [optim.rate(step, 12, SCHEDULE) for step in range(1, 13)]
     assert rates[:3] == pytest.approx([0.01 / 3, 0.02 / 3, 0.01])
     assert rates[3:] == pytest.approx([0.01 * (10 - k) / 10 for k in range(1, 10)])
     assert all(rate > 0 for rate in rates)
@@ -91,8 +89,8 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "cut").glob("*.safetensors")] == ["run-1-step-7.safetensors"]
     again = made()
     checkpoint = Checkpoint(tmp_path / "cut", {"a": 1}, 1e9)
-    assert checkpoint.found is not None
-    assert checkpoint.found["step"] == 7
+    assert checkpoint.state is not None
+    assert checkpoint.state.step == 7
     train(part(again), 7, checkpoint, progress(), "float32", "cpu")
     for (name, one), other in zip(whole.named_parameters(), again.parameters(), strict=True):
         assert torch.equal(one, other), name
@@ -103,10 +101,10 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
 def test_state_of_other_settings_or_damaged_state_is_not_used(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(part(made(), stop=5), 7, Checkpoint(tmp_path, {"a": 1}, 0.0), progress(), "float32", "cpu")
-    assert Checkpoint(tmp_path, {"a": 1}, 1.0).found is not None
-    assert Checkpoint(tmp_path, {"a": 2}, 1.0).found is None
+    assert Checkpoint(tmp_path, {"a": 1}, 1.0).state is not None
+    assert Checkpoint(tmp_path, {"a": 2}, 1.0).state is None
     next(tmp_path.glob("*.safetensors")).write_bytes(b"half a file")
-    assert Checkpoint(tmp_path, {"a": 1}, 1.0).found is None
+    assert Checkpoint(tmp_path, {"a": 1}, 1.0).state is None
 
 
 def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
@@ -143,12 +141,10 @@ def test_the_terminal_shows_step_loss_and_time_left(
 
 
 def test_epochs_are_whole_batches() -> None:
-    from retort.training.setup import stepped
-
-    assert stepped({"epochs": 3, "batch_size": 32}, 2490)["steps"] == 3 * 77
-    assert stepped({"epochs": 0.5, "batch_size": 4}, 100)["steps"] == 12
-    assert stepped({"epochs": 1, "batch_size": 32}, 5)["steps"] == 1
-    assert stepped({"steps": 7, "batch_size": 32}, 5)["steps"] == 7
+    assert schedule(epochs=3, batch_size=32).steps_on(2490) == 3 * 77
+    assert schedule(epochs=0.5, batch_size=4).steps_on(100) == 12
+    assert schedule(epochs=1, batch_size=32).steps_on(5) == 1
+    assert schedule(steps=7, batch_size=32).steps_on(5) == 7
 
 
 def test_a_grid_over_epochs() -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import asdict
 from typing import Any
 
 import torch
 
-from retort.jobs import Job
+from retort.settings import ProfileSettings
 from retort.specs.timing import Timing
 
 
 @torch.inference_mode()
-def timed(network: Any, settings: dict[str, Any], device: str) -> list[float]:
+def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]:
     """Measure the time of a forward pass in ms: one value per run, the median over the passes of the run.
 
     Args:
@@ -23,16 +22,16 @@ def timed(network: Any, settings: dict[str, Any], device: str) -> list[float]:
         device: 'cpu' or 'cuda'.
     """
     network.to(device)
-    ids = torch.randint(5, settings["vocabulary"], (settings["batch"], settings["length"]), device=device)
-    mask = torch.ones_like(ids)
+    input_ids = torch.randint(5, settings.vocabulary, (settings.batch, settings.length), device=device)
+    attention_mask = torch.ones_like(input_ids)
     runs = []
-    for number in range(settings["runs"] + 1):
+    for number in range(settings.runs + 1):
         times = []
-        for _ in range(settings["passes"]):
+        for _ in range(settings.passes):
             if device == "cuda":
                 torch.cuda.synchronize()
             start = time.perf_counter()
-            network(input_ids=ids, attention_mask=mask)
+            network(input_ids=input_ids, attention_mask=attention_mask)
             if device == "cuda":
                 torch.cuda.synchronize()
             times.append(1000 * (time.perf_counter() - start))
@@ -41,7 +40,11 @@ def timed(network: Any, settings: dict[str, Any], device: str) -> list[float]:
     return runs
 
 
-def _further(job: Job, network: Any, settings: dict[str, Any]) -> dict[str, list[float]]:
+def further_latencies(network: Any, settings: ProfileSettings, device: str) -> dict[str, list[float]]:
     """Measure the further latencies that tables ask for, and return them by name."""
-    asked = [Timing(**wanted) for wanted in settings.get("further", [])]
-    return {of.name: timed(network, {**settings, **asdict(of)}, of.device or job.device) for of in asked}
+    return {
+        Timing(more.batch, more.length, more.device or "").name: latency(
+            network, settings.model_copy(update={"batch": more.batch, "length": more.length}), more.device or device
+        )
+        for more in settings.further or []
+    }

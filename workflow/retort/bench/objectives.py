@@ -19,10 +19,11 @@ from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.models.recorder import Recorder
 from retort.objectives import Sum, compose, objectives
+from retort.specs.protocol import Schedule
 from retort.training import optim
 
-CLASSES, VOCABULARY, MASKED = 3, 30522, 0.15
-SCHEDULE = {"weight_decay": 0.01, "learning_rate": 1e-4, "betas": (0.9, 0.999), "epsilon": 1e-8}
+NUM_LABELS, VOCABULARY, MASKED = 3, 30522, 0.15
+SCHEDULE = Schedule(steps=1, batch_size=1, learning_rate=1e-4)  # its steps and its batch size are not read
 MAPPINGS: dict[str, tuple[str | None, ...]] = {
     "layer": ("last", "uniform"),
     "layers": ("emd",),
@@ -84,24 +85,24 @@ def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
         num_attention_heads=heads,
         hidden_size=hidden,
         intermediate_size=intermediate,
-        num_labels=CLASSES,
+        num_labels=NUM_LABELS,  # type: ignore[call-arg]
     )
-    kind = BertForMaskedLM if language else BertForSequenceClassification
-    return kind(config)
+    return BertForMaskedLM(config) if language else BertForSequenceClassification(config)
 
 
 def batch_of(setting: Setting, language: bool) -> Batch:
     """Draw random tokens with labels: one per masked position (if `language`), or one per example."""
     draw = torch.Generator().manual_seed(1)
-    ids = torch.randint(1000, VOCABULARY, (setting.batch, setting.length), generator=draw)
-    mask = torch.ones_like(ids, dtype=torch.bool)
-    mask[::2, setting.length - setting.length // 10 :] = False
-    labels, positions = torch.randint(CLASSES, (setting.batch,), generator=draw), None
+    input_ids = torch.randint(1000, VOCABULARY, (setting.batch, setting.length), generator=draw)
+    attention_mask = torch.ones_like(input_ids, dtype=torch.bool)
+    attention_mask[::2, setting.length - setting.length // 10 :] = False
+    labels, positions = torch.randint(NUM_LABELS, (setting.batch,), generator=draw), None
     if language:
-        positions = torch.arange(0, ids.numel(), round(1 / MASKED))
-        labels = ids.flatten()[positions]
+        positions = torch.arange(0, input_ids.numel(), round(1 / MASKED))
+        labels = input_ids.flatten()[positions]
     rows = torch.arange(setting.batch)
-    return Batch(ids, torch.zeros_like(ids), mask, labels, rows, positions).to(setting.device)
+    batch = Batch(input_ids, torch.zeros_like(input_ids), attention_mask, labels, rows, positions)
+    return batch.to(setting.device)
 
 
 def sizes(shape: tuple[int, int, int, int], num_labels: int) -> Shape:
@@ -119,7 +120,7 @@ class Bench:
 
     def __init__(self, setting: Setting, language: bool) -> None:
         torch.manual_seed(1)
-        self.setting, self.num_labels = setting, VOCABULARY if language else CLASSES
+        self.setting, self.num_labels = setting, VOCABULARY if language else NUM_LABELS
         self.teacher = network(setting.teacher, language).eval().to(setting.device)
         self.student = network(setting.student, language).train().to(setting.device)
         self.batch = batch_of(setting, language)
@@ -135,14 +136,17 @@ class Bench:
 
         def value() -> Tensor:
             with torch.no_grad():
-                taught = teacher(self.batch)
-            read = student(self.batch)
-            return 0 * read["logits", None].sum() if loss is None else loss(read, taught, self.batch)[0]
+                of_teacher = teacher(self.batch)
+            of_student = student(self.batch)
+            if loss is None:
+                return 0 * of_student["logits", None].sum()
+            total: Tensor = loss(of_student, of_teacher, self.batch)[0]
+            return total
 
         def run() -> None:
             with torch.autocast(self.setting.device, torch.bfloat16, enabled=self.setting.precision == "bfloat16"):
-                found = value()
-            found.backward()
+                total = value()
+            total.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
 
@@ -165,11 +169,11 @@ class Bench:
         except RetortError as error:
             return Cost(name, mapping or "", None, None, str(error))
         plain, end_plain = self.step(None)
-        taught, end_taught = self.step(loss)
-        plain(), taught()
-        memory = [peak(run, self.setting.device) for run in (plain, taught)]
-        ratios = [seconds(taught, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
-        end_plain(), end_taught()
+        distilled, end_distilled = self.step(loss)
+        plain(), distilled()
+        memory = [peak(run, self.setting.device) for run in (plain, distilled)]
+        ratios = [seconds(distilled, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
+        end_plain(), end_distilled()
         most = None if None in memory else memory[1] / memory[0]  # type: ignore[operator]
         return Cost(name, mapping or "", statistics.median(ratios), most)
 

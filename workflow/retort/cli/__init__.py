@@ -7,11 +7,11 @@ import os
 import sys
 from typing import Any
 
-from retort.cli import bench, compare, cost, pin, published, record, schemas, study
+from retort.cli import bench, compare, cost, pin, published, record, schemas, show, study
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = ["bench", "compare", "cost", "main", "parser", "pin", "published", "record", "schemas", "study"]
+__all__ = ["bench", "compare", "cost", "main", "parser", "pin", "published", "record", "schemas", "show", "study"]
 
 
 def parser() -> argparse.ArgumentParser:

@@ -5,34 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from retort.data.files import sha256
-from retort.data.formats import found
-from retort.data.splits import Piece, Rows, read_task
+from retort.data.files import plain_or_gzip, sha256
+from retort.data.splits import FileReader, SplitRows, read_task
 from retort.errors import RetortError
 from retort.plan import resolve
-from retort.specs.source import FolderSource, HubSource, form_of, in_force
-from retort.study.reading import reading
+from retort.specs.source import FolderSource, HubSource, location_of, source_in_use
 from retort.study.required_sources import tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
 
 
-def place(study: Study, source: str) -> Path:
+def folder_of(study: Study, source: str) -> Path:
     """Return the folder that holds the files of a source, or will hold them once they are fetched."""
-    spec = in_force(study.sources[source], study.config)
+    spec = source_in_use(study.sources[source], study.config)
     return Path(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
-def _told(piece: Piece) -> str:
-    told = f"{len(piece.records):,} rows"
-    told += f" of {piece.sample[1]:,} (a sample)" if piece.sample else ""
-    return told + ("" if piece.labelled else ", no labels")
+def _counted(rows: SplitRows) -> str:
+    text = f"{len(rows.records):,} rows"
+    text += f" of {rows.sample[1]:,} (a sample)" if rows.sample else ""
+    return text + ("" if rows.labelled else ", no labels")
 
 
 def _unfetched(study: Study, source: str) -> str | None:
     """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
-    spec = in_force(study.sources[source], study.config)
-    if isinstance(spec, FolderSource) or place(study, source).is_dir():
+    spec = source_in_use(study.sources[source], study.config)
+    if isinstance(spec, FolderSource) or folder_of(study, source).is_dir():
         return None
     if isinstance(spec, HubSource):
         return f"{spec.hub.repository} of the hub at {spec.hub.commit or 'a commit that `retort pin` has to find'}"
@@ -41,31 +39,31 @@ def _unfetched(study: Study, source: str) -> str | None:
 
 def _filed(study: Study, name: str, split: str) -> Iterator[tuple[str, bool]]:
     spec = study.tasks[name]
-    task = {**resolve.task_settings(spec), "sample": study.config.sample}
     needed = split in spec.used
     try:
-        how = reading(study, spec, split)
+        task = resolve.task(study, name, [split])
     except RetortError as error:
         yield f"  {split}: {error}", not needed
         return
-    for piece, about in how["pieces"].items():
+    settings = (task.splits or {})[split]
+    for encoded_split, file in settings.files.items():
         try:
-            path = found(place(study, how["source"]) / about["file"])
-            rows = Rows(task, task_type_of(task), how, path).read(about["rows"])
-            yield f"  {piece}: {path}  {_told(rows)}  sha256 {rows.sha256}", True
+            path = plain_or_gzip(folder_of(study, settings.source) / file.file)
+            rows = FileReader(task, task_type_of(task), settings, path).read(file.rows)
+            yield f"  {encoded_split}: {path}  {_counted(rows)}  sha256 {rows.sha256}", True
             yield from ((f"    {note}", True) for note in rows.notes)
         except RetortError as error:
-            yield f"  {piece}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
+            yield f"  {encoded_split}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
 
 
 def _drawn(study: Study, name: str) -> Iterator[tuple[str, bool]]:
     spec = study.tasks[name]
     assert spec.reader is not None
-    folder, task = place(study, spec.source), resolve.task(study, name)
+    folder, task = folder_of(study, spec.source), resolve.task(study, name)
     try:
-        pieces = list(read_task(task, task_type_of(task), {spec.source: folder}))
+        splits = list(read_task(task, task_type_of(task), {spec.source: folder}))
         path = folder / str(spec.reader.options["file"])
-        counts = ", ".join(f"{_told(piece)} {split}" for split, piece in pieces)
+        counts = ", ".join(f"{_counted(rows)} {split}" for split, rows in splits)
         yield f"  {path}  drawn: {counts}  sha256 {sha256(path)}", True
     except RetortError as error:
         yield f"  {error}", False
@@ -75,7 +73,9 @@ def _task(study: Study, name: str) -> Iterator[tuple[str, bool]]:
     spec = study.tasks[name]
     splits = {split: about.source or spec.source for split, about in spec.splits.items()} or {"": spec.source}
     absent = {source: _unfetched(study, source) for source in dict.fromkeys(splits.values())}
-    yield from ((f"  {place(study, source)}: not fetched yet: {what}", True) for source, what in absent.items() if what)
+    yield from (
+        (f"  {folder_of(study, source)}: not fetched yet: {what}", True) for source, what in absent.items() if what
+    )
     for split, source in splits.items():
         if not absent[source]:
             yield from _filed(study, name, split) if split else _drawn(study, name)
@@ -89,8 +89,10 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     """
     lines, whole, read = [], True, tasks(study)
     for name, spec in study.tasks.items():
-        forms = ", ".join(f"{source}: {form_of(study.sources[source], study.config)}" for source in spec.sources)
-        lines.append(f"{name} ({forms}){'' if name in read else ', which no table reads'}")
+        locations = ", ".join(
+            f"{source}: {location_of(study.sources[source], study.config)}" for source in spec.sources
+        )
+        lines.append(f"{name} ({locations}){'' if name in read else ', which no table reads'}")
         for line, fine in _task(study, name):
             lines.append(line)
             whole = whole and (fine or name not in read)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from retort.study.reading import pieces_of
+from retort.settings import TaskSettings
+from retort.specs.protocol import Schedule
 from retort.study.study import Study
 
 UNKNOWN = 10_000  # rows assumed for a split whose size is known only after it is read
@@ -44,7 +44,7 @@ class Volume:
         self.unread: set[str] = set()
         self.kept: dict[tuple[str, str, str], Rows] = {}
 
-    def split(self, task: str, settings: dict[str, Any], split: str, model: str) -> Rows:
+    def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
         """Return the rows of a task's split, tokenised with the vocabulary of a model.
 
         Where the task is not encoded yet, every row is assumed to have the maximum length.
@@ -52,9 +52,9 @@ class Volume:
         key = (task, split, model)
         if key not in self.kept:
             folder = Path(f"results/encoded/{task}/{model}")
-            pieces = [folder / name / "offsets.npy" for name in pieces_of(settings, split)]
-            there = all(path.is_file() for path in pieces)
-            self.kept[key] = _encoded(pieces) if there else self._expected(task, split)
+            files = [folder / name / "offsets.npy" for name in settings.encoded_splits(split)]
+            is_encoded = all(path.is_file() for path in files)
+            self.kept[key] = _encoded(files) if is_encoded else self._expected(task, split)
         return self.kept[key]
 
     def _expected(self, task: str, split: str) -> Rows:
@@ -68,17 +68,17 @@ class Volume:
         counts = [max(files.expected(subset)) for subset in (spec.subsets if files.subsets else [None])]
         return Rows(sum(counts), spec.max_length)
 
-    def blocks(self, corpus: str, schedule: dict[str, Any], model: str) -> Rows:
+    def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
-        spec, about = self.study.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
-        if about.is_file():
-            return Rows(json.loads(about.read_text(encoding="utf-8"))["blocks"], spec.block)
-        if spec.blocks is None and "epochs" in schedule:
+        spec, file = self.study.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
+        if file.is_file():
+            return Rows(json.loads(file.read_text(encoding="utf-8"))["blocks"], spec.block)
+        if spec.blocks is None and schedule.epochs is not None:
             self.unread.add(corpus)
         return Rows(spec.blocks or round(TOKENS / spec.block), spec.block)
 
 
-def _encoded(pieces: list[Path]) -> Rows:
-    offsets = [np.load(path, mmap_mode="r", allow_pickle=False) for path in pieces]
+def _encoded(files: list[Path]) -> Rows:
+    offsets = [np.load(path, mmap_mode="r", allow_pickle=False) for path in files]
     count, tokens = sum(len(each) - 1 for each in offsets), sum(int(each[-1]) for each in offsets)
     return Rows(count, tokens / max(count, 1))

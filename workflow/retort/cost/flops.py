@@ -6,43 +6,42 @@ gradient of the weights.
 
 from __future__ import annotations
 
-from typing import Any
+from retort.specs.model import Architecture
 
 TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
-Architecture = dict[str, Any]
 
 
 def matmul_parameters(architecture: Architecture, layers: int | None = None) -> int:
     """Count the weights of an encoder that are multiplied at every token; embeddings are looked up, so they are not.
 
     Args:
-        architecture: `layers`, `heads`, `hidden`, `intermediate`, and `embedding` if it is narrower than `hidden`.
+        architecture: the sizes of the encoder.
         layers: count only this many of the first layers; None for all.
     """
-    hidden, narrow = architecture["hidden"], architecture.get("embedding")
-    depth = architecture["layers"] if layers is None else layers
-    each = 4 * hidden**2 + 2 * hidden * architecture["intermediate"]  # queries, keys, values, output; up, down
+    hidden, narrow = architecture.hidden, architecture.embedding
+    depth = architecture.layers if layers is None else layers
+    each: int = 4 * hidden**2 + 2 * hidden * architecture.intermediate  # queries, keys, values, output; up, down
     return depth * each + (narrow * hidden if narrow else 0)
 
 
 def forward(architecture: Architecture, length: float, layers: int | None = None) -> float:
     """Return the FLOPs of one row of `length` tokens through an encoder, or through its first `layers` only."""
-    depth = architecture["layers"] if layers is None else layers
-    attention = 4 * length**2 * architecture["hidden"]  # queries times keys, attention weights times values
+    depth = architecture.layers if layers is None else layers
+    attention = 4 * length**2 * architecture.hidden  # queries times keys, attention weights times values
     return 2 * matmul_parameters(architecture, layers) * length + depth * attention
 
 
 def classifier(architecture: Architecture, outputs: int) -> float:
     """Return the FLOPs of one row through a pooler and a classifier, which see only the first position."""
-    return 2 * architecture["hidden"] * (architecture["hidden"] + outputs)
+    return 2 * architecture.hidden * (architecture.hidden + outputs)
 
 
 def span(architecture: Architecture, length: float) -> float:
     """Return the FLOPs of one row through a span head, which gives a start and an end logit at every position."""
-    return 2 * architecture["hidden"] * 2 * length
+    return 2 * architecture.hidden * 2 * length
 
 
 def masked_lm(architecture: Architecture, vocabulary: int, positions: float) -> float:
     """Return the FLOPs of one row through a masked-LM head at its masked positions: a dense layer and the decoder."""
-    width = architecture.get("embedding") or architecture["hidden"]
-    return 2 * width * (architecture["hidden"] + vocabulary) * positions
+    width = architecture.embedding or architecture.hidden
+    return 2 * width * (architecture.hidden + vocabulary) * positions

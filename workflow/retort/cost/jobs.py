@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from retort.cost import work
 from retort.cost.data import Volume
 from retort.plan.plan import Plan
+from retort.settings import Settings
 from retort.study.cells import score_address
 from retort.study.questions import seeds_of
 from retort.tables.collect import difference
@@ -21,7 +21,7 @@ from retort.tables.collect import difference
 # the rule that makes a result, by the path of the result; jobs for data, tables and figures do no matrix products
 ADDRESSES = {
     "score": re.compile(r"results/scores/(?P<student>[^/]+)/(?P<task>[^/]+)/seed-(?P<seed>\d+)\.json"),
-    "teacher": re.compile(r"results/teachers/(?P<teacher>[^/]+)/(?P<place>[^/]+)/model"),
+    "teacher": re.compile(r"results/teachers/(?P<teacher>[^/]+)/(?P<data>[^/]+)/model"),
     "activations": re.compile(r"results/activations/(?P<teacher>[^/]+)/(?P<task>[^/]+)"),
     "student": re.compile(r"results/students/(?P<student>[^/]+)/model"),
     "grid": re.compile(r"results/trials/(?P<student>[^/]+)/(?P<task>[^/]+)/(?P<part>\d+)-of-(?P<parts>\d+)\.jsonl"),
@@ -46,7 +46,7 @@ class Job:
     kind: str
     flops: float
     needs: tuple[str, ...] = ()
-    settings: Any = None
+    settings: Settings | None = None
 
     @cached_property
     def done(self) -> bool:
@@ -56,14 +56,14 @@ class Job:
         if self.settings is None:
             return True
         try:
-            found = json.loads(Path(self.address).read_text(encoding="utf-8"))["settings"]
+            recorded = json.loads(Path(self.address).read_text(encoding="utf-8"))["settings"]
         except (ValueError, KeyError, TypeError):
             return False
-        return difference(found, json.loads(json.dumps(self.settings))) is None
+        return difference(recorded, self.settings.as_json()) is None
 
 
-def _listed(*given: str | list[str]) -> tuple[str, ...]:
-    return tuple(path for one in given for path in ([one] if isinstance(one, str) else one))
+def _listed(*inputs: str | list[str]) -> tuple[str, ...]:
+    return tuple(path for each in inputs for path in ([each] if isinstance(each, str) else each))
 
 
 class Jobs:
@@ -109,44 +109,42 @@ class Jobs:
         if student in self.study.teachers:
             return self._fine_tuned(address, student, task)
         names, model = SimpleNamespace(student=student, task=task, seed=seed), self._vocabulary(student)
-        if student in self.plan.on_task:
-            settings, activations = (
-                self.plan.settings["distillations"][student][task],
-                self.plan.student_activations(names),
-            )
+        if student in self.plan.task_specific:
+            activations = self.plan.student_activations(names)
+            distillation = self.plan.settings.distillations[student][task]
             needs = _listed(self.plan.student_teacher(names), activations, self.plan.student_parent(names))
-            took = work.on_task(settings, task, self.volume, model, live=not activations)
-        else:
-            settings = self.plan.settings["finetunings"][student][task]
-            needs = _listed(f"results/students/{student}/model", self.plan.grid_parts(names))
-            took = work.finetuned(settings, task, self.volume, model)
-        return Job(address, "score", took, needs, settings)
+            cost = work.task_distillation(distillation, task, self.volume, model, live=not activations)
+            return Job(address, "score", cost, needs, distillation)
+        finetuning = self.plan.settings.finetunings[student][task]
+        needs = _listed(f"results/students/{student}/model", self.plan.grid_parts(names))
+        return Job(address, "score", work.finetuning(finetuning, task, self.volume, model), needs, finetuning)
 
     def _fine_tuned(self, address: str, teacher: str, task: str) -> Job:
-        settings, model = self.plan.settings["teachers"][teacher][task], self.study.teachers[teacher].model
+        settings, model = self.plan.settings.teachers[teacher][task], self.study.teachers[teacher].model
         return Job(address, "teacher", work.teacher(settings, task, self.volume, model), (), settings)
 
-    def _teacher(self, address: str, teacher: str, place: str) -> Job | None:
-        if place in self.study.tasks:  # one job makes a teacher and its score; the score holds the settings
-            return self.at(score_address(teacher, place, seeds_of(self.study, teacher)[0]))
-        settings, model = self.plan.settings["teachers"][teacher][place], self.study.teachers[teacher].model
-        return Job(address, "head", work.head(settings, place, self.volume, model))
+    def _teacher(self, address: str, teacher: str, data: str) -> Job | None:
+        if data in self.study.tasks:  # one job makes a teacher and its score; the score holds the settings
+            return self.at(score_address(teacher, data, seeds_of(self.study, teacher)[0]))
+        settings, model = self.plan.settings.teacher_heads[teacher][data], self.study.teachers[teacher].model
+        return Job(address, "head", work.head(settings, data, self.volume, model))
 
     def _activations(self, address: str, teacher: str, task: str) -> Job:
-        settings, model = self.plan.settings["activations"][teacher][task], self.study.teachers[teacher].model
+        settings, model = self.plan.settings.activations[teacher][task], self.study.teachers[teacher].model
         needs = (f"results/teachers/{teacher}/{task}/model",)
         return Job(address, "activations", work.activations(settings, task, self.volume, model), needs)
 
     def _student(self, address: str, student: str) -> Job:
-        names, settings = SimpleNamespace(student=student), self.plan.settings["students"][student]
+        names, settings = SimpleNamespace(student=student), self.plan.settings.students[student]
         needs = _listed(self.plan.student_teacher_head(names), self.plan.student_parent(names))
-        return Job(address, "student", work.on_corpus(settings, self.volume, self._vocabulary(student)), needs)
+        cost = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
+        return Job(address, "student", cost, needs)
 
     def _grid(self, address: str, student: str, task: str, part: str, parts: str) -> Job:
-        settings = self.plan.settings["grids"][student][task]
-        took = work.grid(settings, int(part), int(parts), task, self.volume, self._vocabulary(student))
-        return Job(address, "grid", took, (f"results/students/{student}/model",))
+        settings = self.plan.settings.grids[student][task]
+        cost = work.grid(settings, int(part), int(parts), task, self.volume, self._vocabulary(student))
+        return Job(address, "grid", cost, (f"results/students/{student}/model",))
 
     def _profile(self, address: str, student: str) -> Job:
-        settings = self.plan.settings["profiles"][student]
+        settings = self.plan.settings.profiles[student]
         return Job(address, "profile", work.profile(settings), (), settings)

@@ -30,7 +30,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     found, at = bills(plan, jobs, exhibits), speed(flops, gpu)
     yield from _table(found, at, "GPU" if gpu else "CPU")
     yield ""
-    yield f"Scale {config.scale}. One device at {at.flops:.3g} FLOP/s: {at.said}."
+    yield f"Scale {config.scale}. One device at {at.flops:.3g} FLOP/s: {at.origin}."
     yield COUNTED.format(start=START)
     yield from _lengths(jobs.volume)
 

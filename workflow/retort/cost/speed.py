@@ -24,7 +24,7 @@ class Speed:
     """Achieved FLOPs per second, and a phrase that says where the number comes from."""
 
     flops: float
-    said: str
+    origin: str
 
     def hours(self, jobs: int, flops: float) -> float:
         """Return the hours that jobs with these FLOPs in total take on one device, one after another."""
@@ -40,26 +40,26 @@ def stored(path: Path = STORED) -> Speed | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        said = f"measured on {found['device']}, {found['threads']} thread(s), {found['precision']}, {found['at'][:10]}"
-        return Speed(float(found["flops"]), said)
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        origin = f"measured on {kept['device']}, {kept['threads']} thread(s), {kept['precision']}, {kept['at'][:10]}"
+        return Speed(float(kept["flops"]), origin)
     except (ValueError, KeyError, TypeError):
         raise RetortError(f"{path} holds no calibration", "measure again with `retort cost --calibrate`") from None
 
 
-def speed(given: float | None, gpu: bool) -> Speed:
+def speed(wanted: float | None, gpu: bool) -> Speed:
     """Return the given speed, else the measured one, else a guess.
 
     Args:
-        given: FLOPs per second from the command line, or None.
+        wanted: FLOPs per second from the command line, or None.
         gpu: whether jobs run on a GPU, for the guess.
 
     Raises:
         RetortError: the given speed is not positive.
     """
-    if given is not None:
-        if not given > 0:
-            raise RetortError(f"--flops {given:g} is no speed", "give FLOPs a second, such as --flops 60e12")
-        return Speed(given, "given with --flops")
+    if wanted is not None:
+        if not wanted > 0:
+            raise RetortError(f"--flops {wanted:g} is no speed", "give FLOPs a second, such as --flops 60e12")
+        return Speed(wanted, "given with --flops")
     flops, device = GUESSED[gpu]
     return stored() or Speed(flops, f"a guess for {device}; measure it with --calibrate or give it with --flops")

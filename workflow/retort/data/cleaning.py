@@ -7,9 +7,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
+
+from retort.specs.corpus import Cleaning
 
 # removed and not replaced by a space, as in BERT: controls other than white space, the byte order mark, U+FFFD
 UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+")
@@ -46,8 +47,8 @@ class Seen:
 
     @staticmethod
     def _holds(run: np.ndarray, digest: int) -> bool:
-        place = int(np.searchsorted(run, np.uint64(digest)))
-        return place < len(run) and int(run[place]) == digest
+        index = int(np.searchsorted(run, np.uint64(digest)))
+        return index < len(run) and int(run[index]) == digest
 
     def _settle(self) -> None:
         run = np.sort(np.fromiter(self._recent, np.uint64, len(self._recent)))
@@ -57,15 +58,15 @@ class Seen:
         self._runs.append(run)
 
 
-def kept(documents: Iterable[str], rule: dict[str, Any], counts: Counter[str]) -> Iterator[str]:
+def kept(documents: Iterable[str], rule: Cleaning, counts: Counter[str]) -> Iterator[str]:
     """Yield the cleaned documents that the rule keeps; count those read, kept and dropped (by reason) in `counts`."""
     seen = Seen()
     for document in documents:
         counts["documents"] += 1
         text = clean(document)
-        if not text or len(text) < rule["minimum"]:
+        if not text or len(text) < rule.minimum:
             counts["short"] += 1
-        elif rule["drop_duplicates"] and not seen.add(text):
+        elif rule.drop_duplicates and not seen.add(text):
             counts["duplicates"] += 1
         else:
             counts["kept"] += 1

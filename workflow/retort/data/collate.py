@@ -42,10 +42,10 @@ def positions(encoded: Encoded, rows: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
     """Return the rows as one batch, padded with zeros to the longest row."""
-    place, mask = positions(encoded, rows)
+    indices, mask = positions(encoded, rows)
     return Batch(
-        input_ids=torch.from_numpy(np.where(mask, encoded.ids[place], 0).astype(np.int64)),
-        token_type_ids=torch.from_numpy(np.where(mask, encoded.types[place], 0).astype(np.int64)),
+        input_ids=torch.from_numpy(np.where(mask, encoded.input_ids[indices], 0).astype(np.int64)),
+        token_type_ids=torch.from_numpy(np.where(mask, encoded.token_type_ids[indices], 0).astype(np.int64)),
         attention_mask=torch.from_numpy(mask),
         labels=torch.from_numpy(encoded.labels[rows]),
         rows=torch.from_numpy(rows.astype(np.int64)),

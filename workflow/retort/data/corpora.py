@@ -12,7 +12,7 @@ import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,13 @@ import numpy as np
 
 from retort.data import mixing
 from retort.data.cleaning import kept
-from retort.data.packing import packers
-from retort.data.shards import PartShards, assemble, token_type
+from retort.data.packing import Packer, packers
+from retort.data.shards import ComponentShards, CorpusAbout, ShardNote, assemble, token_dtype
 from retort.data.texts import texts
 from retort.data.vocabulary import Special, special_tokens
 from retort.errors import RetortError
+from retort.settings import CorpusSettings
+from retort.specs.corpus import Component
 
 CHUNK = 1 << 20  # characters tokenised at a time
 SHARD = 1 << 23  # tokens after which a shard is written
@@ -56,41 +58,41 @@ class Tokens:
         return int(self.encoder.get_vocab_size())
 
 
-def files_of(component: dict[str, Any], folder: Path) -> list[Path]:
+def files_of(component: Component, folder: Path) -> list[Path]:
     """Return the files of a component of a corpus, in the order of the patterns, then of their names.
 
     Raises:
         RetortError: a pattern matches no file.
     """
     found: dict[Path, None] = {}
-    for pattern in component["files"]:
+    for pattern in component.files:
         matched = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
         if not matched:
-            there = sorted(str(path.relative_to(folder)) for path in folder.rglob("[!.]*") if path.is_file())
-            more = ", ..." if len(there) > 8 else ""
+            known = sorted(str(path.relative_to(folder)) for path in folder.rglob("[!.]*") if path.is_file())
+            more = ", ..." if len(known) > 8 else ""
             raise RetortError(
-                f"source {component['source']} holds no file {pattern}",
-                f"it holds {', '.join(there[:8]) or 'nothing'}{more}",
+                f"source {component.source} holds no file {pattern}",
+                f"it holds {', '.join(known[:8]) or 'nothing'}{more}",
             )
         found.update(dict.fromkeys(matched))
     return list(found)
 
 
-def documents(number: int, component: dict[str, Any], files: list[Path], counts: Counter[str]) -> Iterator[str]:
+def documents(number: int, component: Component, files: list[Path], counts: Counter[str]) -> Iterator[str]:
     """Return the cleaned documents of a component of a corpus, after its sampling and its cleaning rule."""
-    read = texts[component["format"]]
-    everything: Iterator[str] = (text for path in files for text in read(path, **component["options"]))
-    if component["sample"] < 1:
+    read = texts[component.format]
+    everything: Iterator[str] = (text for path in files for text in read(path, **component.options))
+    if component.sample < 1:
         draw = random.Random(f"corpus sample {number}")
-        everything = (text for text in everything if draw.random() < component["sample"])
-    return kept(everything, component["cleaning"], counts)
+        everything = (text for text in everything if draw.random() < component.sample)
+    return kept(everything, component.cleaning, counts)
 
 
-def _chunks(found: Iterable[str]) -> Iterator[list[str]]:
+def _chunks(documents: Iterable[str]) -> Iterator[list[str]]:
     """Yield lists of documents with at least `CHUNK` characters; the last list may have fewer."""
     held: list[str] = []
     size = 0
-    for document in found:
+    for document in documents:
         held.append(document)
         size += len(document)
         if size >= CHUNK:
@@ -100,73 +102,79 @@ def _chunks(found: Iterable[str]) -> Iterator[list[str]]:
         yield held
 
 
-def _blocks(chunk: list[str], packer: Any, tokens: Tokens) -> list[list[int]]:
+def _blocks(chunk: list[str], packer: Packer, tokens: Tokens) -> list[list[int]]:
     """Return the full blocks that a chunk of documents completes, each a list of `tokens.block` input ids."""
-    pieces = [packer.pieces(document) for document in chunk]
-    rows = iter(tokens.encoder.encode_batch_fast(list(itertools.chain(*pieces)), add_special_tokens=False))
-    return [block for own in pieces for block in packer.add([next(rows).ids for _ in own])]
+    split = [packer.texts(document) for document in chunk]
+    rows = iter(tokens.encoder.encode_batch_fast(list(itertools.chain(*split)), add_special_tokens=False))
+    return [block for own in split for block in packer.add([next(rows).ids for _ in own])]
 
 
-def build_part(
-    shards: PartShards, found: Iterator[str], packer: Any, tokens: Tokens, quota: int | None, counts: Counter[str]
-) -> list[dict[str, Any]]:
+def build_component(
+    shards: ComponentShards,
+    documents: Iterator[str],
+    packer: Packer,
+    tokens: Tokens,
+    quota: int | None,
+    counts: Counter[str],
+) -> list[ShardNote]:
     """Write the shards of a component of a corpus and return their notes; shards of an earlier job are kept.
 
     Args:
         shards: writes the shards and finds those that exist.
-        found: the documents of the component, from the first one.
+        documents: the documents of the component, from the first one.
         packer: turns the documents into blocks.
         tokens: the tokenizer.
         quota: number of blocks after which reading stops; None reads all the text.
-        counts: the numbers that `found` counts while it is read; the note of the last shard holds them.
+        counts: the numbers that are counted while `documents` is read; the note of the last shard holds them.
     """
-    notes = shards.found()
-    if notes and notes[-1]["last"]:
+    notes = shards.complete()
+    if notes and notes[-1].last:
         return notes
-    packer.rest, consumed = (notes[-1]["rest"], notes[-1]["consumed"]) if notes else ([], 0)
-    made = sum(note["blocks"] for note in notes)
+    packer.rest, consumed = (notes[-1].rest, notes[-1].consumed) if notes else ([], 0)
+    made = sum(note.blocks for note in notes)
     size = max(1, SHARD // tokens.block)
     pending: list[np.ndarray] = []
 
     def write(last: bool) -> None:
         nonlocal pending, made
         rows = pending if quota is None else pending[: quota - made]  # the last chunk may fill more than the quota
-        ids = np.stack(rows) if rows else np.empty((0, tokens.block), token_type(tokens.vocabulary))  # (rows, block)
-        state = {"rest": packer.rest, "consumed": consumed, "last": last, "counts": dict(counts) if last else {}}
-        notes.append(shards.write(len(notes), ids, **state))
+        blocks = (
+            np.stack(rows) if rows else np.empty((0, tokens.block), token_dtype(tokens.vocabulary))
+        )  # (rows, block)
+        notes.append(shards.write(len(notes), blocks, packer.rest, consumed, last, dict(counts) if last else {}))
         made, pending = made + len(rows), []
 
-    for chunk in _chunks(itertools.islice(found, consumed, None)):
-        pending += [np.array(row, token_type(tokens.vocabulary)) for row in _blocks(chunk, packer, tokens)]
+    for chunk in _chunks(itertools.islice(documents, consumed, None)):
+        pending += [np.array(row, token_dtype(tokens.vocabulary)) for row in _blocks(chunk, packer, tokens)]
         consumed += len(chunk)
         if quota is not None and made + len(pending) >= quota:
             break
         if len(pending) >= size:
             write(last=False)
     else:
-        pending += [np.array(row, token_type(tokens.vocabulary)) for row in packer.end()]
+        pending += [np.array(row, token_dtype(tokens.vocabulary)) for row in packer.end()]
     write(last=True)
     return notes
 
 
-def _shares(corpus: dict[str, Any], files: list[list[Path]]) -> list[float] | None:
+def _shares(corpus: CorpusSettings, files: list[list[Path]]) -> list[float] | None:
     """Return the share of each component: the given ones, else smoothed from file sizes; None to take all the text."""
-    shares = [component["share"] for component in corpus["components"]]
-    if None not in shares:
+    shares = [component.share for component in corpus.components if component.share is not None]
+    if shares:  # a share is given for every component or for none
         return shares
-    if corpus["blocks"] is None:
+    if corpus.blocks is None:
         return None
-    return mixing.smoothed([sum(path.stat().st_size for path in own) for own in files], corpus["smoothing"])
+    return mixing.smoothed([sum(path.stat().st_size for path in own) for own in files], corpus.smoothing)
 
 
-def _state(state: Path, corpus: dict[str, Any], files: list[list[Path]], model: Path) -> Path:
+def _state(state: Path, corpus: CorpusSettings, files: list[list[Path]], model: Path) -> Path:
     """Return the state folder of exactly these settings, files and tokenizer; delete the state of any others.
 
     The folder's name is a hash of the settings, the names and sizes of the files and the size of the tokenizer's file.
     """
     sizes = [[(path.name, path.stat().st_size) for path in own] for own in files]
-    given = json.dumps([corpus, sizes, (model / "tokenizer.json").stat().st_size], sort_keys=True)
-    own = state / hashlib.sha256(given.encode()).hexdigest()[:16]
+    key = json.dumps([corpus.as_json(), sizes, (model / "tokenizer.json").stat().st_size], sort_keys=True)
+    own = state / hashlib.sha256(key.encode()).hexdigest()[:16]
     for other in state.glob("*"):
         if other != own:
             shutil.rmtree(other)
@@ -174,67 +182,69 @@ def _state(state: Path, corpus: dict[str, Any], files: list[list[Path]], model: 
 
 
 def build_corpus(
-    corpus: dict[str, Any],
+    corpus: CorpusSettings,
     sources: dict[str, Path],
-    model: Path,
-    to: Path,
+    model_folder: Path,
+    output: Path,
     state: Path,
     say: Callable[[str], None] = lambda line: None,
 ) -> int:
-    """Build a corpus in `to` (shards, their manifest and corpus.json) and return its number of blocks.
+    """Build a corpus in `output` (shards, their manifest and corpus.json) and return its number of blocks.
 
     Args:
         corpus: the corpus's settings.
         sources: the folder of each source.
-        model: the folder of the model whose tokenizer is used.
-        to: the folder to fill.
+        model_folder: the folder of the model whose tokenizer is used.
+        output: the folder to fill.
         state: the folder where an interrupted job leaves its shards for the next job; deleted at the end.
         say: called with one line for each shard.
 
     Raises:
         RetortError: a file is missing or not of its format, or a component has too little text for its share.
     """
-    components = corpus["components"]
-    tokens = Tokens.of(model, corpus["block"])
-    files = [files_of(component, sources[component["source"]]) for component in components]
+    components = corpus.components
+    tokens = Tokens.of(model_folder, corpus.block)
+    files = [files_of(component, sources[component.source]) for component in components]
     shares = _shares(corpus, files)
-    quotas = mixing.apportioned(corpus["blocks"], shares) if shares and corpus["blocks"] else [None] * len(components)
-    names = [f"{number}-{component['language']}" for number, component in enumerate(components)]
-    own = _state(state, corpus, files, model)
+    quotas: Sequence[int | None] = [None] * len(components)
+    if shares and corpus.blocks:
+        quotas = mixing.apportioned(corpus.blocks, shares)
+    names = [f"{number}-{component.language}" for number, component in enumerate(components)]
+    own = _state(state, corpus, files, model_folder)
     notes = []
     for number, (name, quota) in enumerate(zip(names, quotas, strict=True)):
         counts: Counter[str] = Counter()
-        packer = packers[corpus["packing"]](corpus["block"], tokens.special)
-        found = documents(number, components[number], files[number], counts)
-        notes.append(build_part(PartShards(own, name, say), found, packer, tokens, quota, counts))
-    made = [sum(note["blocks"] for note in shards) for shards in notes]
-    used = mixing.taken(made, shares, corpus["blocks"], names)
-    _write_about(to, corpus, tokens, [shards[-1]["counts"] for shards in notes], made, used)
-    assemble(list(itertools.chain(*notes)), mixing.order(made, used), own, to)
+        packer = packers[corpus.packing](corpus.block, tokens.special)
+        texts_of_component = documents(number, components[number], files[number], counts)
+        notes.append(
+            build_component(ComponentShards(own, name, say), texts_of_component, packer, tokens, quota, counts)
+        )
+    made = [sum(note.blocks for note in shards) for shards in notes]
+    used = mixing.taken(made, shares, corpus.blocks, names)
+    _about(corpus, tokens, [shards[-1].counts for shards in notes], made, used).write(output)
+    assemble(list(itertools.chain(*notes)), mixing.order(made, used), own, output)
     shutil.rmtree(state)
     return sum(used)
 
 
-def _write_about(
-    to: Path, corpus: dict[str, Any], tokens: Tokens, counted: list[dict[str, int]], made: list[int], used: list[int]
-) -> None:
-    """Write corpus.json: the special tokens, the vocabulary's size, and the counts of each component."""
-    about = {
-        "blocks": sum(used),
-        "mask": tokens.special.mask,
-        "pad": tokens.special.pad,
-        "special": tokens.special.never_masked,
-        "vocabulary": tokens.vocabulary,
-        "components": [
+def _about(
+    corpus: CorpusSettings, tokens: Tokens, counted: list[dict[str, int]], made: list[int], used: list[int]
+) -> CorpusAbout:
+    """Return the content of corpus.json: special tokens, size of the vocabulary, counts of each component."""
+    return CorpusAbout(
+        blocks=sum(used),
+        mask=tokens.special.mask,
+        pad=tokens.special.pad,
+        special=tokens.special.never_masked,
+        vocabulary=tokens.vocabulary,
+        components=[
             {
-                "source": component["source"],
-                "language": component["language"],
+                "source": component.source,
+                "language": component.language,
                 **{key: counts.get(key, 0) for key in ("documents", "kept", "short", "duplicates", "characters")},
-                "blocks_made": there,
+                "blocks_made": available,
                 "blocks": count,
             }
-            for component, counts, there, count in zip(corpus["components"], counted, made, used, strict=True)
+            for component, counts, available, count in zip(corpus.components, counted, made, used, strict=True)
         ],
-    }
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "corpus.json").write_text(json.dumps(about, indent=1) + "\n")
+    )

@@ -1,13 +1,14 @@
-"""Checksums of files, and folders of the user that are linked instead of copied."""
+"""Files on disk: checksums, and the lines of text files, plain or compressed with gzip."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-import os
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from retort.errors import RetortError
-from retort.specs.source import FolderSource
 
 
 def sha256(path: Path) -> str:
@@ -25,40 +26,36 @@ def git_blob(path: Path) -> str:
     return digest.hexdigest()
 
 
-def link(here: Path, to: Path) -> int:
-    """Mirror the folder `here` in `to`, with real folders and one symbolic link per file; return the number of links.
-
-    Folders are real so that Snakemake writes its timestamp in `to`, and so that deleting `to` deletes only links. Names
-    that begin with a dot are left out.
-    """
-    count = 0
-    for entry in sorted(os.scandir(here), key=lambda entry: entry.name):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            (to / entry.name).mkdir(exist_ok=True)
-            count += link(Path(entry.path), to / entry.name)
-        else:
-            (to / entry.name).symlink_to(Path(entry.path).absolute())
-            count += 1
-    return count
-
-
-def fetch(source: FolderSource, to: Path, state: Path) -> int:
-    """Link the files of the user's folder in the folder `to` and return how many there are.
-
-    Args:
-        source: names the user's folder, relative to the working directory.
-        to: the folder to fill; it must exist and be empty.
-        state: not used; linking has nothing to resume.
+def plain_or_gzip(path: Path) -> Path:
+    """Return the path of the file, or of its gzip version `<name>.gz` where only that exists.
 
     Raises:
-        RetortError: the folder is missing or empty.
+        RetortError: neither exists; the message lists the files that do.
     """
-    here = Path(source.path).expanduser()
-    if not here.is_dir():
-        raise RetortError(f"source folder {source.path} does not exist", "paths count from the working directory")
-    count = link(here, to)
-    if not count:
-        raise RetortError(f"source folder {source.path} is empty")
-    return count
+    for candidate in (path, path.with_name(f"{path.name}.gz")):
+        if candidate.is_file():
+            return candidate
+    names = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    raise RetortError(f"{path} does not exist", f"{path.parent} holds {listed or 'nothing'}")
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (number from 1, text) for each line of a UTF-8 file, without byte order mark and line end.
+
+    Only a line feed ends a line (a carriage return before it is removed): other characters at which Python's
+    `splitlines` would split are text.
+
+    Raises:
+        RetortError: a line is not UTF-8, or the gzip is damaged.
+    """
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            for number, raw in enumerate(stream, start=1):
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, text.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise RetortError(f"{path.name}:{number}: not UTF-8 text ({error.reason})", "save the file as UTF-8") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from None

@@ -5,13 +5,12 @@ A file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from retort.data.files import lines
 from retort.errors import RetortError
 from retort.registry import Registry
 
@@ -19,42 +18,9 @@ Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
 Broken = Callable[[str, str], None]  # called with a location and what is wrong there
 
-formats: Registry = Registry("format")
+Format = Callable[..., Iterator[Row]]  # (path, broken, *, options) -> rows
 
-
-def found(path: Path) -> Path:
-    """Return the path of the file, or of its gzip version `<name>.gz` where only that exists.
-
-    Raises:
-        RetortError: neither exists; the message lists the files that do.
-    """
-    for there in (path, path.with_name(f"{path.name}.gz")):
-        if there.is_file():
-            return there
-    names = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    raise RetortError(f"{path} does not exist", f"{path.parent} holds {shown or 'nothing'}")
-
-
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text) for each line of a UTF-8 file, without byte order mark and line end.
-
-    Only a line feed ends a line (a carriage return before it is removed): other characters at which Python's
-    `splitlines` would split are text.
-
-    Raises:
-        RetortError: a line is not UTF-8, or the gzip is damaged.
-    """
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, raw in enumerate(stream, start=1):
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, text.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise RetortError(f"{path.name}:{number}: not UTF-8 text ({error.reason})", "save the file as UTF-8") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise RetortError(f"{path.name}: not a whole gzip file ({error})", "the download is damaged") from None
+formats: Registry[Format] = Registry("format")
 
 
 @formats.register("tsv")
@@ -103,3 +69,76 @@ def parquet(path: Path, broken: Broken) -> Iterator[Row]:
                 yield f"row {number}", row
     except pyarrow.ArrowInvalid as error:
         raise RetortError(f"{path.name}: not a Parquet file ({error})", "the download is damaged") from None
+
+
+@formats.register("squad")
+def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> Iterator[Row]:
+    """Yield the questions of a file in the JSON format of SQuAD 1.1, SQuAD 2.0 and MLQA, plain or gzip.
+
+    The columns are those of the hub's copies: id, title, context, question, answers {text, answer_start}, and
+    is_impossible where the file has it.
+
+    Args:
+        path: the file.
+        broken: not called: the first error in such a file is raised, as it has no separate lines to skip.
+        leave_out: ids of questions to skip, for a file with questions that cannot be used.
+
+    Raises:
+        RetortError: a required key is missing or its value has the wrong type (the message says where), or
+            `leave_out` names a question that the file does not hold.
+    """
+    excluded, seen = set(leave_out or ()), set()
+    for i, article in enumerate(_get(path, "", _content(path), "data", list)):
+        for j, paragraph in enumerate(_get(path, f"data[{i}]", article, "paragraphs", list)):
+            location = f"data[{i}].paragraphs[{j}]"
+            shared: Fields = {"title": article.get("title"), "context": _get(path, location, paragraph, "context", str)}
+            for k, asked in enumerate(_get(path, location, paragraph, "qas", list)):
+                row = _question(path, f"{location}.qas[{k}]", asked)
+                seen.add(row["id"])
+                if row["id"] not in excluded:
+                    yield f"question {row['id']} ({location}.qas[{k}])", shared | row
+    if excluded - seen:
+        raise RetortError(
+            f"{path.name}: leave_out: there is no question {min(excluded - seen)}", "take it out of the list"
+        )
+
+
+def _question(path: Path, location: str, asked: Any) -> Fields:
+    """Return the columns of a question, without those it shares with its paragraph (title, context)."""
+    name = _get(path, location, asked, "id", str)
+    at = f"question {name} ({location})"
+    row: Fields = {"id": name, "question": _get(path, at, asked, "question", str)}
+    if "answers" in asked:
+        answers = _get(path, at, asked, "answers", list)
+        row["answers"] = {
+            "text": [_get(path, at, answer, "text", str) for answer in answers],
+            "answer_start": [_get(path, at, answer, "answer_start", int) for answer in answers],
+        }
+    if "is_impossible" in asked:
+        row["is_impossible"] = _get(path, at, asked, "is_impossible", bool)
+    return row
+
+
+_TYPES = {list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
+
+
+def _get(path: Path, location: str, node: Any, key: str, expected: type) -> Any:
+    """Return the value of a key of a JSON object; raise an error if it is missing or of another type."""
+    where = f"{path.name}, {location}: " if location else f"{path.name}: "
+    if not isinstance(node, dict) or key not in node:
+        raise RetortError(f"{where}no '{key}'", "the file does not have SQuAD's format")
+    if type(node[key]) is not expected:
+        raise RetortError(f"{where}'{key}' is not {_TYPES[expected]}", "the file does not have SQuAD's format")
+    return node[key]
+
+
+def _content(path: Path) -> Any:
+    """Return the parsed JSON of a file, plain or gzip.
+
+    Raises:
+        RetortError: the file is cut short, not UTF-8 or not JSON.
+    """
+    try:
+        return json.loads("\n".join(text for _, text in lines(path)))
+    except json.JSONDecodeError as error:
+        raise RetortError(f"{path.name}:{error.lineno}: not valid JSON ({error.msg})", "is it cut short?") from error

@@ -20,7 +20,7 @@ from typing import Any
 from retort.data.files import git_blob, sha256
 from retort.errors import RetortError
 from retort.jobs import UNWRITABLE
-from retort.specs.source import Hub, HubSource
+from retort.specs.source import Hub, HubFiles
 
 MANIFEST = ".manifest.json"
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
@@ -51,7 +51,7 @@ def _library() -> Any:
     import huggingface_hub.utils
 
     huggingface_hub.constants.HF_HUB_OFFLINE = False
-    huggingface_hub.utils.disable_progress_bars()
+    huggingface_hub.utils.disable_progress_bars()  # type: ignore[attr-defined]
     return huggingface_hub
 
 
@@ -60,7 +60,7 @@ def _api() -> Any:
 
 
 @contextlib.contextmanager
-def _one_line(hub: Hub, wanted: str) -> Iterator[None]:
+def _one_line(hub: HubFiles, wanted: str) -> Iterator[None]:
     """Turn an error of the hub into a RetortError of one line: repository, commit or branch, and what would help."""
     errors = _library().errors
     try:
@@ -94,7 +94,7 @@ def commit_of(hub: Hub) -> str:
     return str(info.sha)
 
 
-def listing(hub: Hub) -> list[Remote]:
+def listing(hub: HubFiles) -> list[Remote]:
     """Return the files of the commit that match the patterns, sorted by path.
 
     Raises:
@@ -107,24 +107,26 @@ def listing(hub: Hub) -> list[Remote]:
         _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.commit)
         tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.repo_type)
         files = [Remote(f.path, f.size, f.lfs.sha256 if f.lfs else f.blob_id) for f in tree if hasattr(f, "blob_id")]
-    there = {file.path: file for file in files if ".." not in file.path.split("/") and not file.path.startswith("/")}
-    place, chosen = f"{hub.repository} at {hub.commit[:12]}", set()
+    by_path = {file.path: file for file in files if ".." not in file.path.split("/") and not file.path.startswith("/")}
+    commit, chosen = f"{hub.repository} at {hub.commit[:12]}", set[str]()
     for pattern in hub.files:
-        found = fnmatch.filter(there, pattern)
+        found = fnmatch.filter(by_path, pattern)
         if not found and pattern.endswith(".safetensors"):
             raise RetortError(
-                f"{place} holds no {pattern}, and pickled weights are never read",
+                f"{commit} holds no {pattern}, and pickled weights are never read",
                 "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
             )
         if not found:
-            raise RetortError(f"{place} holds no {pattern}", f"it holds {', '.join(sorted(there)[:12]) or 'nothing'}")
+            raise RetortError(
+                f"{commit} holds no {pattern}", f"it holds {', '.join(sorted(by_path)[:12]) or 'nothing'}"
+            )
         chosen.update(found)
     if pickled := [name for name in sorted(chosen) if name.endswith(PICKLED)]:
-        raise RetortError(f"{place}: {pickled[0]} is pickled and never read", "name the safetensors file in 'files'")
-    return [there[name] for name in sorted(chosen)]
+        raise RetortError(f"{commit}: {pickled[0]} is pickled and never read", "name the safetensors file in 'files'")
+    return [by_path[name] for name in sorted(chosen)]
 
 
-def _download(hub: Hub, file: Remote, state: Path) -> Path:
+def _download(hub: HubFiles, file: Remote, state: Path) -> Path:
     """Download and verify a file in `state` and return its path; bytes of an interrupted download are kept."""
     whole = state / f"{file.digest}-{file.path.replace('/', '-')}"
     if whole.is_file():
@@ -155,26 +157,26 @@ def _download(hub: Hub, file: Remote, state: Path) -> Path:
     return whole
 
 
-def fetch(source: HubSource, to: Path, state: Path) -> int:
-    """Download the files of the commit to `to`, with a manifest of their checksums; return the number of files.
+def fetch(hub: HubFiles, output: Path, state: Path) -> int:
+    """Download the files of the commit to `output`, with a manifest of their checksums; return the number of files.
 
     Args:
-        source: the repository, its commit and the patterns of its files.
-        to: the folder to fill.
+        hub: the repository, its commit and the patterns of its files.
+        output: the folder to fill.
         state: the folder that holds files until all are downloaded; deleted at the end.
 
     Raises:
         RetortError: the hub gives no answer, it has no such commit, or a file differs from the hub's listing.
     """
-    wanted = listing(source.hub)
+    wanted = listing(hub)
     state.mkdir(parents=True, exist_ok=True)
-    blobs = [_download(source.hub, file, state) for file in wanted]
+    blobs = [_download(hub, file, state) for file in wanted]
     sums = {}
     for file, blob in zip(wanted, blobs, strict=True):
         sums[file.path] = {"bytes": file.size, "sha256": file.digest if len(file.digest) == 64 else sha256(blob)}
-        (to / file.path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(blob, to / file.path)
-    manifest = {"repository": source.hub.repository, "commit": source.hub.commit, "files": sums}
-    (to / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        (output / file.path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(blob, output / file.path)
+    manifest = {"repository": hub.repository, "commit": hub.commit, "files": sums}
+    (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     shutil.rmtree(state)
     return len(wanted)

@@ -15,9 +15,11 @@ def apportioned(total: int, shares: Sequence[float]) -> list[int]:
     """Divide `total` blocks by shares: round down, then give the rest to the largest remainders, one block each."""
     exact = [total * share / sum(shares) for share in shares]  # n * p_i / sum_j p_j
     counts = [int(value) for value in exact]
-    by_remainder = sorted(range(len(exact)), key=lambda place: counts[place] - exact[place])  # largest first
-    for place in by_remainder[: total - sum(counts)]:
-        counts[place] += 1
+    by_remainder = sorted(
+        range(len(exact)), key=lambda component: counts[component] - exact[component]
+    )  # largest first
+    for component in by_remainder[: total - sum(counts)]:
+        counts[component] += 1
     return counts
 
 
@@ -70,5 +72,5 @@ def order(made: Sequence[int], counts: Sequence[int]) -> np.ndarray:
         )
         chosen.extend(start + number for number in drawn)
         start += there
-    random.Random("corpus order").shuffle(chosen)  # type: ignore[arg-type]
+    random.Random("corpus order").shuffle(chosen)
     return np.frombuffer(chosen, np.int64) if len(chosen) else np.empty(0, np.int64)

@@ -8,14 +8,16 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from retort.data.files import sha256
 from retort.errors import RetortError
-from retort.specs.source import PackageSource
+from retort.specs.source import Package
 
 
-def verify(archive: Path, source: PackageSource) -> None:
+def verify(archive: Path, source: Package) -> None:
     """Raise an error if the archive is not the one that the source names.
 
     Raises:
@@ -29,25 +31,25 @@ def verify(archive: Path, source: PackageSource) -> None:
         )
 
 
-def download(source: PackageSource, to: Path) -> Path:
-    """Download the archive with pip to the folder `to`, verify it and return its path.
+def download(source: Package, folder: Path) -> Path:
+    """Download the archive with pip to a folder, verify it and return its path.
 
     pip gets the checksum too, so that nothing of a wrong archive is unpacked or run.
 
     Raises:
         RetortError: pip failed (the message quotes its last line), or the checksum differs.
     """
-    requirement = to / "requirement.txt"
+    requirement = folder / "requirement.txt"
     requirement.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
-    form = ["--no-binary", ":all:"] if source.distribution == "sdist" else ["--only-binary", ":all:"]
+    wanted = ["--no-binary", ":all:"] if source.distribution == "sdist" else ["--only-binary", ":all:"]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     done = subprocess.run(
-        [*command, *form, "--require-hashes", "--dest", str(to), "--requirement", str(requirement)],
+        [*command, *wanted, "--require-hashes", "--dest", str(folder), "--requirement", str(requirement)],
         capture_output=True,
         text=True,
         check=False,
     )
-    archives = [path for path in to.iterdir() if path.name.endswith((".whl", ".tar.gz", ".zip"))]
+    archives = [path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz", ".zip"))]
     if done.returncode or len(archives) != 1:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         mismatch = "DO NOT MATCH THE HASHES" in done.stderr
@@ -59,24 +61,34 @@ def download(source: PackageSource, to: Path) -> Path:
     return archives[0]
 
 
-def _members(archive: Path, folder: str, to: Path) -> int:
-    """Write the files of one folder of an archive to `to` and return how many; names that lead outside are skipped."""
+def _extract(archive: Path, folder: str, output: Path) -> int:
+    """Write the files of one folder of an archive to `output` and return how many; no name may lead outside."""
+    unpack = _unzip if archive.suffix in (".whl", ".zip") else _untar
     count = 0
-    if archive.suffix == ".whl" or archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as opened:
-            for info in opened.infolist():
-                inside = _inside(info.filename, folder)
-                if inside and not info.is_dir():
-                    with opened.open(info) as stream:
-                        count += _write(stream, to / inside)
-    else:
-        with tarfile.open(archive) as opened:
-            for member in opened:
-                inside = _inside(member.name, folder)
-                stream = opened.extractfile(member) if inside and member.isfile() else None
-                if stream is not None and inside:
-                    count += _write(stream, to / inside)
+    for name, stream in unpack(archive):
+        inside = _inside(name, folder)
+        if inside:
+            (output / inside).parent.mkdir(parents=True, exist_ok=True)
+            with (output / inside).open("wb") as file:
+                shutil.copyfileobj(stream, file)
+            count += 1
     return count
+
+
+def _unzip(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(archive) as opened:
+        for info in opened.infolist():
+            if not info.is_dir():
+                with opened.open(info) as stream:
+                    yield info.filename, stream
+
+
+def _untar(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            stream = opened.extractfile(member) if member.isfile() else None
+            if stream is not None:
+                yield member.name, stream
 
 
 def _inside(name: str, folder: str) -> str | None:
@@ -87,20 +99,12 @@ def _inside(name: str, folder: str) -> str | None:
     return rest
 
 
-def _write(stream: object, path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as out:
-        shutil.copyfileobj(stream, out)  # type: ignore[arg-type]
-    return 1
-
-
-def fetch(source: PackageSource, to: Path, state: Path) -> int:
-    """Download the archive, write the files of its folder to `to` (nothing else) and return how many there are.
+def fetch(source: Package, output: Path) -> int:
+    """Download the archive, write the files of its folder to `output` (nothing else) and return how many there are.
 
     Args:
         source: names the archive and the folder in it.
-        to: the folder to fill.
-        state: not used; pip does not resume downloads.
+        output: the folder to fill.
 
     Raises:
         RetortError: the download failed, the checksum differs, or the archive lacks the folder.
@@ -112,11 +116,11 @@ def fetch(source: PackageSource, to: Path, state: Path) -> int:
             inner = Path(scratch) / "inner"
             top = f"{source.package}-{source.version}"
             parent, name = source.inner.rsplit("/", 1)
-            _members(archive, f"{top}/{parent}", inner)
+            _extract(archive, f"{top}/{parent}", inner)
             archive = inner / name
             if not archive.is_file():
                 raise RetortError(f"{source.package} {source.version} holds no {source.inner}")
-        count = _members(archive, folder, to)
+        count = _extract(archive, folder, output)
     if not count:
         raise RetortError(f"{source.package} {source.version} holds no folder {folder}")
     return count

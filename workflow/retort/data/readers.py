@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Record:
     group: str
 
 
-readers: Registry = Registry("reader")
+readers: Registry[Callable[..., list[Record]]] = Registry("reader")
 
 
 def rated_lines(path: Path) -> Iterator[tuple[str, float, str]]:

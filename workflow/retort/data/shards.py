@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,64 @@ import numpy as np
 from retort.data.files import sha256
 from retort.errors import RetortError
 
-SHARDS, ORDER = "shards.json", "order.safetensors"
+SHARDS, ORDER, ABOUT = "shards.json", "order.safetensors", "corpus.json"
 
 
-def token_type(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
+@dataclass(frozen=True)
+class ShardNote:
+    """What is noted of a shard while a corpus is built: all that a later job needs to continue after it.
+
+    Args:
+        file: the name of the shard's file.
+        blocks: the number of its blocks.
+        sha256: the digest of its file.
+        rest: the tokens of the block that is not full yet.
+        consumed: the number of documents that were read.
+        last: True for the last shard of a component.
+        counts: numbers of documents, by what became of them; empty unless the shard is the last one.
+    """
+
+    file: str
+    blocks: int
+    sha256: str
+    rest: list[int]
+    consumed: int
+    last: bool
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class CorpusAbout:
+    """The content of corpus.json.
+
+    Args:
+        blocks: the number of blocks.
+        mask: the input id of the mask token.
+        pad: the input id of the padding token.
+        special: the input ids that are never masked.
+        vocabulary: the number of tokens in the vocabulary.
+        components: the counts of each component.
+    """
+
+    blocks: int
+    mask: int
+    pad: int
+    special: list[int]
+    vocabulary: int
+    components: list[dict[str, str | int]]
+
+    def write(self, folder: Path) -> None:
+        """Write corpus.json to the folder of a corpus."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ABOUT).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> CorpusAbout:
+        """Read corpus.json from the folder of a corpus."""
+        return cls(**json.loads((folder / ABOUT).read_text()))
+
+
+def token_dtype(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
     """Return the smaller of uint16 and int32 that holds every token id of the vocabulary."""
     return np.uint16 if vocabulary <= 1 << 16 else np.int32
 
@@ -35,7 +89,7 @@ def _save(path: Path, tensors: dict[str, np.ndarray]) -> None:
 
 
 @dataclass
-class PartShards:
+class ComponentShards:
     """The shards of one component of a corpus while it is built; written shards are kept if the job is killed.
 
     Args:
@@ -51,51 +105,56 @@ class PartShards:
     def _note(self, number: int) -> Path:
         return self.folder / f"{self.name}-{number:05}.json"
 
-    def found(self) -> list[dict[str, Any]]:
+    def complete(self) -> list[ShardNote]:
         """Return the notes of the complete shards in the folder, in order, up to the first missing or damaged one."""
-        notes: list[dict[str, Any]] = []
+        notes: list[ShardNote] = []
         while self._note(len(notes)).is_file():
-            note = json.loads(self._note(len(notes)).read_text())
-            shard = self.folder / note["file"]
-            if not shard.is_file() or sha256(shard) != note["sha256"]:
+            note = ShardNote(**json.loads(self._note(len(notes)).read_text()))
+            shard = self.folder / note.file
+            if not shard.is_file() or sha256(shard) != note.sha256:
                 break
             notes.append(note)
         return notes
 
-    def write(self, number: int, blocks: np.ndarray, **more: Any) -> dict[str, Any]:
+    def write(
+        self, number: int, blocks: np.ndarray, rest: list[int], consumed: int, last: bool, counts: dict[str, int]
+    ) -> ShardNote:
         """Write a shard, then its note, and return the note; after a kill a note exists only if its shard is complete.
 
         Args:
             number: the number of the shard, from 0.
             blocks: (blocks, block) input ids.
-            more: further entries of the note: what a later job needs to continue after this shard.
+            rest: see `ShardNote`, also for the following arguments.
+            consumed: number of documents that were read.
+            last: True for the last shard of the component.
+            counts: numbers of documents.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         shard = self.folder / f"{self.name}-{number:05}.safetensors"
-        _save(shard, {"ids": blocks})
-        note = {"file": shard.name, "blocks": len(blocks), "sha256": sha256(shard), **more}
+        _save(shard, {"input_ids": blocks})
+        note = ShardNote(shard.name, len(blocks), sha256(shard), rest, consumed, last, counts)
         scratch = self._note(number).with_suffix(".part")
-        scratch.write_text(json.dumps(note))
+        scratch.write_text(json.dumps(asdict(note)))
         os.replace(scratch, self._note(number))
         self.say(f"component {self.name}, shard {number + 1}: {len(blocks)} blocks")
         return note
 
 
-def assemble(notes: list[dict[str, Any]], order: np.ndarray, state: Path, to: Path) -> None:
-    """Move the shards to `to` and write their manifest and the order of the blocks.
+def assemble(notes: list[ShardNote], order: np.ndarray, state: Path, output: Path) -> None:
+    """Move the shards to `output` and write their manifest and the order of the blocks.
 
     Args:
         notes: the notes of the shards of all components, one component after another.
         order: (blocks,) for each block of the corpus its number, counted over all shards.
         state: the folder that the shards are moved from; it is deleted.
-        to: the folder of the corpus.
+        output: the folder of the corpus.
     """
-    to.mkdir(parents=True, exist_ok=True)
-    listed = [{key: note[key] for key in ("file", "blocks", "sha256")} for note in notes]
-    for note in listed:
-        shutil.move(state / note["file"], to / note["file"])
-    _save(to / ORDER, {"order": order.astype(np.int64)})
-    (to / SHARDS).write_text(json.dumps(listed, indent=1) + "\n")
+    output.mkdir(parents=True, exist_ok=True)
+    listed = [{"file": note.file, "blocks": note.blocks, "sha256": note.sha256} for note in notes]
+    for note in notes:
+        shutil.move(state / note.file, output / note.file)
+    _save(output / ORDER, {"order": order.astype(np.int64)})
+    (output / SHARDS).write_text(json.dumps(listed, indent=1) + "\n")
     shutil.rmtree(state)
 
 
@@ -105,14 +164,14 @@ def _mapped(path: Path, blocks: int) -> np.ndarray:
     try:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")  # safetensors: 8 bytes of length, JSON header, data
-            about = json.loads(stream.read(length))["ids"]
+            about = json.loads(stream.read(length))["input_ids"]
         start = 8 + length + about["data_offsets"][0]
-        ids = np.memmap(path, types[about["dtype"]], "r", start, tuple(about["shape"]))
+        input_ids = np.memmap(path, types[about["dtype"]], "r", start, tuple(about["shape"]))
     except (OSError, ValueError, KeyError) as error:
         raise RetortError(f"{path} is no shard of a corpus ({error})", "delete the corpus and run again") from error
-    if len(ids) != blocks:
-        raise RetortError(f"{path} holds {len(ids)} blocks of {blocks}", "delete the corpus and run again")
-    return ids
+    if len(input_ids) != blocks:
+        raise RetortError(f"{path} holds {len(input_ids)} blocks of {blocks}", "delete the corpus and run again")
+    return input_ids
 
 
 class Blocks:
@@ -139,17 +198,16 @@ class Blocks:
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
         """Return the input ids of the blocks with these numbers, (rows, block) int64."""
-        places = self._order[rows]  # (rows,), numbers counted over all shards
-        shards = np.searchsorted(self._ends, places, side="right")  # (rows,), the shard of each block
-        found = np.empty((len(places), self._shards[0].shape[1]), np.int64)
+        numbers = self._order[rows]  # (rows,), counted over all shards
+        shards = np.searchsorted(self._ends, numbers, side="right")  # (rows,), the shard of each block
+        found = np.empty((len(numbers), self._shards[0].shape[1]), np.int64)
         for shard in np.unique(shards):
             mine = shards == shard
             start = self._ends[shard] - len(self._shards[shard])
-            found[mine] = self._shards[shard][places[mine] - start]
+            found[mine] = self._shards[shard][numbers[mine] - start]
         return found
 
     @cached_property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> CorpusAbout:
         """The content of corpus.json: special tokens, the size of the vocabulary, counts."""
-        found: dict[str, Any] = json.loads((self.folder / "corpus.json").read_text())
-        return found
+        return CorpusAbout.read(self.folder)

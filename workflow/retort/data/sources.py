@@ -1,31 +1,78 @@
-"""Fetching of sources: a package, a hub repository or a folder becomes one folder of files."""
+"""Fetching of sources: a package, a hub repository or a folder of the user becomes one folder of files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from functools import singledispatch
 from pathlib import Path
-from typing import Any
 
-from retort.data import files, hub, packages
-from retort.specs.source import FolderSource, HubSource, PackageSource, Source
-
-FETCH: dict[type, Callable[[Any, Path, Path], int]] = {
-    PackageSource: packages.fetch,
-    FolderSource: files.fetch,
-    HubSource: hub.fetch,
-}
+from retort.data import hub, packages
+from retort.errors import RetortError
+from retort.settings import HubRepository, SourceSettings
+from retort.specs.source import Folder, Package
 
 
-def fetch(source: Source, to: Path, state: Path) -> int:
-    """Fetch the files of a source into the folder `to` and return how many there are.
+def fetch(source: SourceSettings, output: Path, state: Path) -> int:
+    """Fetch the files of a source into a folder and return how many there are.
 
     Args:
-        source: says where the files are.
-        to: the folder to fill; it is empty or does not exist.
+        source: the settings of the source, which say where its files are.
+        output: the folder to fill; it is empty or does not exist.
         state: the folder where an interrupted download leaves its files for the next one.
 
     Raises:
         RetortError: the files cannot be fetched, or are not those that the source names.
     """
-    to.mkdir(parents=True, exist_ok=True)
-    return FETCH[type(source)](source, to, state)
+    output.mkdir(parents=True, exist_ok=True)
+    return _fetch(source, output, state)
+
+
+@singledispatch
+def _fetch(source: object, output: Path, state: Path) -> int:
+    """Fetch the files of a source; each type of source registers its own function below."""
+    raise TypeError(f"{type(source).__name__} is no source")
+
+
+@_fetch.register
+def _(source: Package, output: Path, state: Path) -> int:
+    return packages.fetch(source, output)  # pip does not resume downloads
+
+
+@_fetch.register
+def _(source: HubRepository, output: Path, state: Path) -> int:
+    return hub.fetch(source.hub, output, state)
+
+
+@_fetch.register
+def _(source: Folder, output: Path, state: Path) -> int:
+    """Link the files of the user's folder; linking has nothing to resume.
+
+    Raises:
+        RetortError: the folder is missing or empty.
+    """
+    folder = Path(source.path).expanduser()
+    if not folder.is_dir():
+        raise RetortError(f"source folder {source.path} does not exist", "paths count from the working directory")
+    count = link(folder, output)
+    if not count:
+        raise RetortError(f"source folder {source.path} is empty")
+    return count
+
+
+def link(folder: Path, output: Path) -> int:
+    """Mirror a folder in `output`, with real folders and one symbolic link per file; return the number of links.
+
+    Folders are real so that Snakemake writes its timestamp in `output`, and so that deleting `output` deletes only
+    links. Names that begin with a dot are left out.
+    """
+    count = 0
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            (output / entry.name).mkdir(exist_ok=True)
+            count += link(Path(entry.path), output / entry.name)
+        else:
+            (output / entry.name).symlink_to(Path(entry.path).absolute())
+            count += 1
+    return count

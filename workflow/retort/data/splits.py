@@ -6,19 +6,20 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from retort.data.files import sha256
-from retort.data.formats import Fields, formats, found
+from retort.data.files import plain_or_gzip, sha256
+from retort.data.formats import Fields, formats
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
+from retort.settings import SplitSettings, TaskSettings
 
 DRAWN = ("train", "dev", "test")
 HINT = "give the whole file, or set `sample: true` in config.yaml, which is then printed with every score"
 
 
 @dataclass
-class Piece:
+class SplitRows:
     """The rows of a split, or of one subset of it.
 
     Args:
@@ -56,8 +57,21 @@ def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[
     return splits
 
 
-def read_task(task: dict[str, Any], task_type: Any, folders: dict[str, Path]) -> Iterator[tuple[str, Piece]]:
-    """Yield (name, rows) for each piece of a task: a split, or a subset of one.
+class RecordMaker(Protocol):
+    """What reading needs of a task type; tasks/base.py says what each part is."""
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns that must not be empty."""
+        ...
+
+    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Any:
+        """Return the record of a row."""
+        ...
+
+
+def read_task(task: TaskSettings, task_type: RecordMaker, folders: dict[str, Path]) -> Iterator[tuple[str, SplitRows]]:
+    """Yield (name, rows) for each encoded split of a task: a split, or one subset of a split.
 
     Args:
         task: the task's settings.
@@ -67,43 +81,41 @@ def read_task(task: dict[str, Any], task_type: Any, folders: dict[str, Path]) ->
     Raises:
         RetortError: a file is missing, or a row does not agree with the task; the message names file and line.
     """
-    if "reader" in task:
+    if task.reader and task.split:
         (folder,) = folders.values()
-        split = task["split"]
-        records = readers[task["reader"]["name"]](folder, **task["reader"]["options"])
-        for name, rows in split_groups(records, split["seed"], split["test"], split["dev"]).items():
-            yield name, Piece(rows)
-        return
-    for reading in task["splits"].values():
-        for name, piece in reading["pieces"].items():
-            path = found(folders[reading["source"]] / piece["file"])
-            yield name, Rows(task, task_type, reading, path, piece.get("subset")).read(piece["rows"])
+        records = readers[task.reader.name](folder, **task.reader.options)
+        for name, drawn in split_groups(records, task.split.seed, task.split.test, task.split.dev).items():
+            yield name, SplitRows(drawn)
+    for split in (task.splits or {}).values():
+        for name, file in split.files.items():
+            path = plain_or_gzip(folders[split.source] / file.file)
+            yield name, FileReader(task, task_type, split, path, file.subset).read(file.rows)
 
 
-class Rows:
-    """One file of a split, read and checked row by row.
+class FileReader:
+    """Reads one file of a split and checks it row by row.
 
     Args:
         task: the task's settings.
         task_type: the task type.
-        reading: the settings of the split.
+        split: the settings of the split.
         path: the file.
         subset: the subset of the split that the file holds; None where the split has no subsets.
     """
 
     def __init__(
-        self, task: dict[str, Any], task_type: Any, reading: dict[str, Any], path: Path, subset: str | None = None
+        self, task: TaskSettings, task_type: RecordMaker, split: SplitSettings, path: Path, subset: str | None = None
     ) -> None:
-        self.task, self.task_type, self.reading, self.path = task, task_type, reading, path
-        self.known = {"subset": subset} if subset else {}
-        self.shown = f"{path.parent.name}/{path.name}"
+        self.task, self.task_type, self.split, self.path = task, task_type, split, path
+        self.fixed: Fields = {"subset": subset} if subset else {}
+        self.name = f"{path.parent.name}/{path.name}"
         self.broken: list[str] = []
         self.empty: list[str] = []
         self.left_out: list[str] = []
-        self.ids: dict[Any, str] = {}
-        self.labelled: bool | None = None if reading["labelled"] else False
+        self.locations: dict[Any, str] = {}  # id of a row -> where it stands
+        self.labelled: bool | None = None if split.labelled else False
 
-    def read(self, expected: list[int]) -> Piece:
+    def read(self, expected: list[int]) -> SplitRows:
         """Read the file.
 
         Args:
@@ -114,70 +126,68 @@ class Rows:
         """
         records = [
             record
-            for place, fields in formats[self.reading["format"]](self.path, self._broken, **self.reading["options"])
-            if (record := self._record(place, fields)) is not None
+            for location, fields in formats[self.split.format](self.path, self._broken, **self.split.options)
+            if (record := self._record(location, fields)) is not None
         ]
         if not records:
-            raise RetortError(f"{self.shown} holds no rows", "is it the right file?")
+            raise RetortError(f"{self.name} holds no rows", "is it the right file?")
         count, sample = len(records), None
         if count not in expected:
             whole = " or ".join(map(str, expected))
-            if not self.task["sample"] or count > max(expected):
+            if not self.task.sample or count > max(expected):
                 raise RetortError(f"{self.path}: {count} rows, and the whole set has {whole}", HINT)
             sample = (count, expected[0])
         notes = [
-            f"{self.shown}: {what}: {', '.join(places[:30])}"
-            for what, places in (
+            f"{self.name}: {what}: {', '.join(locations[:30])}"
+            for what, locations in (
                 ("lines without all fields left out", self.broken),
                 ("rows with an empty text", self.empty),
-                (f"rows labelled {' or '.join(map(repr, self.reading['without']))} left out", self.left_out),
+                (f"rows labelled {' or '.join(map(repr, self.split.exclude_labels))} left out", self.left_out),
             )
-            if places
+            if locations
         ]
-        return Piece(records, bool(self.labelled), sample, notes, sha256(self.path))
+        return SplitRows(records, bool(self.labelled), sample, notes, sha256(self.path))
 
-    def _error(self, place: str, what: object, hint: str | None = None) -> RetortError:
-        return RetortError(f"{self.shown}, {place}: {what}", hint)
+    def _error(self, location: str, what: object, hint: str | None = None) -> RetortError:
+        return RetortError(f"{self.name}, {location}: {what}", hint)
 
-    def _broken(self, place: str, what: str) -> None:
+    def _broken(self, location: str, what: str) -> None:
         """Note a line without all its fields; raise an error if there are more than the split allows."""
-        self.broken.append(place)
-        if len(self.broken) > self.reading["broken"]:
-            raise self._error(place, what)
+        self.broken.append(location)
+        if len(self.broken) > self.split.broken:
+            raise self._error(location, what)
 
-    def _record(self, place: str, fields: Fields) -> Any:
+    def _record(self, location: str, fields: Fields) -> Any:
         """Return the record of a row; None if the row is left out."""
-        columns = self.reading["columns"]
-        row = {name: fields[column] for name, column in columns.items() if column in fields}
-        self._complete(place, fields, row)
-        if self.labelled and row["label"] in self.reading["without"]:
-            self.left_out.append(place)
+        columns = self.split.columns
+        row: Fields = {name: fields[column] for name, column in columns.items() if column in fields}
+        self._check_columns(location, fields, row)
+        if self.labelled and row["label"] in self.split.exclude_labels:
+            self.left_out.append(location)
             return None
         if "id" in row:
-            first = self.ids.setdefault(row["id"], place)
-            if first != place:
-                raise self._error(place, f"id {row['id']!r} stands in {first} already")
-        blank = [name for name in self.task_type.texts if name in row and not str(row[name] or "").strip()]
+            first = self.locations.setdefault(row["id"], location)
+            if first != location:
+                raise self._error(location, f"id {row['id']!r} stands in {first} already")
+        blank = [name for name in self.task_type.text_columns if name in row and not str(row[name] or "").strip()]
         if blank:
-            self.empty.append(place)
-            if len(self.empty) > self.reading["empty"]:
-                raise self._error(place, f"{blank[0]} ({columns[blank[0]]}) is empty")
+            self.empty.append(location)
+            if len(self.empty) > self.split.empty:
+                raise self._error(location, f"{blank[0]} ({columns[blank[0]]}) is empty")
         try:
-            return self.task_type.record(row | self.known, self.task, self.reading["words"], bool(self.labelled))
+            return self.task_type.record(row | self.fixed, self.task, self.split.label_names, bool(self.labelled))
         except RetortError as error:
-            raise self._error(place, error) from None
+            raise self._error(location, error) from None
 
-    def _complete(self, place: str, fields: Fields, row: dict[str, Any]) -> None:
+    def _check_columns(self, location: str, fields: Fields, row: Fields) -> None:
         """Raise an error if a column is missing in the row; the first row decides whether a sample has labels."""
-        absent = [name for name in self.reading["columns"] if name not in row]
+        absent = [name for name in self.split.columns if name not in row]
         if self.labelled is None:
             self.labelled = "label" not in absent
-            if not self.labelled and not self.task["sample"]:
-                raise self._error(
-                    place, f"no column {self.reading['columns']['label']!r}: the labels are missing", HINT
-                )
+            if not self.labelled and not self.task.sample:
+                raise self._error(location, f"no column {self.split.columns['label']!r}: the labels are missing", HINT)
         absent = [name for name in absent if name != "label" or self.labelled]
         if absent:
-            column = self.reading["columns"][absent[0]]
-            there = ", ".join(str(key) for key in fields if isinstance(key, str)) or f"1 to {len(fields)}"
-            raise self._error(place, f"no column {column!r} for '{absent[0]}'", f"there are {there}")
+            column = self.split.columns[absent[0]]
+            known = ", ".join(str(key) for key in fields if isinstance(key, str)) or f"1 to {len(fields)}"
+            raise self._error(location, f"no column {column!r} for '{absent[0]}'", f"there are {known}")

@@ -63,17 +63,19 @@ def special_tokens(folder: Path, encoder: Any) -> Special:
     Raises:
         RetortError: the tokenizer adds no start and end token, or its files name no mask or padding token.
     """
-    around = encoder.encode("").ids
-    if len(around) != 2:
+    added_ids = encoder.encode("").ids
+    if len(added_ids) != 2:
         raise RetortError(
-            f"{folder}: the tokenizer puts {len(around)} tokens around a text, not a start and an end",
+            f"{folder}: the tokenizer puts {len(added_ids)} tokens around a text, not a start and an end",
             "tokenizer.json needs a post-processor such as BERT's or RoBERTa's",
         )
+    start, end = added_ids
     added = [token.content for token in encoder.get_added_tokens_decoder().values() if token.special]
     unknown = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
     name = unknown.get("unk_token") or _named(folder, "unk_token")
     return Special(
-        *around,
+        start=start,
+        end=end,
         mask=_id(folder, encoder, "mask", added),
         pad=_id(folder, encoder, "pad", added),
         unknown=encoder.token_to_id(name) if name else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from retort.batch import Shape
 from retort.errors import RetortError
 from retort.models.distilbert import OTHER_NAMES, as_bert, weights_as_bert
 from retort.models.recorder import embeddings_of, family_of
+from retort.specs.model import Architecture
+from retort.specs.protocol import Schedule
 
-logging.set_verbosity_error()
-logging.disable_progress_bar()
+logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 HEADS: dict[str, Any] = {
     "none": AutoModel,
@@ -70,7 +73,7 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
     Args:
         folder: a folder with model.safetensors and config.json.
         head: a key of HEADS.
-        num_labels: num_labels of a classification or span head.
+        num_labels: number of outputs of a classification or span head.
         heads: number of attention heads that the width is split into, in place of the folder's; no weight depends on
             it. None keeps the folder's.
 
@@ -119,20 +122,21 @@ def _published(folder: Path | str) -> Any:
     return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
 
 
-def blank(like: Path | str, architecture: dict[str, int], head: str = "none", num_labels: int = 1) -> torch.nn.Module:
-    """Build a model with random weights, for the vocabulary and the tokenizer of the folder `like`.
+def blank(
+    model_folder: Path | str, architecture: Architecture, head: str = "none", num_labels: int = 1
+) -> torch.nn.Module:
+    """Build a model with random weights, for the vocabulary and the tokenizer of another model.
 
-    It is of that folder's family, unless its token embeddings are narrower than its layers: then it is an ELECTRA
+    It is of that model's family, unless its token embeddings are narrower than its layers: then it is an ELECTRA
     model, which is a BERT with a projection from the embeddings to the layers.
 
     Args:
-        like: the folder of the model whose config and tokenizer it shares.
-        architecture: sizes by the keys of SIZES; 'embedding' may be missing where it equals 'hidden'.
+        model_folder: the folder of the model whose config and tokenizer it shares.
+        architecture: its sizes.
         head: a key of HEADS.
-        num_labels: num_labels of a classification head.
+        num_labels: number of outputs of a classification head.
     """
-    config = _config(like)
-    sizes = {"embedding": architecture["hidden"], **architecture}
+    config, sizes = _config(model_folder), sizes_of(architecture)
     if sizes["embedding"] != sizes["hidden"] and not hasattr(config, SIZES["embedding"]):
         config = _with_narrow_embeddings(config)
     for name, key in SIZES.items():
@@ -144,47 +148,53 @@ def blank(like: Path | str, architecture: dict[str, int], head: str = "none", nu
     return model
 
 
+def sizes_of(architecture: Architecture) -> dict[str, int]:
+    """Return the sizes of an architecture by the keys of SIZES."""
+    return {"embedding": architecture.hidden, **architecture.model_dump()}
+
+
 def _with_narrow_embeddings(config: Any) -> ElectraConfig:
     """Return an ELECTRA config with the same vocabulary, tokenizer and number of positions."""
     family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
     positions = config.max_position_embeddings - family.first_position  # without those before the first token
-    return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)
+    return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)  # type: ignore[call-arg]
 
 
-def check_shape(folder: Path | str, architecture: dict[str, int], vocabulary: int) -> None:
+def check_shape(folder: Path | str, architecture: Architecture, vocabulary: int, any_heads: bool = False) -> None:
     """Raise an error unless the folder's config.json has the architecture and vocabulary that the study gives it.
 
     Args:
         folder: the folder of the model.
-        architecture: sizes by the keys of SIZES; without 'heads', any number of heads is accepted.
+        architecture: its sizes.
         vocabulary: number of tokens.
+        any_heads: accept any number of attention heads, on which no weight depends.
 
     Raises:
         RetortError: a field differs, which the message names, or the family of the model is not supported.
     """
     config = _config(folder)
     family_of(config)
-    study = {"embedding": architecture["hidden"], **architecture, "vocabulary": vocabulary}
+    study = {**sizes_of(architecture), "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
-    for name, key in ((name, key) for name, key in keys.items() if name in study):
+    for name, key in ((name, key) for name, key in keys.items() if not (any_heads and name == "heads")):
         found = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
         if found != study[name]:
             raise RetortError(f"{folder}/config.json: {key} is {found}", f"the study says {name}: {study[name]}")
 
 
 def shape_of(model: torch.nn.Module, num_labels: int) -> Shape:
-    """Return the sizes of a model that objectives depend on; `classes` is num_labels."""
+    """Return the sizes of a model that objectives depend on; `num_labels` is the number of its outputs."""
     config: Any = model.config
     return Shape(config.hidden_size, config.num_attention_heads, config.intermediate_size, num_labels)
 
 
-def save(model: Any, tokenizer: Path | str, to: Path | str, card: str) -> None:
-    """Write weights (safetensors), config, tokenizer and model card to the folder `to`."""
-    model.save_pretrained(str(to), safe_serialization=True)
+def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str) -> None:
+    """Write weights (safetensors), config, tokenizer and model card to the folder `output`."""
+    model.save_pretrained(str(output), safe_serialization=True)
     for name in TOKENIZER_FILES:
-        if (Path(tokenizer) / name).is_file():
-            shutil.copyfile(Path(tokenizer) / name, Path(to) / name)
-    (Path(to) / "README.md").write_text(card)
+        if (Path(tokenizer_folder) / name).is_file():
+            shutil.copyfile(Path(tokenizer_folder) / name, Path(output) / name)
+    (Path(output) / "README.md").write_text(card)
 
 
 def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
@@ -195,13 +205,13 @@ def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
             module.p = own if probability is None else probability
 
 
-def ready(model: Any, schedule: dict[str, Any]) -> None:
+def prepare(model: Any, schedule: Schedule) -> None:
     """Freeze the parts of the model that the schedule freezes, and set its dropout."""
-    freeze(model, schedule["freeze"])
-    set_dropout(model, schedule["dropout"])
+    freeze(model, schedule.freeze)
+    set_dropout(model, schedule.dropout)
 
 
-def freeze(model: Any, parts: list[str]) -> None:
+def freeze(model: Any, parts: Sequence[str]) -> None:
     """Freeze the named parts, so that the optimiser never changes them, and unfreeze all others."""
     model.requires_grad_(True)  # an earlier stage may have frozen other parts
     for part in parts:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from retort.provenance import stamp
+from retort.settings import Settings
 
 
-def card(title: str, settings: dict[str, Any], device: str) -> str:
+def card(title: str, settings: Settings, device: str) -> str:
     """Return a README.md in the format of model hubs: what the model is, how it was made and what it is not for."""
-    about = stamp(device, 1)
+    origin = stamp(device, 1)
     return f"""---
 library_name: transformers
 tags: [retort, distillation]
@@ -18,7 +18,7 @@ tags: [retort, distillation]
 
 # {title}
 
-Made by `retort` at commit `{about["commit"]}` on {about["device"]}.
+Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
 
 Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.AutoTokenizer.from_pretrained(folder)`.
 
@@ -28,6 +28,6 @@ alone: expect a baseline, not a product. Its licence follows those of the model 
 ## Settings
 
 ```json
-{json.dumps(settings, indent=1)}
+{json.dumps(settings.as_json(), indent=1)}
 ```
 """

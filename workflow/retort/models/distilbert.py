@@ -49,5 +49,5 @@ def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
             for theirs, bert in NAMES.items():
                 ours = ours.replace(f"{theirs}.", f"{bert}.")
             found[ours] = weight.float()  # published weights may be in 16 bits
-    words = found["embeddings.word_embeddings.weight"]  # (vocabulary, width)
-    return {**found, "embeddings.token_type_embeddings.weight": zeros(types, words.shape[1])}
+    embeddings = found["embeddings.word_embeddings.weight"]  # (vocabulary, width)
+    return {**found, "embeddings.token_type_embeddings.weight": zeros(types, embeddings.shape[1])}

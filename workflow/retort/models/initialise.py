@@ -11,6 +11,8 @@ from torch import nn
 from retort.errors import RetortError
 from retort.models.build import blank, check_shape, has_masked_lm, load
 from retort.models.recorder import embeddings_of, heads_on, layers_of
+from retort.settings import DistillationSettings
+from retort.specs.model import Architecture
 
 WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
 
@@ -34,8 +36,8 @@ def take_layers(student: Any, source: Any, layers: list[int]) -> None:
     if mine != theirs:
         raise RetortError(f"a student of {_widths(mine)} cannot take layers of {_widths(theirs)}", "use 'random: true'")
     # the embeddings are always copied, as in Wang et al. (2023), section 4
-    for to, given in zip(embeddings_of(student), embeddings_of(source), strict=True):
-        to.load_state_dict(given.state_dict())
+    for copy, original in zip(embeddings_of(student), embeddings_of(source), strict=True):
+        copy.load_state_dict(original.state_dict())
     for index, layer in enumerate(layers):
         own[index].load_state_dict(other[layer - 1].state_dict())  # papers count layers from 1
     take_heads(student, source)
@@ -58,30 +60,30 @@ def take_heads(student: Any, source: Any) -> None:
     theirs = heads_on(source)
     for name, mine in heads_on(student).items():
         if name in theirs and _alike(mine, theirs[name]):
-            given = theirs[name].state_dict()
+            weights = theirs[name].state_dict()
             for key, weight in mine.named_parameters():
                 if id(weight) not in tied:
-                    weight.copy_(given[key])
+                    weight.copy_(weights[key])
 
 
-def with_pooler(student: Any, architecture: dict[str, int], source: Path | str) -> Any:
+def with_pooler(student: Any, architecture: Architecture, source_folder: Path | str) -> Any:
     """Return the student without its masked-LM head and with a pooler, as fine-tuning needs it.
 
-    transformers builds masked-LM models without a pooler. The weights of the pooler come from the folder `source`, the
+    transformers builds masked-LM models without a pooler. The weights of the pooler come from the
     student's parent or the published model, as in every student without a masked-LM head. ELECTRA models have no pooler
     and are returned without one.
 
     Args:
         student: the distilled model.
-        architecture: its sizes, as in `blank`.
-        source: the folder that the pooler is taken from.
+        architecture: its sizes.
+        source_folder: the folder of the model that the pooler is taken from.
     """
     bare = student.base_model
     if getattr(bare, "pooler", bare) is not None:  # None: built without a pooler; no such attribute: ELECTRA
         return bare
-    encoder: Any = blank(source, architecture)
+    encoder: Any = blank(source_folder, architecture)
     encoder.load_state_dict(bare.state_dict(), strict=False)  # all but the pooler
-    take_heads(encoder, load(source))
+    take_heads(encoder, load(source_folder))
     return encoder
 
 
@@ -91,42 +93,46 @@ def _alike(one: nn.Module, other: nn.Module) -> bool:
 
 
 def initialise(
-    settings: dict[str, Any],
-    teacher: Path | str | None,
-    model: Path | str,
-    parent: Path | str | None,
+    settings: DistillationSettings,
+    vocabulary: int,
+    teacher_folder: Path | str | None,
+    model_folder: Path | str,
+    parent_folder: Path | str | None,
     head: str,
     num_labels: int,
 ) -> nn.Module:
     """Return a student as it is before its first step.
 
     Args:
-        settings: the student's resolved settings, with its architecture and initialisation.
-        teacher: the folder of the teacher; None if nothing is read of it.
-        model: the folder of the published model that the teacher was made from.
-        parent: the folder of the student or published model that this student starts from; None if it has none.
+        settings: the student's settings, with its architecture and initialisation.
+        vocabulary: number of tokens in the vocabulary.
+        teacher_folder: the folder of the teacher; None if nothing is read of it.
+        model_folder: the folder of the published model that the teacher was made from.
+        parent_folder: the folder of the student or published model that this student starts from; None if it has none.
         head: the student's head, a key of `build.HEADS`.
-        num_labels: num_labels of the head.
+        num_labels: number of outputs of the head.
 
     Raises:
         RetortError: the parent has another architecture or vocabulary than the study gives it.
     """
-    start, architecture = settings["initialisation"], settings["architecture"]
-    if parent is not None:
+    start, architecture = settings.initialisation, settings.architecture
+    if parent_folder is not None:
         # any number of heads will do: it is no part of the weights, and the student's own is set below
-        sizes = {name: size for name, size in architecture.items() if name != "heads"}
-        check_shape(parent, sizes, settings["teacher"]["model"]["vocabulary"])
-        return _grown(parent, teacher, head, num_labels, architecture["heads"])
-    student = blank(model, architecture, head, num_labels)  # random, where no layers are copied
-    if start["layers"] is not None:
-        source = load(teacher if start["of"] == "teacher" else model, head, num_labels)
-        take_layers(student, source, start["layers"])
+        check_shape(parent_folder, architecture, vocabulary, any_heads=True)
+        return _from_parent(parent_folder, teacher_folder, head, num_labels, architecture.heads)
+    student = blank(model_folder, architecture, head, num_labels)  # random, where no layers are copied
+    if start.layers is not None:
+        source_folder = teacher_folder if start.of == "teacher" else model_folder
+        assert source_folder is not None  # a student that takes layers of its teacher reads the teacher
+        take_layers(student, load(source_folder, head, num_labels), start.layers)
     return student
 
 
-def _grown(parent: Path | str, teacher: Path | str | None, head: str, num_labels: int, heads: int) -> nn.Module:
+def _from_parent(
+    parent_folder: Path | str, teacher_folder: Path | str | None, head: str, num_labels: int, heads: int
+) -> nn.Module:
     """Load the parent with `heads` attention heads and a head; a missing masked-LM head is the teacher's."""
-    grown = load(parent, head, num_labels, heads)
-    if head == "masked-lm" and teacher is not None and not has_masked_lm(parent):
-        take_heads(grown, load(teacher, head, num_labels))
-    return grown
+    student = load(parent_folder, head, num_labels, heads)
+    if head == "masked-lm" and teacher_folder is not None and not has_masked_lm(parent_folder):
+        take_heads(student, load(teacher_folder, head, num_labels))
+    return student

@@ -48,7 +48,7 @@ FAMILIES = {
 }
 
 # The module of each activation inside a layer, and whether the activation is its input rather than its output.
-PLACES = {
+MODULES = {
     "hidden": ("", False),  # (batch, length, width)
     "queries": ("attention.self.query", False),  # (batch, length, width), all heads side by side; keys and values too
     "keys": ("attention.self.key", False),
@@ -117,9 +117,9 @@ def layers_of(model: Any) -> nn.ModuleList:
 
 def heads_on(model: Any) -> dict[str, nn.Module]:
     """Return the modules above the encoder by name: pooler, task head, masked-LM head, as far as the model has them."""
-    places = {**dict(model.base_model.named_children()), **dict(model.named_children())}
+    modules = {**dict(model.base_model.named_children()), **dict(model.named_children())}
     names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
-    return {name: places[name] for name in names if name in places}
+    return {name: modules[name] for name in names if name in modules}
 
 
 def masked_lm_logits(model: Any, hidden: Tensor) -> Tensor:
@@ -133,8 +133,8 @@ def _module(model: Any, activation: str, layer: int) -> tuple[nn.Module, bool]:
     """Return the module of an activation, and whether the activation is its input rather than its output."""
     if layer == 0:
         return embeddings_of(model)[-1], False  # (batch, length, width): what enters layer 1
-    place, at_input = PLACES[activation]
-    return layers_of(model)[layer - 1].get_submodule(place), at_input
+    module, at_input = MODULES[activation]
+    return layers_of(model)[layer - 1].get_submodule(module), at_input
 
 
 class Recorder:
@@ -153,12 +153,12 @@ class Recorder:
         self.logits = ("logits", None) in self.keys
         self.stop = stop and not self.logits
         self.caught: dict[Key, Tensor] = {}
-        self.reading = False  # hooks do nothing while others run the model
+        self.recording = False  # hooks do nothing while others run the model
         self.handles = [self._hook(activation, layer or 0) for activation, layer in self.wanted]
 
     def _keep(self, key: Key, value: Any) -> None:
         """Keep a recorded value, and stop the forward pass if it was the last one needed."""
-        if not self.reading:
+        if not self.recording:
             return
         self.caught[key] = value[0] if isinstance(value, tuple) else value  # modules and pre-hooks may give tuples
         if self.stop and len(self.caught) == len(self.wanted):
@@ -168,7 +168,7 @@ class Recorder:
         """Register the hook that records an activation."""
         module, at_input = _module(self.model, activation, layer)
         if at_input:
-            return module.register_forward_pre_hook(lambda _, given: self._keep((activation, layer), given))
+            return module.register_forward_pre_hook(lambda _, inputs: self._keep((activation, layer), inputs))
         return module.register_forward_hook(lambda _, __, out: self._keep((activation, layer), out))
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
@@ -176,19 +176,19 @@ class Recorder:
         self.caught.clear()
         config = self.model.config
         # batches are padded with 0, which is a token in RoBERTa, and RoBERTa finds positions by its padding token
-        ids = batch.input_ids.masked_fill(~batch.attention_mask, config.pad_token_id or 0)  # (batch, length)
-        given = {"input_ids": ids, "attention_mask": batch.attention_mask.long()}
+        input_ids = batch.input_ids.masked_fill(~batch.attention_mask, config.pad_token_id or 0)  # (batch, length)
+        inputs = {"input_ids": input_ids, "attention_mask": batch.attention_mask.long()}
         if config.type_vocab_size > 1:
-            given["token_type_ids"] = batch.token_type_ids
+            inputs["token_type_ids"] = batch.token_type_ids
         # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers
         masked = self.logits and batch.positions is not None
-        self.reading = True
+        self.recording = True
         try:
-            output = (self.model.base_model if masked or not self.logits else self.model)(**given)
+            output = (self.model.base_model if masked or not self.logits else self.model)(**inputs)
         except _Enough:
             output = None
         finally:
-            self.reading = False
+            self.recording = False
         if output is not None and self.logits:
             if masked:
                 hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]  # (positions, width)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.data.collate import positions
+from retort.data.collate import in_order, positions
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
-from retort.models.recorder import Key, basis, derive
+from retort.models.recorder import Key, Recorder, basis, derive
 
 
 def file_of(folder: Path, key: Key) -> Path:
@@ -34,12 +34,12 @@ class Store:
         self.array = array
         self.nbytes = array.nbytes
 
-    def write(self, places: np.ndarray, values: Tensor) -> None:
-        """Write the values (tokens, width) or (rows, num_labels) at the given indices of the array."""
+    def write(self, indices: np.ndarray, values: Tensor) -> None:
+        """Write the values (tokens, width) or (rows, num_labels) at these indices of the array."""
         if self.array.dtype == np.uint16:
-            self.array[places] = values.to(torch.bfloat16).view(torch.uint16).numpy()  # the bits of bfloat16
+            self.array[indices] = values.to(torch.bfloat16).view(torch.uint16).numpy()  # the bits of bfloat16
         else:
-            self.array[places] = values.float().numpy()
+            self.array[indices] = values.float().numpy()
 
 
 def create(folder: Path, key: Key, length: int, width: int, precision: str) -> Store:
@@ -54,8 +54,42 @@ def create(folder: Path, key: Key, length: int, width: int, precision: str) -> S
     if shutil.disk_usage(folder).free < size:  # else a write would kill the process without a message
         raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
     half = precision == "bfloat16" and key[0] != "logits"
-    kind = np.uint16 if half else np.float32
-    return Store(np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=kind, shape=(length, width)))
+    dtype = np.uint16 if half else np.float32
+    return Store(np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=dtype, shape=(length, width)))
+
+
+@torch.no_grad()
+def store_activations(
+    network: nn.Module, rows: Encoded, keys: Iterable[Key], output: Path, precision: str, device: str
+) -> tuple[int, int]:
+    """Run a model once over the rows and store its activations; return their number and their size in bytes.
+
+    Args:
+        network: the model, in eval mode and on the device.
+        rows: the encoded split.
+        keys: the (activation, layer) keys to store.
+        output: the folder to write, which exists.
+        precision: 'bfloat16' or 'float32'.
+        device: 'cpu' or 'cuda'.
+    """
+    recorder = Recorder(network, keys)
+    stores: dict[Key, Store] = {}
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+        for numbers, batch in in_order(rows, 64):
+            for key, value in recorder(batch.to(device)).items():
+                each = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
+                kept = value[batch.attention_mask] if each else value
+                if key not in stores:
+                    length = int(rows.offsets[-1]) if each else len(rows)
+                    stores[key] = create(output, key, length, kept.shape[-1], precision)
+                indices = token_indices(rows, numbers.numpy()) if each else numbers.numpy()
+                stores[key].write(indices, kept.cpu())
+    return len(stores), sum(store.nbytes for store in stores.values())
+
+
+def token_indices(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
+    """Return the indices of the rows' tokens in the flat arrays of a split, which hold one row after another."""
+    return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])
 
 
 class StoredActivations:
@@ -86,11 +120,11 @@ class StoredActivations:
         """Return every wanted activation of the batch by key, padded with zeros to the length of the batch."""
         assert batch.rows is not None
         rows = batch.rows.cpu().numpy()
-        places, mask = positions(self.encoded, rows)  # (batch, length) each
+        indices, mask = positions(self.encoded, rows)  # (batch, length) each
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
             each = len(array) == self.tokens  # one vector a token, else one a row
-            values = array[places] if each else array[rows]  # (batch, length, width) or (batch, num_labels)
+            values = array[indices] if each else array[rows]  # (batch, length, width) or (batch, num_labels)
             tensor = torch.from_numpy(values)
             if values.dtype == np.uint16:
                 tensor = tensor.view(torch.bfloat16)

@@ -7,9 +7,9 @@ import pkgutil
 
 from retort.batch import Batch, Shape
 from retort.objectives.base import Activations, Pair, objectives
-from retort.objectives.compose import Sum, Term, compose
+from retort.objectives.compose import Sum, Term, compose, loss_of, single_loss
 
 for _file in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_file.name}")
 
-__all__ = ["Activations", "Batch", "Pair", "Shape", "Sum", "Term", "compose", "objectives"]
+__all__ = ["Activations", "Batch", "Pair", "Shape", "Sum", "Term", "compose", "loss_of", "objectives", "single_loss"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from retort.errors import RetortError
 from retort.mappings import called, mappings, pairs_of
 from retort.objectives.base import Pair, objectives
 from retort.registry import unknown
+from retort.settings import TermSettings
 from retort.sizes import ModelSize, Requirements
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
@@ -109,25 +110,40 @@ def activations_of(objective: Any, side: str) -> tuple[str, ...]:
     return activations
 
 
-def term_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: int) -> list[tuple[Any, Any]]:
-    """Return the pairs of a term, as `Term` describes them.
+def _layer_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
+    """Return the (student layer, teacher layer) pairs of a term; empty for an objective without layers.
 
     Raises:
         RetortError: the objective needs a mapping and has none, or has one and needs none.
     """
     name, mapping = term["objective"], term.get("mapping")
-    level = getattr(objectives[name], "level", "layer")
-    if level in ONCE:
+    if _level_of(name) in ONCE:
         if mapping is not None:
             raise RetortError(f"objective '{name}' has no layers to map", "leave the mapping out")
-        return [(None, None)]
+        return []
     if mapping is None:
         raise RetortError(f"objective '{name}' needs a mapping", f"one of: {', '.join(mappings)}")
-    pairs = pairs_of(mapping, student_layers, teacher_layers)
+    return pairs_of(mapping, student_layers, teacher_layers)
+
+
+def _as_read(objective: str, pairs: Sequence[tuple[int, int]]) -> list[tuple[Place, Place]]:
+    """Return the pairs of layers as an objective reads them; see `Term.pairs`."""
+    level = _level_of(objective)
+    if level in ONCE:
+        return [(None, None)]
     if level != TOGETHER:
-        return pairs
+        return [*pairs]
     # a layer that the mapping names twice is read once
     return [(tuple(sorted({s for s, _ in pairs})), tuple(sorted({t for _, t in pairs})))]
+
+
+def _version_of(objective: str) -> int:
+    return int(getattr(objectives[objective], "version", 1))
+
+
+def _level_of(objective: str) -> str:
+    level: str = getattr(objectives[objective], "level", "layer")
+    return level
 
 
 def unique(name: str, taken: list[str]) -> str:
@@ -154,6 +170,32 @@ def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: 
         raise RetortError(misfit.message, misfit.hint)
 
 
+def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape) -> Sum:
+    """Build the loss of a stage, whose pairs of layers are resolved, for two models of the given sizes.
+
+    Raises:
+        RetortError: there is no term, or an objective or an option is wrong.
+    """
+    built: list[Term] = []
+    if not terms:
+        raise RetortError("a loss needs at least one term", "list an objective")
+    for term in terms:
+        make = objectives[term.objective]
+        check_sizes(term.objective, term.options, student, teacher)
+        pairs = _as_read(term.objective, term.pairs)
+        shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t)))) for s, t in pairs]
+        parts = [called("objective", term.objective, make, term.options, sizes) for sizes in shapes]
+        label = unique(term.objective, [other.label for other in built])
+        built.append(Term(label, term.weight, pairs, parts))
+    return Sum(built)
+
+
+def single_loss(objective: str, shape: Shape) -> Sum:
+    """Build the loss of one objective on the output of a model that is trained without a teacher."""
+    term = TermSettings(objective=objective, version=_version_of(objective), pairs=[], weight=1.0, options={})
+    return loss_of([term], shape, shape)
+
+
 def compose(
     terms: list[dict[str, Any]], student: Shape, teacher: Shape, student_layers: int, teacher_layers: int
 ) -> Sum:
@@ -171,20 +213,18 @@ def compose(
         RetortError: there is no term, a key, an objective, an option or a mapping is wrong, or an objective does not
             fit the sizes of the two models.
     """
-    built: list[Term] = []
-    if not terms:
-        raise RetortError("a loss needs at least one term", "list an objective")
+    resolved = []
     for term in terms:
         for key in term:
             if key not in TERM_KEYS:
                 raise unknown("key of a term", key, TERM_KEYS)
-        name = term["objective"]
-        pairs = term_pairs(term, student_layers, teacher_layers)
-        make = objectives[name]
-        options = term.get("options") or {}
-        shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t)))) for s, t in pairs]
-        check_sizes(name, options, student, teacher)
-        parts = [called("objective", name, make, options, sizes) for sizes in shapes]
-        label = unique(name, [other.label for other in built])
-        built.append(Term(label, float(term.get("weight", 1.0)), pairs, parts))
-    return Sum(built)
+        resolved.append(
+            TermSettings(
+                objective=term["objective"],
+                version=_version_of(term["objective"]),
+                pairs=_layer_pairs(term, student_layers, teacher_layers),
+                weight=term.get("weight", 1.0),
+                options=term.get("options") or {},
+            )
+        )
+    return loss_of(resolved, student, teacher)

@@ -77,7 +77,7 @@ class _Divergence(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, given: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, given: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients with respect to a and b; the other inputs have none."""
         by_rows, by_columns = ctx.saved_tensors
         return given.to(by_rows.dtype) * by_rows, given.to(by_columns.dtype) * by_columns, *[None] * 6
@@ -114,5 +114,5 @@ def relation_divergence(
         weights: (batch, length), the weight of each row.
         floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
-    total: Tensor = _Divergence.apply(*student, *teacher, keys, weights, heads, floor)
+    total: Tensor = _Divergence.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
     return total

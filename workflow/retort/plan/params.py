@@ -3,57 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeVar
 
 from retort.plan import resolve
-from retort.plan.resolve_submission import submission, tests
+from retort.plan.resolve_submission import predictions, submission
+from retort.settings import (
+    ActivationSettings,
+    CorpusDistillationSettings,
+    CorpusSettings,
+    FinetuneSettings,
+    GridSettings,
+    PredictionSettings,
+    ProfileSettings,
+    SourceSettings,
+    SubmissionSettings,
+    TaskDistillationSettings,
+    TaskSettings,
+    TeacherHeadSettings,
+    TeacherSettings,
+)
 from retort.study.reading import readable
 from retort.study.study import Study
 
-Settings = dict[str, Any]
+Resolved = TypeVar("Resolved")
 
 
-def _of_teachers(study: Study, tasks: list[str]) -> tuple[Settings, Settings]:
-    teachers: Settings = {name: {} for name in study.teachers}
-    activations: Settings = {name: {} for name in study.teachers}
-    for name in study.teachers:
-        for task in tasks:
-            teachers[name][task] = resolve.teacher(study, name, task)
-            activations[name][task] = resolve.activations(study, name, task)
-        for corpus in study.corpora:
-            teachers[name][corpus] = resolve.teacher(study, name, corpus)
-    return teachers, activations
+@dataclass(frozen=True)
+class Params:
+    """The settings of every job: by name, or by student or teacher and then by task or corpus."""
+
+    sources: dict[str, SourceSettings]
+    tasks: dict[str, TaskSettings]
+    corpora: dict[str, CorpusSettings]
+    teachers: dict[str, dict[str, TeacherSettings]]
+    teacher_heads: dict[str, dict[str, TeacherHeadSettings]]
+    activations: dict[str, dict[str, ActivationSettings]]
+    distillations: dict[str, dict[str, TaskDistillationSettings]]
+    students: dict[str, CorpusDistillationSettings]
+    grids: dict[str, dict[str, GridSettings]]
+    finetunings: dict[str, dict[str, FinetuneSettings]]
+    predictions: dict[str, PredictionSettings]
+    submission: SubmissionSettings
+    profiles: dict[str, ProfileSettings]
 
 
-def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Settings:
-    """Return the settings of every job: type of job -> name, or student or teacher and task -> settings.
+def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
+    """Return the settings of every job.
 
     Args:
         study: the study.
         pairs: the (student or teacher, task) pairs that are trained.
     """
     tasks = [name for name, task in study.tasks.items() if readable(study, name, task.used)]
-    teachers, activations = _of_teachers(study, tasks)
-    pairs, roads = list(pairs), {name: student.distilled_on for name, student in study.running.items()}
+    specific = {name: list[str]() for name, student in study.running.items() if student.distilled_on == "task"}
+    agnostic = {name: list[str]() for name, student in study.running.items() if student.distilled_on == "corpus"}
+    for student, task in pairs:
+        for tasks_of in (specific, agnostic):
+            if student in tasks_of:
+                tasks_of[student].append(task)
 
-    def by_pair(distilled_on: str, of: Callable[[Study, str, str], Settings]) -> Settings:
-        found: Settings = {name: {} for name in roads if roads[name] == distilled_on}
-        for student, task in pairs:
-            if student in found:
-                found[student][task] = of(study, student, task)
-        return found
+    def each(
+        names: dict[str, list[str]], settings_of: Callable[[Study, str, str], Resolved]
+    ) -> dict[str, dict[str, Resolved]]:
+        return {name: {other: settings_of(study, name, other) for other in others} for name, others in names.items()}
 
-    return {
-        "sources": {name: resolve.source(study, name) for name in study.sources},
-        "tasks": {name: resolve.task(study, name) for name in tasks},
-        "corpora": {name: resolve.corpus(study, name) for name in study.corpora},
-        "teachers": teachers,
-        "activations": activations,
-        "distillations": by_pair("task", resolve.on_task),
-        "students": {name: resolve.on_corpus(study, name) for name in roads if roads[name] == "corpus"},
-        "grids": by_pair("corpus", resolve.grid),
-        "finetunings": by_pair("corpus", resolve.finetune),
-        "tests": tests(study),
-        "submission": submission(study),
-        "profiles": {name: resolve.profile(study, name) for name in (*study.running, *study.teachers)},
-    }
+    corpora = list(study.corpora)
+    on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
+    return Params(
+        sources={name: resolve.source(study, name) for name in study.sources},
+        tasks={name: resolve.task(study, name) for name in tasks},
+        corpora={name: resolve.corpus(study, name) for name in study.corpora},
+        teachers=each(on_tasks, resolve.teacher),
+        teacher_heads=each(on_corpora, resolve.teacher_head),
+        activations=each(on_tasks, resolve.activations),
+        distillations=each(specific, resolve.task_distillation),
+        students={name: resolve.corpus_distillation(study, name) for name in agnostic},
+        grids=each(agnostic, resolve.grid),
+        finetunings=each(agnostic, resolve.finetuning),
+        predictions=predictions(study),
+        submission=submission(study),
+        profiles={name: resolve.profile(study, name) for name in (*study.running, *study.teachers)},
+    )

@@ -5,10 +5,11 @@ Every method that takes wildcards is an input function of a rule. Nothing here r
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +43,26 @@ class Plan:
         self.study = open_study(config, check_settings_cells)
         self.list = expand(self.study)
         students = self.study.running
-        self.on_task = [name for name, student in students.items() if student.distilled_on == "task"]
-        self.on_corpus = [name for name, student in students.items() if student.distilled_on == "corpus"]
+        self.task_specific = [name for name, student in students.items() if student.distilled_on == "task"]
+        self.task_agnostic = [name for name, student in students.items() if student.distilled_on == "corpus"]
         sent = submitted(self.study)
         self.pairs = sorted({(cell.student, cell.task) for cell in self.list} | set(sent))
         self.sends = bool(sent) and sends(self.study)
         self.settings = params(self.study, self.pairs)
 
     def at(self, address: str) -> Callable[[Wildcards], Any]:
-        """Return a function from wildcards to the settings under an address, such as 'grids/{student}/{task}'.
+        """Return a function from wildcards to the JSON values under an address, such as 'grids/{student}/{task}'.
 
-        Rules use this instead of Snakemake's `lookup`, which walks through all settings.
+        Rules use this instead of Snakemake's `lookup`, which walks through all settings. The settings of a job are
+        converted once, however often Snakemake asks for them.
         """
-        keys = address.split("/")
-        return lambda wildcards: reduce(lambda inside, key: inside[key.format(**wildcards)], keys, self.settings)
+        kind, *names = address.split("/")
+
+        @functools.cache
+        def json_of(*keys: str) -> Any:
+            return functools.reduce(operator.getitem, keys, getattr(self.settings, kind)).model_dump(mode="json")
+
+        return lambda wildcards: json_of(*(name.format(**wildcards) for name in names))
 
     @property
     def every_core(self) -> int:
@@ -142,13 +149,13 @@ class Plan:
         """Return the encoded task of a student, with its teacher's vocabulary."""
         return self.encoded(self._teacher_of(wildcards), wildcards.task)
 
-    def _learns(self, wildcards: Wildcards) -> bool:
+    def _reads_teacher(self, wildcards: Wildcards) -> bool:
         """Return whether a student reads its fine-tuned teacher: its weights or its activations."""
         return resolve.reads_teacher(self.study.students[wildcards.student])
 
     def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
         """Return the teacher fine-tuned on the task; empty if the student reads nothing of it."""
-        if not self._learns(wildcards):
+        if not self._reads_teacher(wildcards):
             return []
         return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
 
@@ -161,8 +168,10 @@ class Plan:
 
         It is empty if the teacher runs beside the student, or if the student reads nothing of it.
         """
-        kept = self.config.scale == "pocket" and resolve.recorded(self.study, wildcards.student, wildcards.task)
-        if not (kept and self._learns(wildcards)):
+        kept = self.config.scale == "pocket" and resolve.has_stored_activations(
+            self.study, wildcards.student, wildcards.task
+        )
+        if not (kept and self._reads_teacher(wildcards)):
             return []
         return f"results/activations/{self._teacher_of(wildcards)}/{wildcards.task}"
 

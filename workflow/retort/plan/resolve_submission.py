@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retort.plan import resolve
+from retort.plan.versions import VERSIONS
+from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask
 from retort.study.questions import tested
 from retort.study.reading import readable
 from retort.study.study import Study
 
-Settings = dict[str, Any]
 
-
-def tests(study: Study) -> dict[str, Settings]:
+def predictions(study: Study) -> dict[str, PredictionSettings]:
     """Return the settings of the test-set predictions: task -> settings, for each task that can be submitted."""
     return {
-        name: {
-            "task": resolve.task(study, name, tested(spec)),
-            "precision": study.config.resolved_precision(),
-            "stage": resolve.STAGES["predict"],
-        }
+        name: PredictionSettings(
+            task=resolve.task(study, name, tested(spec)),
+            precision=study.config.resolved_precision(),
+            stage=VERSIONS["predict"],
+        )
         for name, spec in study.tasks.items()
         if spec.submission and readable(study, name, tested(spec))
     }
 
 
-def submission(study: Study) -> Settings:
+def submission(study: Study) -> SubmissionSettings:
     """Return the settings of a zip: all files that the server takes, and the files and label names of each task."""
-    found: dict[str, Settings] = {
-        name: {
-            "files": spec.submission.files,
-            "words": spec.submission.words or spec.labels,
-            "bounds": list(spec.bounds) if spec.bounds else None,
-        }
+    tasks = {
+        name: SubmittedTask(
+            files=spec.submission.files,
+            label_names=spec.submission.label_names or spec.labels,
+            bounds=spec.bounds,
+        )
         for name, spec in study.tasks.items()
         if spec.submission
     }
-    return {"tasks": found, "wanted": sorted(file for about in found.values() for file in about["files"].values())}
+    return SubmissionSettings(
+        tasks=tasks, wanted=sorted(file for task in tasks.values() for file in task.files.values())
+    )

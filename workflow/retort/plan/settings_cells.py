@@ -37,19 +37,23 @@ def about(study: Study, name: str, task: str) -> Settings:
     Raises:
         RetortError: the student is distilled on tasks (task-specific) and no task is given.
     """
-    student, on_task = study.students[name], study.students[name].distilled_on == "task"
-    if on_task and not task:
+    student, specific = study.students[name], study.students[name].distilled_on == "task"
+    if specific and not task:
         raise RetortError(f"'{name}' is distilled on tasks", "say which: give 'task'")
-    found = resolve.on_task(study, name, task) if on_task else resolve.on_corpus(study, name)
+    settings = resolve.task_distillation(study, name, task) if specific else resolve.corpus_distillation(study, name)
+    found = settings.as_json()
     protocol, shape = study.protocols[student.protocol], student.architecture
     grid = protocol.grid_of(task)
     return {
         **found,
         "architecture": {**found["architecture"], "head": shape.hidden // shape.heads},
-        "written": resolve.plain(student),
-        "finetuning": {**resolve.schedule(protocol, task), "grid": resolve.plain(grid) if grid else {}},
+        "written": student.model_dump(mode="json"),
+        "finetuning": {
+            **protocol.for_task(task).model_dump(mode="json"),
+            "grid": grid.model_dump(mode="json") if grid else {},
+        },
         "runs": len(protocol.seeds),
-        "stages": [_cut(stage, study.tasks[task].max_length if on_task else None) for stage in found["stages"]],
+        "stages": [_cut(stage, study.tasks[task].max_length if specific else None) for stage in found["stages"]],
     }
 
 

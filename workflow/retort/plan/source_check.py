@@ -9,7 +9,7 @@ from pathlib import Path
 
 from retort.data import hub
 from retort.errors import RetortError
-from retort.specs.source import FolderSource, HubSource, in_force
+from retort.specs.source import FolderSource, HubSource, source_in_use
 from retort.study.required_sources import lacking
 from retort.study.study import Study
 
@@ -34,7 +34,7 @@ def _commit(source: HubSource) -> str:
 
 
 def _asked(study: Study, name: str) -> str:
-    source = in_force(study.sources[name], study.config)
+    source = source_in_use(study.sources[name], study.config)
     if isinstance(source, FolderSource) and source == study.sources[name]:
         return _folder(source)
     return _commit(source) if isinstance(source, HubSource) else ""

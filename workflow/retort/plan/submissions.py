@@ -57,7 +57,7 @@ class Submit:
             RetortError: it is scored on no task that has a submission.
         """
         name, scored = wildcards.student, self.plan.pairs
-        tasks = [task for task in sorted(self.plan.settings["tests"]) if (name, task) in scored]
+        tasks = [task for task in sorted(self.plan.settings.predictions) if (name, task) in scored]
         if not tasks:
             raise RetortError(f"'{name}' is scored on no task that has a submission", "see `retort list`")
         return [f"results/answers/{name}/seed-{wildcards.seed}/{task}.json" for task in tasks]

@@ -45,7 +45,7 @@ def _settings(study: Study, paper: str) -> list[Settings]:
     found = []
     for name in (name for name in (*study.teachers, *study.students) if name in tasks):
         task = tasks[name]
-        stamped = resolve.score(study, name, task)
+        stamped = resolve.score(study, name, task).as_json()
         if name in study.students:
             stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
             if "task" in stamped:

@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     GetJsonSchemaHandler,
+    JsonValue,
     ModelWrapValidatorHandler,
     StringConstraints,
     ValidationError,
@@ -28,6 +29,8 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
+OptionValue = JsonValue  # the value of an option: what JSON can hold
+Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
 
 class Spec(BaseModel):
@@ -83,23 +86,58 @@ class _UniqueKeys(_Loader):  # type: ignore[valid-type, misc]
     """A YAML loader that rejects duplicate keys: PyYAML keeps the last one, which could drop a student silently."""
 
 
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    """Build a mapping; raise an error if a key is given twice."""
+class Key(str):
+    """A key of a YAML mapping that knows its line in the file, counted from 1."""
+
+    line: int
+
+
+class _Marked(_UniqueKeys):
+    """A YAML loader that builds mappings with keys of type `Key`."""
+
+
+def _check_unique(node: yaml.MappingNode) -> None:
+    """Raise an error if a mapping gives a key twice."""
     seen = set()
     for key_node, _ in node.value:  # before merging: a key may override one from '<<'
         if key_node.value in seen:
             line = key_node.start_mark.line + 1
             raise RetortError(f"line {line}: '{key_node.value}' is given twice", "rename one of the two")
         seen.add(key_node.value)
+
+
+def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
+    """Build a mapping; raise an error if a key is given twice."""
+    _check_unique(node)
     loader.flatten_mapping(node)
     return loader.construct_mapping(node, deep=True)
 
 
+def _marked_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
+    """Build a mapping whose text keys know their lines."""
+    _check_unique(node)
+    loader.flatten_mapping(node)
+    found: dict[Hashable, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if isinstance(key, str):
+            key = Key(key)
+            key.line = key_node.start_mark.line + 1
+        found.pop(key, None)  # a key that overrides one of '<<' keeps its own line
+        found[key] = loader.construct_object(value_node, deep=True)
+    return found
+
+
 _UniqueKeys.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Marked.add_constructor("tag:yaml.org,2002:map", _marked_mapping)
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, marked: bool = False) -> Any:
     """Read one YAML file.
+
+    Args:
+        path: the file.
+        marked: make the keys of mappings `Key`, with their lines.
 
     Raises:
         RetortError: the file is not UTF-8 text, is not valid YAML, or gives a key twice. The message names the line,
@@ -107,7 +145,7 @@ def read_yaml(path: Path) -> Any:
     """
     try:
         with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_UniqueKeys)
+            return yaml.load(stream, Loader=_Marked if marked else _UniqueKeys)
     except UnicodeDecodeError as error:
         raise RetortError(f"not UTF-8 text ({error.reason})", "save the file as UTF-8") from error
     except yaml.YAMLError as error:

@@ -183,7 +183,7 @@ def readers() -> dict[str, Entry]:
 
 def formats() -> dict[str, Entry]:
     """Return every format of a split's files by name."""
-    return catalogue("formats", "data/formats.py", "data/qa.py")
+    return catalogue("formats", "data/formats.py")
 
 
 def text_formats() -> dict[str, Entry]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Name, Options, Spec, Text
 from retort.specs.source import Relative
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
@@ -34,7 +34,7 @@ class Component(Spec):
     source: Name = Field(description="an entry of workflow/sources")
     files: list[Relative] = Field(min_length=1, description="patterns inside the source; read in the order of names")
     format: Name = Field(description="how the texts stand in the files")
-    options: dict[str, Any] = Field(default={}, description="options of the format")
+    options: Options = Field(default={}, description="options of the format")
     language: Language = Field(default="en", description="ISO code, as the source has it")
     sample: float = Field(default=1.0, gt=0, le=1, description="share of the documents that is read, drawn by a seed")
     share: float | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")

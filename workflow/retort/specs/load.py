@@ -104,9 +104,15 @@ def one(path: Path, kind: Any, problems: Problems, context: object = None) -> An
     return value
 
 
-def entries(path: Path, problems: Problems) -> dict[Any, Any]:
-    """Return the entries of a file that maps names to entries, without those that only hold YAML anchors."""
-    content = problems.attempt(path, "", read_yaml, path)
+def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, Any]:
+    """Return the entries of a file that maps names to entries, without those that only hold YAML anchors.
+
+    Args:
+        path: the file.
+        problems: the list to which problems are added.
+        marked: make the keys of mappings know their lines.
+    """
+    content = problems.attempt(path, "", read_yaml, path, marked)
     if content is not None and not isinstance(content, dict):
         problems.add(path, "this file maps names to entries")
     if not isinstance(content, dict):

@@ -37,6 +37,5 @@ class Paper(Spec):
     deviations: list[Choice] = Field(default=[], description="what was chosen where the paper is silent")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
     show: list[Name] = Field(
-        default=[],
-        description="tables and figures with which the report begins; the others follow by name",
+        default=[], description="tables and figures that the report begins with, in order; the others follow by name"
     )

@@ -13,8 +13,15 @@ from retort.specs.base import FieldsOf, Name, Settings, Spec, Text
 class Schedule(Spec):
     """The hyperparameters of one training run; a change to any field makes it a different run."""
 
-    steps: int | None = Field(default=None, gt=0, description="optimiser steps; give these or epochs")
-    epochs: float | None = Field(default=None, gt=0, description="in place of steps: passes over rows or blocks")
+    steps: int | None = Field(
+        default=None, gt=0, exclude_if=lambda steps: steps is None, description="optimiser steps; give these or epochs"
+    )
+    epochs: float | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda epochs: epochs is None,  # a schedule has steps or epochs, and shows the one that it has
+        description="in place of steps: passes over rows or blocks",
+    )
     batch_size: int = Field(gt=0, description="rows a step")
     learning_rate: float = Field(gt=0, lt=1, description="at its peak")
     warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
@@ -37,6 +44,20 @@ class Schedule(Spec):
         if (self.steps is None) == (self.epochs is None):
             raise ValueError("give 'steps' or 'epochs', one of the two")
         return self
+
+    def steps_on(self, rows: int) -> int:
+        """Return the number of steps on a data set; an epoch is the whole batches that its rows fill."""
+        if self.epochs is None:
+            assert self.steps is not None
+            return self.steps
+        return max(1, round(self.epochs * (rows // min(self.batch_size, rows))))
+
+    def scaled(self, factor: float) -> Schedule:
+        """Return the schedule with its steps or its epochs times a factor."""
+        if self.epochs is not None:
+            return self.model_copy(update={"epochs": self.epochs * factor})
+        assert self.steps is not None
+        return self.model_copy(update={"steps": max(1, round(self.steps * factor))})
 
 
 ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]

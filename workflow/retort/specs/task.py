@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.base import Name, Options, Spec, Text
 from retort.specs.source import Relative
 
 Rows = int | list[int] | dict[Name, int]
@@ -31,22 +31,22 @@ class Reader(Spec):
     """The reader that turns the source's files into examples, with its options."""
 
     name: Name = Field(description="one of the readers of retort/data")
-    options: Settings = Field(default={}, description="options of the reader")
+    options: Options = Field(default={}, description="options of the reader")
 
 
 class FileSplit(Spec):
     """A split that has its own files."""
 
-    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a part")
+    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
     labelled: bool = Field(default=True, description="whether its rows have labels")
-    subsets: bool = Field(default=False, description="one file for each of the task's parts")
+    subsets: bool = Field(default=False, description="one file for each of the task's subsets")
     source: Name | None = Field(default=None, description="another source than the task's")
 
     def expected(self, subset: str | None) -> list[int]:
         """Return the numbers of rows that the split, or one subset of it, may have.
 
         Args:
-            subset: the name of the subset; None for a split without subsets.
+            subset: the subset; None for a split without subsets.
         """
         rows = self.rows[subset] if isinstance(self.rows, dict) and subset else self.rows
         return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
@@ -55,19 +55,19 @@ class FileSplit(Spec):
 class Change(Spec):
     """The options and columns in which the files of one split differ from those of the others."""
 
-    options: Settings = Field(default={}, description="options of the format")
+    options: Options = Field(default={}, description="options of the format")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
 
 
 class Files(Spec):
-    """The files of each split in one form of the source, and how they are read."""
+    """The files of each split at one location of the source, and how they are read."""
 
     format: Name = Field(description="how the rows stand in the files")
-    options: Settings = Field(default={}, description="options of the format")
-    files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the part")
+    options: Options = Field(default={}, description="options of the format")
+    files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the subset")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
-    words: list[str] = Field(default=[], description="how the labels are written, in the order of `labels`")
-    without: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
+    label_names: list[str] = Field(default=[], description="how the file spells the labels, in the order of `labels`")
+    exclude_labels: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
     broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
     empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
     changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
@@ -76,8 +76,8 @@ class Files(Spec):
 class Submission(Spec):
     """The files in the zip for the GLUE server that are made from this task's predictions."""
 
-    files: dict[Name, str] = Field(min_length=1, description="split, or split-part -> name of the file")
-    words: list[str] = Field(default=[], description="how the server writes the labels, in the order of `labels`")
+    files: dict[Name, str] = Field(min_length=1, description="split, or split-subset -> name of the file")
+    label_names: list[str] = Field(default=[], description="how the server spells the labels, in the order of `labels`")
 
 
 class Windows(Spec):
@@ -105,12 +105,12 @@ class Task(Spec):
     reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
     split: Split | None = Field(default=None, description="how the splits are drawn")
     splits: dict[Name, FileSplit] = Field(default={}, description="split -> its rows, if each split has its files")
-    subsets: list[Name] = Field(default=[], description="of a split that is scored part by part")
-    read: dict[Literal["local", "hub"], Files] = Field(default={}, description="a form of the source -> its files")
+    subsets: list[Name] = Field(default=[], description="of a split that is scored subset by subset")
+    read: dict[Literal["local", "hub"], Files] = Field(default={}, description="where the source is -> its files")
     train_split: Name = Field(default="train", description="what is trained on")
     validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
     metric_for_best_model: Text | None = Field(
-        default=None, description="the first metric, on all parts, where it is left out"
+        default=None, description="the first metric, on all subsets, where it is left out"
     )
     evaluation_split: Name = Field(default="test", description="whose score is reported")
     submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
@@ -121,7 +121,7 @@ class Task(Spec):
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
     @model_validator(mode="after")
-    def _kinds(self) -> Task:
+    def _task_type(self) -> Task:
         task_types = catalogue.task_types()
         if self.task_type not in task_types:
             raise ValueError(str(unknown("task type", self.task_type, task_types)))
@@ -132,14 +132,14 @@ class Task(Spec):
         binary = [name for name in self.metrics if name in facts.get("binary", ())]
         if binary and len(self.labels) > 2:
             raise ValueError(f"metric '{binary[0]}' is of two classes, and the task has {len(self.labels)}")
-        if facts["named"] != (len(self.labels) > 1):
-            how = "two or more names" if facts["named"] else "none"
+        if facts["has_label_names"] != (len(self.labels) > 1):
+            how = "two or more names" if facts["has_label_names"] else "none"
             raise ValueError(f"'labels' takes {how} for {self.task_type}")
-        if facts["windowed"] and not self.windows:
+        if facts["has_windows"] and not self.windows:
             raise ValueError(
                 f"'windows' is missing: {self.task_type} cuts long contexts, as {{overlap: 128, question: 64}}"
             )
-        if self.windows and not facts["windowed"]:
+        if self.windows and not facts["has_windows"]:
             raise ValueError(f"'windows' is of no use for {self.task_type}")
         if self.windows and self.windows.overlap + self.windows.question >= self.max_length:
             raise ValueError("windows: overlap and question together leave no room in max_length")
@@ -167,10 +167,10 @@ class Task(Spec):
         return self
 
     @model_validator(mode="after")
-    def _parts(self) -> Task:
+    def _subsets(self) -> Task:
         for name, split in self.splits.items():
             if split.subsets and not self.subsets:
-                raise ValueError(f"splits.{name}.subsets: the task names no parts")
+                raise ValueError(f"splits.{name}.subsets: the task names no subsets")
             if isinstance(split.rows, dict) and sorted(split.rows) != sorted(self.subsets if split.subsets else []):
                 raise ValueError(
                     f"splits.{name}.rows: give a number for each of {', '.join(self.subsets) or 'no subsets'}"
@@ -179,29 +179,31 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _files(self) -> Task:
-        for form, files in self.read.items():
+        for location, files in self.read.items():
             for key in ("files", "broken", "empty", "changes"):
                 wrong = [name for name in getattr(files, key) if name not in self.splits]
                 if wrong:
-                    raise ValueError(f"read.{form}.{key}: {unknown('split', wrong[0], self.splits)}")
+                    raise ValueError(f"read.{location}.{key}: {unknown('split', wrong[0], self.splits)}")
             for name, file in files.files.items():
                 if ("{subset}" in file) != self.splits[name].subsets:
                     raise ValueError(
-                        f"read.{form}.files.{name}: '{{subset}}' is for splits with parts, and for them all"
+                        f"read.{location}.files.{name}: '{{subset}}' is for splits with subsets, and for them all"
                     )
-            if files.words and len(files.words) != len(self.labels):
-                raise ValueError(f"read.{form}.words: {len(files.words)} words for {len(self.labels)} labels")
+            if files.label_names and len(files.label_names) != len(self.labels):
+                raise ValueError(
+                    f"read.{location}.label_names: {len(files.label_names)} names for {len(self.labels)} labels"
+                )
         return self
 
     @model_validator(mode="after")
     def _submits(self) -> Task:
         if self.submission:
-            wrong = [name for name in self.submission.files if name not in self.pieces]
+            wrong = [name for name in self.submission.files if name not in self.encoded_splits]
             if wrong:
-                raise ValueError(f"submission.files: {unknown('split', wrong[0], self.pieces)}")
-            words = self.submission.words
-            if words and len(words) != len(self.labels):
-                raise ValueError(f"submission.words: {len(words)} words for {len(self.labels)} labels")
+                raise ValueError(f"submission.files: {unknown('split', wrong[0], self.encoded_splits)}")
+            names = self.submission.label_names
+            if names and len(names) != len(self.labels):
+                raise ValueError(f"submission.label_names: {len(names)} names for {len(self.labels)} labels")
         return self
 
     @property
@@ -221,7 +223,7 @@ class Task(Spec):
         return list(dict.fromkeys([self.source, *(name for name in more if name)]))
 
     @property
-    def pieces(self) -> dict[str, tuple[str, str | None]]:
+    def encoded_splits(self) -> dict[str, tuple[str, str | None]]:
         """The name of each split, or of each subset of a split -> (split, subset); None is the whole split."""
         return {
             f"{name}-{subset}" if subset else name: (name, subset)

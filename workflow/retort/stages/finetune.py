@@ -1,93 +1,104 @@
-"""Fine-tuning of task-agnostic students: a grid scored on the dev split, then the best point with each seed."""
+"""Fine-tuning of task-agnostic students: a grid scored on the validation split, then the best point with each seed."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import card
-from retort.training.evaluate import measure, write_score
-from retort.training.finetuning import supervised
-from retort.training.grid import choose, part_of, trials_of
-from retort.training.loop import train
-from retort.training.setup import checkpoint_of, head_of, progress_of, set_seed, training_rows
-
-
-def _tuned(
-    job: Job, settings: dict[str, Any], student: str, encoded: str, point: dict[str, Any], seed: int, **place: Any
-) -> Any:
-    """Fine-tune the student at a point of the grid with a seed, and return the model."""
-    set_seed(job, seed)
-    task = settings["task"]
-    model = build.load(student, *head_of(task)).to(job.device)
-    schedule = {**settings["schedule"], **point}
-    build.ready(model, schedule)
-    part = supervised(model, training_rows(encoded, task), schedule, task, seed)
-    part.number = place["number"]
-    train(part, seed, place["checkpoint"], place["progress"], settings["precision"], job.device)
-    part.close()
-    return model
+from retort.settings import FinetuneSettings, GridSettings, PointSettings
+from retort.training.evaluate import Measured, ScoreFiles, measure, write_score
+from retort.training.finetuning import finetune_at
+from retort.training.grid import Trial, choose, lines_of, part_of
+from retort.training.setup import checkpoint_of, head_of, progress_of
 
 
 def run_grid(
-    job: Job, settings: dict[str, Any], student: str, encoded: str, part: int, parts: int, trials: str
+    job: Job,
+    settings: GridSettings,
+    student_folder: str,
+    encoded_folder: str,
+    part: int,
+    parts: int,
+    trials_file: str,
 ) -> None:
-    """Fine-tune at each point of one part of the grid; write a line for each to `trials`: point, status, dev metric."""
-    task, seed = settings["task"], settings["seed"]
-    points = part_of(settings["points"], part, parts)
+    """Fine-tune a student at each point of one part of the grid, and write a line for each to the trials file.
+
+    Args:
+        job: the running job.
+        settings: the settings of the grid.
+        student_folder: the folder of the distilled student.
+        encoded_folder: the folder of the encoded task.
+        part: the number of the part, from 1.
+        parts: the number of parts that the grid is cut into.
+        trials_file: the file to write: a line for each point, with its status and its metric.
+    """
+    task, seed = settings.task, settings.seed
+    points = part_of(settings.points, part, parts)
     checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
     lines = checkpoint.notes()  # of the points that this job finished before it was killed
     for number, point in points[len(lines) :]:
         try:
-            model = _tuned(
-                job, settings, student, encoded, point, seed, number=number, checkpoint=checkpoint, progress=progress
+            model = finetune_at(
+                job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress, number
             )
-            found = measure(model, encoded, task["validation_split"], task, settings["precision"], job.device)
-            line = {"number": number, **point, "status": "ok", "dev": found.metrics[settings["metric_for_best_model"]]}
+            measured = measure(model, encoded_folder, task.validation_split, task, settings.precision, job.device)
+            trial = Trial(number, point, dev=measured.metrics[settings.metric_for_best_model])
         except Diverged as error:
-            line = {"number": number, **point, "status": "diverged", "step": error.step}
-        checkpoint.note(line)
-        lines.append(line)
-        job.log.write(f"{json.dumps(line)}\n")
-    Path(trials).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+            trial = Trial(number, point, step=error.step)
+        checkpoint.note(trial.as_json())
+        lines.append(trial.as_json())
+        job.log.write(f"{json.dumps(trial.as_json())}\n")
+    Path(trials_file).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     checkpoint.remove()
     job.say(f"{len(points)} grid points  ({job.seconds():.0f} s)")
 
 
 def finetune_student(
     job: Job,
-    settings: dict[str, Any],
+    settings: FinetuneSettings,
     student: str,
     task: str,
     seed: int,
-    model: str,
-    encoded: str,
-    trials: list[str],
-    score: str,
-    weights: str | None,
+    student_folder: str,
+    encoded_folder: str,
+    trials_files: list[str],
+    files: ScoreFiles,
+    weights_folder: str | None,
 ) -> None:
     """Fine-tune a student at the best grid point with one seed and write its score.
 
-    A divergence, of this training run or of every grid point, is recorded in the score, not raised. `weights` is the
-    folder in which the fine-tuned weights are saved; None discards them.
+    A divergence, of this training run or of every grid point, is recorded in the score, not raised.
+
+    Args:
+        job: the running job.
+        settings: the settings of the fine-tuning.
+        student: the student's name.
+        task: the task's name.
+        seed: of the head's initial weights, the order of the batches and dropout.
+        student_folder: the folder of the distilled student.
+        encoded_folder: the folder of the encoded task.
+        trials_files: the trials of all parts of the grid; empty without a grid.
+        files: the score file and the file of answers to write.
+        weights_folder: the folder in which the fine-tuned weights are saved; None to discard them.
     """
-    point: dict[str, Any] = {}
-    checkpoint, network = checkpoint_of(job, [settings, trials_of(trials)], seed), None
+    point = PointSettings()
+    checkpoint, network = checkpoint_of(job, settings, seed, lines_of(trials_files)), None
+    result: Measured | Diverged
     try:
-        point = choose(trials)
-        network = _tuned(
-            job, settings, model, encoded, point, seed, number=1, checkpoint=checkpoint, progress=progress_of(job)
+        point = choose(trials_files)
+        network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))
+        result = measure(
+            network, encoded_folder, settings.task.evaluation_split, settings.task, settings.precision, job.device
         )
-        data = settings["task"]
-        result: Any = measure(network, encoded, data["evaluation_split"], data, settings["precision"], job.device)
     except Diverged as error:
         result = error
-    if weights:
-        kept = network or build.load(model, *head_of(settings["task"]))
-        build.save(kept, model, weights, card(f"{student} on {task}, seed {seed}", settings, job.device))
-    write_score(job, score, student, task, seed, settings, result, chosen=point)
+    if weights_folder:
+        kept = network or build.load(student_folder, *head_of(settings.task))
+        title = f"{student} on {task}, seed {seed}"
+        build.save(kept, student_folder, weights_folder, card(title, settings, job.device))
+    write_score(job, files, student, task, seed, settings, result, chosen=point)
     checkpoint.remove()

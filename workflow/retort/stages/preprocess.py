@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
-from pydantic import TypeAdapter
-
-from retort.data import corpora, sources
-from retort.data import encoded as tasks
+from retort.data import corpora, encoded, sources
 from retort.jobs import Job
-from retort.specs.source import Source
+from retort.settings import CorpusSettings, SourceSettings, TaskSettings
 from retort.tasks import task_type_of
 
 
-def fetch_source(job: Job, settings: dict[str, Any], to: str) -> None:
-    """Fetch the files of a source into the folder `to`."""
-    source: Source = TypeAdapter(Source).validate_python({"title": to, "licence": "-", **settings})
-    count = sources.fetch(source, Path(to), job.checkpoints)
+def fetch_source(job: Job, settings: SourceSettings, output: str) -> None:
+    """Fetch the files of a source into the folder `output`."""
+    count = sources.fetch(settings, Path(output), job.checkpoints)
     job.say(f"{count} files")
 
 
-def encode_task(job: Job, settings: dict[str, Any], source: str | list[str], model: str, to: str) -> None:
-    """Tokenise the splits of a task with the model's tokenizer and write them to the folder `to`."""
+def encode_task(job: Job, settings: TaskSettings, source_folders: list[str], model_folder: str, output: str) -> None:
+    """Tokenise the splits of a task with the model's tokenizer and write them to the folder `output`."""
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
-    folders = {Path(folder).name: Path(folder) for folder in ([source] if isinstance(source, str) else source)}
-    counts = tasks.encode_task(
-        settings, task_type_of(settings), folders, Path(model) / "tokenizer.json", Path(to), job.say
-    )
+    folders = {Path(folder).name: Path(folder) for folder in source_folders}
+    tokenizer = Path(model_folder) / "tokenizer.json"
+    counts = encoded.encode_task(settings, task_type_of(settings), folders, tokenizer, Path(output), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
-def build_corpus(job: Job, settings: dict[str, Any], sources: list[str], model: str, to: str) -> None:
-    """Pack a corpus into blocks of the model's tokens and write them to the folder `to`.
+def build_corpus(job: Job, settings: CorpusSettings, source_folders: list[str], model_folder: str, output: str) -> None:
+    """Pack a corpus into blocks of the model's tokens and write them to the folder `output`.
 
-    `sources` are folders, in the same order as the sources that the settings name.
+    `source_folders` are in the order of the sources that the settings name.
     """
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if job.threads > 1 else "false"
     os.environ["RAYON_NUM_THREADS"] = str(job.threads)
-    folders = dict(zip(settings["sources"], map(Path, sources), strict=True))
-    blocks = corpora.build_corpus(settings, folders, Path(model), Path(to), job.checkpoints, job.say)
-    job.say(f"{blocks} blocks of {settings['block']} tokens")
+    folders = dict(zip(settings.sources, map(Path, source_folders), strict=True))
+    blocks = corpora.build_corpus(settings, folders, Path(model_folder), Path(output), job.checkpoints, job.say)
+    job.say(f"{blocks} blocks of {settings.block} tokens")

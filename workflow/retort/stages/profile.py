@@ -7,37 +7,38 @@ from typing import Any
 
 import torch
 
-from retort.bench.latency import _further, timed
+from retort.bench.latency import further_latencies, latency
 from retort.jobs import Job, write_json
 from retort.models import build
 from retort.models.recorder import embeddings_of
 from retort.provenance import stamp
+from retort.settings import ProfileSettings
 
 
-def profile_student(job: Job, settings: dict[str, Any], student: str, model: str, profile: str) -> None:
+def profile_student(job: Job, settings: ProfileSettings, student: str, model_folder: str, profile_file: str) -> None:
     """Write a student's profile: its numbers of parameters (all, and without embeddings) and its latency in ms.
 
     The latency is measured in several runs, which give its standard deviation, as in Udagawa et al. (2023), Table 1.
     Weights do not change the time, so random ones are used.
     """
-    torch.set_num_threads(settings["threads"])
+    torch.set_num_threads(settings.threads)
     torch.manual_seed(0)
-    network: Any = build.blank(model, settings["architecture"]).eval()
-    runs = timed(network, settings, job.device)
-    further = _further(job, network, settings)
+    network: Any = build.blank(model_folder, settings.architecture).eval()
+    runs = latency(network, settings, job.device)
+    further = further_latencies(network, settings, job.device)
     everything = sum(p.numel() for p in network.parameters())
     embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
     write_json(
-        profile,
+        profile_file,
         {
             "student": student,
             "parameters": everything,
             "without_embeddings": everything - embeddings,
             "latency_ms": runs,
             **({"further": further} if further else {}),
-            "settings": settings,
+            "settings": settings.as_json(),
             "seconds": job.seconds(),
-            **stamp(job.device, settings["threads"]),
+            **stamp(job.device, settings.threads),
         },
     )
     job.say(f"{statistics.mean(runs):.2f} ms a pass  ({job.seconds():.0f} s)")

@@ -3,117 +3,114 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import torch
-
-from retort.data.collate import in_order
-from retort.data.encoded import Encoded
-from retort.data.masking import masked_batches
-from retort.data.shards import Blocks
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import card
-from retort.models.recorder import Recorder
-from retort.models.stored_activations import create
-from retort.objectives.compose import compose
-from retort.training.evaluate import measure, write_score
-from retort.training.finetuning import supervised
-from retort.training.loop import TrainingRun, train
-from retort.training.setup import LOGITS, checkpoint_of, head_of, progress_of, set_seed, stepped, training_rows
+from retort.models.stored_activations import store_activations
+from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
+from retort.training.evaluate import ScoreFiles, measure, write_score
+from retort.training.finetuning import masked_lm_head, supervised
+from retort.training.loop import train
+from retort.training.setup import checkpoint_of, head_of, progress_of, set_seed, training_rows
 
 
 def finetune_teacher(
-    job: Job, settings: dict[str, Any], teacher: str, task: str, encoded: str, model: str, to: str, score: str
+    job: Job,
+    settings: TeacherSettings,
+    teacher: str,
+    task: str,
+    encoded_folder: str,
+    model_folder: str,
+    output: str,
+    files: ScoreFiles,
 ) -> None:
-    """Fine-tune a teacher on a task, save it in the folder `to` and write its score to `score`.
+    """Fine-tune a teacher on a task, save it in the folder `output` and write its score.
+
+    Args:
+        job: the running job.
+        settings: the settings of the teacher on this task.
+        teacher: the teacher's name.
+        task: the task's name.
+        encoded_folder: the folder of the encoded task.
+        model_folder: the folder of the published model that is fine-tuned.
+        output: the folder to write.
+        files: the score file and the file of answers to write.
 
     Raises:
         RetortError: the training diverged, so that no student can be distilled from this teacher.
     """
-    seed, data, precision = settings["seed"], settings["data"], settings["precision"]
+    seed, precision = settings.seed, settings.precision
     set_seed(job, seed)
-    build.check_shape(model, settings["model"]["architecture"], settings["model"]["vocabulary"])
-    network = build.load(model, *head_of(data))
-    build.ready(network, settings["schedule"])
-    run = supervised(network, training_rows(encoded, data), settings["schedule"], data, seed)
+    build.check_shape(model_folder, settings.model.architecture, settings.model.vocabulary)
+    network = build.load(model_folder, *head_of(settings.task))
+    build.prepare(network, settings.schedule)
+    rows = training_rows(encoded_folder, settings.task)
+    run = supervised(network, rows, settings.schedule, settings.task, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         train(run, seed, checkpoint, progress_of(job), precision, job.device)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
-    build.save(network, model, to, card(f"{teacher} on {task}", settings, job.device))
-    result = measure(network, encoded, data["evaluation_split"], data, precision, job.device)
-    write_score(job, score, teacher, task, seed, settings, result)
+    build.save(network, model_folder, output, card(f"{teacher} on {task}", settings, job.device))
+    result = measure(network, encoded_folder, settings.task.evaluation_split, settings.task, precision, job.device)
+    write_score(job, files, teacher, task, seed, settings, result)
     checkpoint.remove()
 
 
 def fit_teacher_head(
-    job: Job, settings: dict[str, Any], teacher: str, corpus: str, blocks: str, model: str, to: str
+    job: Job,
+    settings: TeacherHeadSettings,
+    teacher: str,
+    corpus: str,
+    corpus_folder: str,
+    model_folder: str,
+    output: str,
 ) -> None:
-    """Fit a masked-LM head of a teacher on a corpus, and save the teacher with its head in the folder `to`.
+    """Fit a masked-LM head of a teacher on a corpus, and save the teacher with its head in the folder `output`.
 
     A sentence encoder is published without the head of its pre-training. A new head gives it an output distribution: it
     is trained on top of the frozen encoder, and its decoder is tied to the word embeddings, as in BERT.
 
+    Args:
+        job: the running job.
+        settings: the settings of the teacher's head on this corpus.
+        teacher: the teacher's name.
+        corpus: the corpus's name.
+        corpus_folder: the folder of the corpus's blocks.
+        model_folder: the folder of the published model.
+        output: the folder to write.
+
     Raises:
         RetortError: the training diverged.
     """
-    seed, data = settings["seed"], settings["data"]
-    schedule = stepped(settings["schedule"], len(Blocks(blocks)))
-    set_seed(job, seed)
-    build.check_shape(model, settings["model"]["architecture"], settings["model"]["vocabulary"])
-    network = build.load(model, "masked-lm")
-    build.ready(network, {"freeze": ["encoder"], "dropout": 0.0})
-    shape = build.shape_of(network, settings["model"]["vocabulary"])
-    loss, recorder = compose([{"objective": "masked-lm"}], shape, shape, 1, 1), Recorder(network, {LOGITS})
-    run = TrainingRun(
-        modules=[network],
-        schedule=schedule,
-        batches=lambda start: masked_batches(
-            blocks, data["masking"]["probability"], schedule["batch_size"], seed, start
-        ),
-        loss=lambda batch: loss(recorder(batch), {}, batch),
-    )
-    checkpoint = checkpoint_of(job, settings, seed)
+    set_seed(job, settings.seed)
+    build.check_shape(model_folder, settings.model.architecture, settings.model.vocabulary)
+    network = build.load(model_folder, "masked-lm")
+    run = masked_lm_head(network, corpus_folder, settings)
+    checkpoint = checkpoint_of(job, settings, settings.seed)
     try:
-        train(run, seed, checkpoint, progress_of(job), settings["precision"], job.device)
+        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device)
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
-    build.save(network, model, to, card(f"{teacher} with a masked-LM head, on {corpus}", settings, job.device))
+    title = f"{teacher} with a masked-LM head, on {corpus}"
+    build.save(network, model_folder, output, card(title, settings, job.device))
     checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
 
 
-@torch.no_grad()
-def record_activations(job: Job, settings: dict[str, Any], encoded: str, teacher: str, to: str) -> None:
-    """Store every activation that students of this teacher read on a task's training rows, in the folder `to`."""
-    wanted = {(activation, layer) for activation, layer in settings["activations"]}
-    Path(to).mkdir(parents=True, exist_ok=True)
-    if not wanted:
+def record_activations(
+    job: Job, settings: ActivationSettings, encoded_folder: str, teacher_folder: str, output: str
+) -> None:
+    """Store every activation that students of this teacher read on a task's training rows, in the folder `output`."""
+    Path(output).mkdir(parents=True, exist_ok=True)
+    keys = set(settings.activations)
+    if not keys:
         return
-    set_seed(job, settings["teacher"]["seed"])
-    task, precision = settings["teacher"]["data"], settings["teacher"]["precision"]
-    rows = training_rows(encoded, task)
-    network = build.load(teacher, *head_of(task)).eval().to(job.device)
-    recorder = Recorder(network, wanted)
-    stores: dict[Any, Any] = {}
-    with torch.autocast(job.device, torch.bfloat16, enabled=precision == "bfloat16"):
-        for numbers, batch in in_order(rows, 64):
-            for key, value in recorder(batch.to(job.device)).items():
-                each = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
-                kept = value[batch.attention_mask] if each else value
-                if key not in stores:
-                    length = int(rows.offsets[-1]) if each else len(rows)
-                    stores[key] = create(Path(to), key, length, kept.shape[-1], precision)
-                place = flat_places(rows, numbers.numpy()) if each else numbers.numpy()
-                stores[key].write(place, kept.cpu())
-    total = sum(store.nbytes for store in stores.values())
-    job.say(f"{len(stores)} activations, {total / 1e6:.0f} MB  ({job.seconds():.0f} s)")
-
-
-def flat_places(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
-    """Return the positions of the rows' tokens in the flat arrays of a split, which hold one row after another."""
-    return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])
+    task, precision = settings.teacher.task, settings.teacher.precision
+    set_seed(job, settings.teacher.seed)
+    network = build.load(teacher_folder, *head_of(task)).eval().to(job.device)
+    rows = training_rows(encoded_folder, task)
+    count, size = store_activations(network, rows, keys, Path(output), precision, job.device)
+    job.say(f"{count} activations, {size / 1e6:.0f} MB  ({job.seconds():.0f} s)")

@@ -51,14 +51,15 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
     _read_exhibits(study, path, names, problems)
 
 
-def student_entries(path: Path, problems: load.Problems) -> dict[str, tuple[str, Any]]:
+def student_entries(path: Path, problems: load.Problems, marked: bool = False) -> dict[str, tuple[str, Any]]:
     """Return the students of a file, families expanded: short name -> (key in the file, entry).
 
     Args:
         path: the students.yaml of a paper.
         problems: the list to which problems are added; an entry that has one is left out.
+        marked: make the keys of mappings know their lines.
     """
-    content = load.entries(path, problems)
+    content = load.entries(path, problems, marked)
     shared = problems.attempt(path, "", families.shared_axes, content)
     problems.attempt(path, "", families.check_shared, content, Student.model_fields)
     found: dict[str, tuple[str, Any]] = {}

@@ -45,14 +45,16 @@ def fitted_on(study: Study, name: str) -> str | None:
     return None if study.model_of(study.students[name].teacher).masked_lm else read_on(study, name)
 
 
-def published(study: Study, name: str) -> dict[str, str]:
-    """Return `{"head": "published"}` if a student reads the head of its teacher's model, else an empty dict."""
-    return {"head": "published"} if read_on(study, name) and not fitted_on(study, name) else {}
+def reads_published_head(study: Study, name: str) -> bool:
+    """Return whether a student reads its teacher's output through the published masked-LM head of its model."""
+    return read_on(study, name) is not None and fitted_on(study, name) is None
 
 
 def tested(spec: Task) -> list[str]:
     """Return the splits whose predictions a submission holds."""
-    return list(dict.fromkeys(spec.pieces[piece][0] for piece in spec.submission.files)) if spec.submission else []
+    return (
+        list(dict.fromkeys(spec.encoded_splits[name][0] for name in spec.submission.files)) if spec.submission else []
+    )
 
 
 def tested_sources(spec: Task) -> list[str]:

@@ -54,7 +54,7 @@ def _read(path: Path | str, expected: Any, address: Record) -> Record:
     for key, value in address.items():
         if record.get(key) != value:
             raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
-    differs = difference(settings, json.loads(json.dumps(expected)))
+    differs = difference(settings, expected)
     if differs:
         where, found, wanted = differs
         raise RetortError(
@@ -79,7 +79,7 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
             raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
         seed = int(number)
         if (student, task) not in expected:
-            expected[student, task] = resolve.score(study, student, task)
+            expected[student, task] = resolve.score(study, student, task).as_json()
         found[student, task, seed] = _read(
             path, expected[student, task], {"student": student, "task": task, "seed": seed}
         )
@@ -96,7 +96,7 @@ def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record
     for path in map(Path, paths):
         if path.stem not in study.students and path.stem not in study.teachers:
             raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
-        found[path.stem] = _read(path, resolve.profile(study, path.stem), {"student": path.stem})
+        found[path.stem] = _read(path, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
     return found
 
 

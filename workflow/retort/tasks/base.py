@@ -2,70 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from retort.data.encoded import Encoded
+from retort.data.encoded import Encoded, Tokenise
+from retort.data.formats import Fields
 from retort.registry import Registry
-
-Task = dict[str, Any]
-Tokenise = Callable[[list[Any]], Iterator[Any]]
+from retort.settings import TaskSettings
 
 
 class TaskType(Protocol):
     """A task type; one registered class holds all that the package knows about it.
 
-    `version`, `metrics`, `named`, `windowed`, `fields` and `optional` must be literals in the class body: `retort
-    check` reads them from the source code.
+    `version`, `metrics`, `has_label_names`, `has_windows`, `required_columns` and `optional_columns` must be literals
+    in the class body: `retort check` reads them from the source code.
 
     Args:
         version: increased when what is encoded or scored changes.
         metrics: the registered names of all metrics that are measured.
-        named: True if the task's YAML names its labels.
-        windowed: True if a text longer than a row becomes several rows, as the task's `windows` says.
-        fields: the fields that `columns` must name; `label` may be absent in rows without labels.
-        optional: the fields that `columns` may also name; an `id` may occur only once in a file.
-        texts: the fields that must not be empty.
+        has_label_names: True if the task's YAML names its labels.
+        has_windows: True if a text longer than a row becomes several rows, as the task's `windows` says.
+        required_columns: the keys that `columns` must have; `label` may be absent in rows without labels.
+        optional_columns: the keys that `columns` may also have; an `id` may occur only once in a file.
+        text_columns: the keys whose value must not be empty.
         head: the name of the head in models/build.py.
         loss: the objective of fine-tuning without a teacher.
     """
 
-    version: int
-    metrics: tuple[str, ...]
-    named: bool
-    windowed: bool
-    fields: tuple[str, ...]
-    optional: tuple[str, ...]
-    texts: tuple[str, ...]
-    head: str
-    loss: str
+    version: ClassVar[int]
+    metrics: ClassVar[tuple[str, ...]]
+    has_label_names: ClassVar[bool]
+    has_windows: ClassVar[bool]
+    required_columns: ClassVar[tuple[str, ...]]
+    optional_columns: ClassVar[tuple[str, ...]]
+    text_columns: ClassVar[tuple[str, ...]]
+    head: ClassVar[str]
+    loss: ClassVar[str]
 
-    def outputs(self, task: Task) -> int:
+    def outputs(self, task: TaskSettings) -> int:
         """Return how many numbers the head gives for each row, or for each token of a row."""
         ...
 
-    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Any:
+    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Any:
         """Return the record of a row; None to leave the row out.
 
         Args:
-            row: the fields that `columns` names, and `part` where the file holds one subset of a split.
+            row: the values of the columns, by the keys of `columns`, and `subset` where the file holds one subset.
             task: the task's settings.
-            words: the spelling of the label names in this file; empty where labels are numbers.
+            label_names: the label names as this file spells them; empty where labels are numbers.
             labelled: False where the rows have no labels.
 
         Raises:
-            RetortError: a field does not agree with the task; the caller adds the location in the file.
+            RetortError: a value does not agree with the task; the caller adds the location in the file.
         """
         ...
 
-    def truncation(self, task: Task) -> dict[str, Any]:
+    def truncation(self, task: TaskSettings) -> dict[str, int]:
         """Return the arguments for the `enable_truncation` of a `tokenizers.Tokenizer`."""
         ...
 
-    def encode(self, task: Task, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
-        """Return the arrays of a split: `ids`, `types`, `offsets`, `labels`, and others that the task type needs.
+    def encode(self, task: TaskSettings, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
+        """Return the arrays of a split: `input_ids`, `token_type_ids`, `offsets`, `labels`, and others.
 
         `labels` have the dtype of a batch.
 
@@ -76,7 +74,7 @@ class TaskType(Protocol):
         """
         ...
 
-    def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
+    def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         """Return the shape of the logits of one row; a row with fewer logits fills the beginning of this shape."""
         ...
 
@@ -96,6 +94,6 @@ class TaskType(Protocol):
 task_types: Registry[type[TaskType]] = Registry("task type")
 
 
-def task_type_of(task: Task) -> TaskType:
+def task_type_of(task: TaskSettings) -> TaskType:
     """Return the task type of a task, from its settings."""
-    return task_types[task["task_type"]]()
+    return task_types[task.task_type]()

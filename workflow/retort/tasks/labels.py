@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from retort.data.encoded import Encoded, Flat
+from retort.data.encoded import Encoded, Flat, Tokenise
+from retort.data.formats import Fields
 from retort.data.readers import Record
 from retort.errors import RetortError
-from retort.tasks.base import Task, Tokenise, task_types
+from retort.settings import TaskSettings
+from retort.tasks.base import task_types
 from retort.tasks.metrics import metrics
 
 
-def _record(row: dict[str, Any], label: float) -> Record:
+def _record(row: Fields, label: float) -> Record:
     return Record(row["text"] or "", (row["pair"] or "") if "pair" in row else None, label, "")
 
 
-def class_of(value: Any, words: list[str]) -> int:
+def class_of(value: Any, label_names: list[str]) -> int:
     """Return the class number of a label in a file; a value that is no string, such as true, is spelled as in JSON.
 
     Raises:
-        RetortError: the label is none of the label names `words`.
+        RetortError: the label is none of the label names.
     """
-    word = value if isinstance(value, str) else json.dumps(value)
-    if word not in words:
-        raise RetortError(f"label {word!r} is not one of {', '.join(words)}")
-    return words.index(word)
+    name = value if isinstance(value, str) else json.dumps(value)
+    if name not in label_names:
+        raise RetortError(f"label {name!r} is not one of {', '.join(label_names)}")
+    return label_names.index(name)
 
 
 def score_of(value: Any, least: float, greatest: float) -> float:
@@ -49,26 +51,25 @@ def score_of(value: Any, least: float, greatest: float) -> float:
 class _Labelled:
     """The common part of classification and regression: a row is a text or a pair, its answer is one number."""
 
-    version = 1
-    metrics: tuple[str, ...] = ()
-    head = "classification"
-    loss = "supervised"
-    texts = ("text", "pair")
+    metrics: ClassVar[tuple[str, ...]] = ()
+    head: ClassVar[str] = "classification"
+    loss: ClassVar[str] = "supervised"
+    text_columns: ClassVar[tuple[str, ...]] = ("text", "pair")
     dtype: type = np.float32
 
-    def outputs(self, task: Task) -> int:
-        return len(task["labels"]) or 1  # regression has no label names
+    def outputs(self, task: TaskSettings) -> int:
+        return len(task.labels) or 1  # regression has no label names
 
-    def truncation(self, task: Task) -> dict[str, Any]:
-        return {"max_length": task["max_length"]}
+    def truncation(self, task: TaskSettings) -> dict[str, int]:
+        return {"max_length": task.max_length}
 
-    def encode(self, task: Task, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
+    def encode(self, task: TaskSettings, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
         flat = Flat()
         for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records]):
             flat.add(row)
         return {**flat.arrays(), "labels": np.array([r.label for r in records], self.dtype)}  # labels: (rows,)
 
-    def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
+    def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         return (self.outputs(task),)
 
     def truth(self, encoded: Encoded) -> list[Any]:
@@ -85,19 +86,19 @@ class _Labelled:
 class Classification(_Labelled):
     """Classification, one class per row; F1 and Matthews' correlation (of class 1) for two classes only."""
 
-    version = 1
-    metrics = ("accuracy", "f1", "matthews")
-    binary = ("f1", "matthews")
-    named = True
-    windowed = False
-    fields = ("text", "label")
-    optional = ("pair", "id")
+    version: ClassVar[int] = 1
+    metrics: ClassVar[tuple[str, ...]] = ("accuracy", "f1", "matthews")
+    binary: ClassVar[tuple[str, ...]] = ("f1", "matthews")
+    has_label_names: ClassVar[bool] = True
+    has_windows: ClassVar[bool] = False
+    required_columns: ClassVar[tuple[str, ...]] = ("text", "label")
+    optional_columns: ClassVar[tuple[str, ...]] = ("pair", "id")
     dtype = np.int64
 
-    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Record:
         """Return the record of a row; its label is the class number, 0 where the rows have no labels."""
-        known = words or [str(number) for number in range(len(task["labels"]))]
-        return _record(row, class_of(row["label"], known) if labelled else 0)
+        names = label_names or [str(number) for number in range(len(task.labels))]
+        return _record(row, class_of(row["label"], names) if labelled else 0)
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         """Return the metrics; without those of two classes where a class above 1 is predicted or true."""
@@ -114,16 +115,16 @@ class Classification(_Labelled):
 class Regression(_Labelled):
     """Regression: one score per row."""
 
-    version = 1
-    metrics = ("pearson", "spearman")
-    named = False
-    windowed = False
-    fields = ("text", "label")
-    optional = ("pair", "id")
+    version: ClassVar[int] = 1
+    metrics: ClassVar[tuple[str, ...]] = ("pearson", "spearman")
+    has_label_names: ClassVar[bool] = False
+    has_windows: ClassVar[bool] = False
+    required_columns: ClassVar[tuple[str, ...]] = ("text", "label")
+    optional_columns: ClassVar[tuple[str, ...]] = ("pair", "id")
 
-    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Record:
+    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Record:
         """Return the record of a row; its label is the score, 0 where the rows have no labels."""
-        bounds = task.get("bounds") or (-math.inf, math.inf)
+        bounds = task.bounds or (-math.inf, math.inf)
         return _record(row, score_of(row["label"], *bounds) if labelled else 0)
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:

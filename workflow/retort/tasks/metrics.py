@@ -6,11 +6,15 @@ training steps of a small student, in each of the study's jobs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from retort.registry import Registry
 
-metrics: Registry = Registry("metric")
+Metric = Callable[[np.ndarray, np.ndarray], float]  # (predicted, true), (rows,) each
+
+metrics: Registry[Metric] = Registry("metric")
 
 
 def _counts(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, int]:

@@ -91,9 +91,9 @@ def _each(
     exact, shared = np.zeros(len(true)), np.zeros(len(true))
     for row, (text, answers, name) in enumerate(zip(predicted, true, normalised, strict=True)):
         normalise = normalisations[name]
-        said, known = normalise(text), [normalise(answer) for answer in answers]
-        exact[row] = said in known
-        words = said.split()
+        answer_given, known = normalise(text), [normalise(answer) for answer in answers]
+        exact[row] = answer_given in known
+        words = answer_given.split()
         shared[row] = max(f1(words, answer.split()) for answer in known)
     return exact, shared
 
@@ -158,5 +158,5 @@ def _best(raw: np.ndarray, said: np.ndarray, has_answer: np.ndarray, difference:
     gains = np.where(has_answer, raw, -said.astype(np.float64))[order]  # (questions,)
     # totals[k], (questions + 1,): the text counts for the k questions with the smallest differences
     totals = np.cumsum(np.concatenate([[float((~has_answer).sum())], gains]))
-    place = int(totals.argmax())
-    return float(100.0 * totals[place] / len(raw)), float(difference[order[place - 1]]) if place else 0.0
+    best = int(totals.argmax())
+    return float(100.0 * totals[best] / len(raw)), float(difference[order[best - 1]]) if best else 0.0

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from retort.data.encoded import Encoded
-from retort.data.qa import Question, texts, windows
+from retort.data.encoded import Encoded, Tokenise
+from retort.data.formats import Fields
 from retort.errors import RetortError
+from retort.settings import TaskSettings
 from retort.tasks import qa_metrics as qa
-from retort.tasks.base import Task, Tokenise, task_types
+from retort.tasks.base import task_types
+from retort.tasks.windows import Question, StoredQuestion, texts, windows
 
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
@@ -22,41 +24,41 @@ NOWHERE = -np.inf
 class _Spans:
     """The common part of both task types: windows, the search for the best spans, and how answers are stored."""
 
-    head = "span"
-    loss = "supervised"
-    texts = ("id", "question", "context")
-    metrics: tuple[str, ...] = ()
-    unanswerable = False
+    head: ClassVar[str] = "span"
+    loss: ClassVar[str] = "supervised"
+    text_columns: ClassVar[tuple[str, ...]] = ("id", "question", "context")
+    metrics: ClassVar[tuple[str, ...]] = ()
+    unanswerable: ClassVar[bool] = False
 
-    def outputs(self, task: Task) -> int:
+    def outputs(self, task: TaskSettings) -> int:
         return 2  # logits of start and end
 
-    def record(self, row: dict[str, Any], task: Task, words: list[str], labelled: bool) -> Question:
-        given = row["label"] if labelled else {"text": [], "answer_start": []}
-        answers = tuple(zip(given["text"], given["answer_start"], strict=True))
+    def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Question:
+        label = row["label"] if labelled else {"text": [], "answer_start": []}
+        answers = tuple(zip(label["text"], label["answer_start"], strict=True))
         for text, start in answers:
-            there = row["context"][max(start, 0) : max(start, 0) + len(text)]
+            actual = row["context"][max(start, 0) : max(start, 0) + len(text)]
             if not text.strip():
                 raise RetortError("an answer is empty")
-            if start < 0 or there != text:
+            if start < 0 or actual != text:
                 raise RetortError(
-                    f"answer {text[:40]!r} does not stand at character {start} of its context, where {there[:40]!r} is"
+                    f"answer {text[:40]!r} does not stand at character {start} of its context, where {actual[:40]!r} is"
                 )
         if labelled and not answers and not self.unanswerable:
-            raise RetortError("no answer", "only tasks of kind 'span-or-none' have questions without one")
+            raise RetortError("no answer", "only tasks of type 'span-or-none' have questions without one")
         if labelled and row.get("impossible", not answers) == bool(answers):
             raise RetortError(f"is_impossible is {str(row['impossible']).lower()}, and it has {len(answers)} answers")
         normalisation = f"mlqa-{row['subset']}" if "subset" in row else "squad"
         return Question(row["id"], row["question"], row["context"], answers, normalisation)
 
-    def truncation(self, task: Task) -> dict[str, Any]:
+    def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": 10**9}  # no truncation: long contexts are cut into windows
 
-    def encode(self, task: Task, records: list[Question], tokenise: Tokenise) -> dict[str, np.ndarray]:
-        cut = task["windows"]
-        return windows(records, tokenise, task["max_length"], cut["overlap"], cut["question"])
+    def encode(self, task: TaskSettings, records: list[Question], tokenise: Tokenise) -> dict[str, np.ndarray]:
+        assert task.windows is not None  # retort check: a task of this type has windows
+        return windows(records, tokenise, task.max_length, task.windows.overlap, task.windows.question)
 
-    def width(self, task: Task, encoded: Encoded) -> tuple[int, ...]:
+    def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         return (int(encoded.lengths.max()), 2)  # (length of the longest window, start and end)
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
@@ -81,19 +83,22 @@ class _Spans:
         broken = _not_finite(logits, encoded)
         lost = set(owner[broken].tolist())
         return [
-            None if number in lost else _answer(question, contexts[question["context"]], float(none[number]), spans)
+            None if number in lost else _answer(question, contexts[question.context], float(none[number]), spans)
             for number, (question, spans) in enumerate(zip(questions, best, strict=True))
         ]
 
     def truth(self, encoded: Encoded) -> list[Any]:
         _, questions = texts(encoded.more["text"])
-        return [{key: question[key] for key in ("id", "answers", "normalisation")} for question in questions]
+        return [
+            {"id": question.id, "answers": question.answers, "normalisation": question.normalisation}
+            for question in questions
+        ]
 
 
-def _answer(question: dict[str, Any], context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, Any]:
+def _answer(question: StoredQuestion, context: str, none: float, spans: dict[tuple[int, int], float]) -> dict[str, Any]:
     (first, last), score = next(iter(spans.items()), ((0, 0), none))  # without a span: text '' and difference 0
     best = [[*span, round(value, 4)] for span, value in spans.items()]
-    return {"id": question["id"], "text": context[first:last].strip(), "difference": none - score, "best": best}
+    return {"id": question.id, "text": context[first:last].strip(), "difference": none - score, "best": best}
 
 
 def _inside(rows: slice, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
@@ -130,15 +135,15 @@ def _ranked(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int, in
 
 def _candidates(logits: np.ndarray, encoded: Encoded, rows: slice) -> tuple[np.ndarray, ...]:
     """Return the arrays window, start token, end token and score, (spans,) each: at most BEST spans of each window."""
-    place, real = _inside(rows, encoded)  # (windows, length) each
-    context = real & (encoded.more["starts"][place] >= 0)
+    indices, real = _inside(rows, encoded)  # (windows, length) each
+    context = real & (encoded.more["starts"][indices] >= 0)
     # (windows, length, 2): padding must not be among the best
-    given = np.where(real[..., None], logits[rows, : place.shape[1]].astype(np.float64), NOWHERE)
-    keep = min(BEST, place.shape[1])
-    best = np.argpartition(-given, keep - 1, axis=1)[:, :keep]  # (windows, keep, 2)
+    finite = np.where(real[..., None], logits[rows, : indices.shape[1]].astype(np.float64), NOWHERE)
+    keep = min(BEST, indices.shape[1])
+    best = np.argpartition(-finite, keep - 1, axis=1)[:, :keep]  # (windows, keep, 2)
     each = np.arange(len(best))[:, None]
     starts, ends = best[..., 0], best[..., 1]  # (windows, keep) each
-    score = given[each, starts, 0][:, :, None] + given[each, ends, 1][:, None, :]  # (windows, keep, keep), s_i + e_j
+    score = finite[each, starts, 0][:, :, None] + finite[each, ends, 1][:, None, :]  # (windows, keep, keep), s_i + e_j
     tokens = ends[:, None, :] - starts[:, :, None] + 1  # (windows, keep, keep)
     fits = context[each, starts][:, :, None] & context[each, ends][:, None, :] & (tokens >= 1) & (tokens <= LONGEST)
     flat = np.where(fits & np.isfinite(score), score, NOWHERE).reshape(len(best), -1)  # (windows, keep * keep)
@@ -153,20 +158,20 @@ def _candidates(logits: np.ndarray, encoded: Encoded, rows: slice) -> tuple[np.n
 class Span(_Spans):
     """Questions answered by a span, scored as SQuAD 1.1; subsets of a split are the languages of MLQA."""
 
-    version = 1
-    metrics = ("f1", "exact")
-    named = False
-    windowed = True
-    languages = ("ar", "de", "en", "es", "hi", "vi", "zh")  # allowed as subsets of a split
-    fields = ("id", "question", "context", "label")
-    optional = ()
+    version: ClassVar[int] = 1
+    metrics: ClassVar[tuple[str, ...]] = ("f1", "exact")
+    has_label_names: ClassVar[bool] = False
+    has_windows: ClassVar[bool] = True
+    languages: ClassVar[tuple[str, ...]] = ("ar", "de", "en", "es", "hi", "vi", "zh")  # allowed as subsets of a split
+    required_columns: ClassVar[tuple[str, ...]] = ("id", "question", "context", "label")
+    optional_columns: ClassVar[tuple[str, ...]] = ()
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         """Return F1 and exact match as fractions; NaN if an answer is None."""
         if None in answers:
             return dict.fromkeys(self.metrics, float("nan"))
-        said, true = [answer["text"] for answer in answers], [known["answers"] for known in truth]
-        found = qa.squad(said, true, [known["normalisation"] for known in truth])
+        predicted, true = [answer["text"] for answer in answers], [known["answers"] for known in truth]
+        found = qa.squad(predicted, true, [known["normalisation"] for known in truth])
         return {name: found[name] / 100 for name in self.metrics}
 
 
@@ -174,22 +179,22 @@ class Span(_Spans):
 class SpanOrNone(_Spans):
     """Questions answered by a span or without an answer, scored as SQuAD 2.0."""
 
-    version = 1
-    metrics = (
+    version: ClassVar[int] = 1
+    metrics: ClassVar[tuple[str, ...]] = (
         "f1", "exact", "f1-answered", "exact-answered", "f1-unanswered", "exact-unanswered", "best-f1", "best-exact",
         "best-f1-threshold", "best-exact-threshold",
     )  # fmt: skip
-    named = False
-    windowed = True
-    languages = ()
-    fields = ("id", "question", "context", "label")
-    optional = ("impossible",)
-    unanswerable = True
+    has_label_names: ClassVar[bool] = False
+    has_windows: ClassVar[bool] = True
+    languages: ClassVar[tuple[str, ...]] = ()
+    required_columns: ClassVar[tuple[str, ...]] = ("id", "question", "context", "label")
+    optional_columns: ClassVar[tuple[str, ...]] = ("impossible",)
+    unanswerable: ClassVar[bool] = True
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         """Return the metrics of SQuAD 2.0 as fractions, and its thresholds in logits; NaN if an answer is None."""
         if None in answers:
             return dict.fromkeys(self.metrics, float("nan"))
-        said, true = [answer["text"] for answer in answers], [known["answers"] for known in truth]
-        found = qa.squad2(said, true, [answer["difference"] for answer in answers])
+        predicted, true = [answer["text"] for answer in answers], [known["answers"] for known in truth]
+        found = qa.squad2(predicted, true, [answer["difference"] for answer in answers])
         return {name: found[name] / (1 if name.endswith("threshold") else 100) for name in self.metrics}

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,21 @@ from torch import Tensor, nn
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
 
 
+@dataclass(frozen=True)
+class State:
+    """A state on disk: the number of its training run, the step after which it was written, and its tensors."""
+
+    run: int
+    step: int
+    tensors: dict[str, Tensor]
+
+
 class Checkpoint:
     """The checkpoint of one job.
 
     Args:
         folder: results/checkpoints/<names of the job>.
-        settings: the job's settings and seed; a state that was written under other settings is ignored.
+        settings: the job's settings and seed, as JSON values; a state that was written under others is ignored.
         every: least number of seconds between two writes.
     """
 
@@ -36,23 +46,21 @@ class Checkpoint:
         self.key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         self.every = every
         self.last = time.monotonic()
-        self.found = self._read()
+        self.state = self._read()
 
-    def _read(self) -> dict[str, Any] | None:
-        """Return the state on disk with its tensors, or None if there is none that is whole and of these settings."""
+    def _read(self) -> State | None:
+        """Return the state on disk, or None if there is none that is whole and of these settings."""
         try:
             header = json.loads((self.folder / "state.json").read_text())
             if header["key"] != self.key:
                 return None
-            header["tensors"] = load_file(str(self.folder / header["file"]))
+            return State(header["run"], header["step"], load_file(str(self.folder / header["file"])))
         except (OSError, ValueError, KeyError, SafetensorError):
             return None
-        found: dict[str, Any] = header
-        return found
 
     def past(self, run: int) -> bool:
         """Return True if the state on disk is of a later training run, so that this one is done."""
-        return self.found is not None and self.found["run"] > run
+        return self.state is not None and self.state.run > run
 
     def notes(self) -> list[Any]:
         """Return what `note` wrote for a job of these settings, in order."""

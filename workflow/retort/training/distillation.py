@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +13,18 @@ from retort.batch import Batch, Shape
 from retort.data.collate import batches
 from retort.data.encoded import Encoded
 from retort.data.masking import masked_batches
+from retort.data.shards import Blocks
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
-from retort.objectives.compose import Sum, compose
+from retort.objectives import Sum, loss_of
+from retort.settings import (
+    CorpusDistillationSettings,
+    DistillationSettings,
+    ModelSettings,
+    StageSettings,
+    TaskDistillationSettings,
+)
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import TrainingRun, train
 from retort.training.setup import head_of, progress_of
@@ -32,79 +39,76 @@ class TeacherAndData:
 
     Args:
         shape: the teacher's sizes.
-        layers: the teacher's number of layers.
         activations: takes the (activation, layer) keys that a stage reads, and whether the teacher keeps its
             dropout; returns a function from a batch to those activations of the teacher.
+        rows: takes a stage; returns the number of rows or blocks that an epoch of it has.
         batches: takes the number of a stage, the stage and a batch number; yields the batches from that number on.
     """
 
     shape: Shape
-    layers: int
     activations: Teacher
-    batches: Callable[[int, dict[str, Any], int], Iterator[Batch]]
+    rows: Callable[[StageSettings], int]
+    batches: Callable[[int, StageSettings, int], Iterator[Batch]]
 
 
 def run_stages(
     job: Job,
     student: nn.Module,
-    settings: dict[str, Any],
+    settings: DistillationSettings,
     seed: int,
-    taught: TeacherAndData,
+    source: TeacherAndData,
     num_labels: int,
     checkpoint: Checkpoint,
 ) -> None:
     """Train every stage of a student; a job that was killed resumes from its last checkpoint.
 
+    Args:
+        job: the running job.
+        student: the initialised student, which is trained in place.
+        settings: the settings of the distillation.
+        seed: of dropout and of the initial weights of the objectives' parameters.
+        source: the teacher and the data.
+        num_labels: number of outputs of both models' heads.
+        checkpoint: the job's checkpoint.
+
     Raises:
         Diverged: a loss or gradient is not finite; the error's step is counted over all stages.
     """
-    progress = progress_of(job, len(settings["stages"]))
+    progress = progress_of(job, len(settings.stages))
     before = 0
-    for number, stage in enumerate(settings["stages"], start=1):
-        schedule = stage["schedule"]
+    for number, stage in enumerate(settings.stages, start=1):
+        steps = stage.schedule.steps_on(source.rows(stage))
         if not checkpoint.past(number):
-            build.ready(student, schedule)
+            build.prepare(student, stage.schedule)
             torch.manual_seed(seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
-            loss = _loss(stage, student, taught, num_labels).to(job.device)
-            run = _training_run(stage, student, loss, taught, number, before)
-            train(run, seed, checkpoint, progress, settings["precision"], job.device)
+            loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape).to(job.device)
+            run = _training_run(stage, student, loss, source, number, steps)
+            run.before = before
+            train(run, seed, checkpoint, progress, settings.precision, job.device)
             run.close()
-        before += schedule["steps"]
-
-
-def _loss(stage: dict[str, Any], student: Any, taught: TeacherAndData, num_labels: int) -> Sum:
-    terms = [
-        {
-            "objective": term["objective"],
-            "mapping": {"listed": {"pairs": term["pairs"]}} if term["pairs"] else None,
-            "weight": term["weight"],
-            "options": term["options"],
-        }
-        for term in stage["terms"]
-    ]
-    own = build.shape_of(student, num_labels)
-    return compose(terms, own, taught.shape, student.config.num_hidden_layers, taught.layers)
+        before += steps
 
 
 def _training_run(
-    stage: dict[str, Any], student: nn.Module, loss: Sum, taught: TeacherAndData, number: int, before: int
+    stage: StageSettings, student: nn.Module, loss: Sum, source: TeacherAndData, number: int, steps: int
 ) -> TrainingRun:
     recorder = Recorder(student, loss.needs("student"))
-    wanted = loss.needs("teacher")
-    teacher = taught.activations(wanted, stage["teacher_dropout"]) if wanted else lambda _: {}
+    keys = loss.needs("teacher")
+    teacher = source.activations(keys, stage.teacher_dropout) if keys else lambda _: {}
 
     def compute(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         with torch.no_grad():
-            taught = teacher(batch)
-        return loss(recorder(batch), taught, batch)
+            teacher_activations = teacher(batch)
+        value: tuple[Tensor, dict[str, Tensor]] = loss(recorder(batch), teacher_activations, batch)
+        return value
 
     return TrainingRun(
         modules=[student, loss],
-        schedule=stage["schedule"],
-        batches=lambda start: taught.batches(number, stage, start),
+        schedule=stage.schedule,
+        steps=steps,
+        batches=lambda start: source.batches(number, stage, start),
         loss=compute,
         number=number,
-        before=before,
         close=recorder.close,
     )
 
@@ -115,35 +119,39 @@ def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teach
     return lambda keys, dropout: Recorder(model.train(dropout), keys)
 
 
-def on_task(settings: dict[str, Any], rows: Encoded, seed: int, activations: Teacher) -> TeacherAndData:
+def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, activations: Teacher) -> TeacherAndData:
     """Return a teacher that was fine-tuned on a task, with batches of the task's training rows."""
-    _, outputs = head_of(settings["teacher"]["data"])
-    shape, layers = _teacher_shape(settings, outputs)
+    _, outputs = head_of(settings.task)
 
-    def of_stage(number: int, stage: dict[str, Any], start: int) -> Iterator[Batch]:
-        schedule = stage["schedule"]
-        return batches(rows.cut(schedule.get("max_length")), schedule["batch_size"], seed * 1000 + number, start)
+    def of_stage(number: int, stage: StageSettings, start: int) -> Iterator[Batch]:
+        return batches(rows.cut(stage.schedule.max_length), stage.schedule.batch_size, seed * 1000 + number, start)
 
-    return TeacherAndData(shape=shape, layers=layers, activations=activations, batches=of_stage)
-
-
-def on_corpora(settings: dict[str, Any], corpora: dict[str, str], activations: Teacher) -> TeacherAndData:
-    """Return a task-agnostic teacher, with batches of masked blocks from the corpus of each stage."""
-    shape, layers = _teacher_shape(settings, settings["teacher"]["model"]["vocabulary"])
     return TeacherAndData(
-        shape=shape,
-        layers=layers,
+        shape=_teacher_shape(settings.teacher.model, outputs),
         activations=activations,
+        rows=lambda _: len(rows),
+        batches=of_stage,
+    )
+
+
+def task_agnostic(
+    settings: CorpusDistillationSettings, corpus_folders: dict[str, str], activations: Teacher
+) -> TeacherAndData:
+    """Return a task-agnostic teacher, with batches of masked blocks from the corpus of each stage."""
+    return TeacherAndData(
+        shape=_teacher_shape(settings.teacher.model, settings.teacher.model.vocabulary),
+        activations=activations,
+        rows=lambda stage: len(Blocks(corpus_folders[stage.data])),
         batches=lambda number, stage, start: masked_batches(
-            corpora[stage["data"]],
-            settings["corpora"][stage["data"]]["masking"]["probability"],
-            stage["schedule"]["batch_size"],
-            settings["seed"] * 1000 + number,
+            corpus_folders[stage.data],
+            settings.corpora[stage.data].masking.probability,
+            stage.schedule.batch_size,
+            settings.seed * 1000 + number,
             start,
         ),
     )
 
 
-def _teacher_shape(settings: dict[str, Any], num_labels: int) -> tuple[Shape, int]:
-    shape = settings["teacher"]["model"]["architecture"]
-    return Shape(shape["hidden"], shape["heads"], shape["intermediate"], num_labels), shape["layers"]
+def _teacher_shape(model: ModelSettings, num_labels: int) -> Shape:
+    architecture = model.architecture
+    return Shape(architecture.hidden, architecture.heads, architecture.intermediate, num_labels)

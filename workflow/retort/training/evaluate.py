@@ -1,10 +1,9 @@
-"""Functions that several stages share: torch set-up, supervised training runs, predictions and score files."""
+"""Evaluation: predictions of a model on a split, their metrics, and score files."""
 
 from __future__ import annotations
 
 import itertools
-import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,13 @@ import torch
 from torch import nn
 
 from retort.data.collate import in_order
-from retort.data.encoded import Encoded
+from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
 from retort.jobs import Job, write_json
 from retort.models.recorder import Recorder
 from retort.provenance import stamp
+from retort.settings import PointSettings, Settings, TaskSettings
 from retort.specs.task import ALL
-from retort.study.cells import answers_address
-from retort.study.reading import pieces_of
 from retort.tasks import task_type_of
 from retort.training.setup import LOGITS
 
@@ -30,84 +28,121 @@ def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precisio
     """Return the (rows, *width) logits of every row of a split, in the order of the split, without dropout."""
     model.eval().to(device)
     recorder = Recorder(model, {LOGITS})
-    found = torch.zeros(len(encoded), *width)
+    found = torch.zeros(len(encoded), *width)  # (rows, *width)
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
         for rows, batch in in_order(encoded, 64):
-            given = recorder(batch.to(device))[LOGITS].float().cpu()
-            found[(rows, *(slice(size) for size in given.shape[1:]))] = given
+            batch_logits = recorder(batch.to(device))[LOGITS].float().cpu()
+            own = (rows, *(slice(size) for size in batch_logits.shape[1:]))  # a shorter batch fills the beginning
+            found[own] = batch_logits  # type: ignore[index]
     recorder.close()
     logits: np.ndarray = found.numpy()
     return logits
 
 
-@dataclass
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a model on an encoded split, and the true ones; None where the rows have no labels."""
+
+    answers: list[Any]
+    truth: list[Any] | None
+
+
+@dataclass(frozen=True)
 class Measured:
     """The metrics and answers of a model on one split.
-
-    A piece is a split, or one subset of a split that has subsets (such as languages).
 
     Args:
         split: the name of the split.
         metrics: metric by name; with subsets also by subset, as 'accuracy/de', and 'accuracy/all' over the rows of all.
-        answers: for each piece, the model's answers and the true ones; every metric can be computed again from them.
-        about: `sample`, the (rows, rows of the whole set) of each sampled piece; `unlabelled`, the pieces without
-            labels; each only where there are any.
+        answers: by encoded split (a split, or one subset of it); every metric can be computed again from them.
+        sample: encoded split -> (rows, rows of the whole set), for those of which only a sample was read.
+        unlabelled: the encoded splits without labels.
     """
 
     split: str
     metrics: dict[str, float]
-    answers: dict[str, dict[str, Any]]
-    about: dict[str, Any]
+    answers: dict[str, Answers]
+    sample: dict[str, tuple[int, int]]
+    unlabelled: list[str]
 
 
 def measure(
-    model: nn.Module, folder: Path | str, split: str, task: dict[str, Any], precision: str, device: str
+    model: nn.Module, encoded_folder: Path | str, split: str, task: TaskSettings, precision: str, device: str
 ) -> Measured:
     """Measure every metric of the task type on one split; with subsets, for each subset and for all rows together."""
-    task_type, about = task_type_of(task), json.loads((Path(folder) / "rows.json").read_text())
-    answers: dict[str, dict[str, Any]] = {}
-    for name in pieces_of(task, split):
-        encoded = Encoded.load(folder, name)
+    task_type, counts = task_type_of(task), RowCounts.read(encoded_folder)
+    answers: dict[str, Answers] = {}
+    for name in task.encoded_splits(split):
+        encoded = Encoded.load(encoded_folder, name)
         logits = predict(model, encoded, task_type.width(task, encoded), precision, device)
-        truth = None if name in about["unlabelled"] else task_type.truth(encoded)
-        answers[name] = {"answers": task_type.answers(logits, encoded), "truth": truth}
-    used = {*answers, task["train_split"], *pieces_of(task, task["validation_split"])}
-    told = {
-        "sample": {name: rows for name, rows in about["sample"].items() if name in used},
-        "unlabelled": [name for name in answers if name in about["unlabelled"]],
-    }
-    return Measured(split, metrics_of(task, split, answers), answers, {key: told[key] for key in told if told[key]})
+        truth = None if name in counts.unlabelled else task_type.truth(encoded)
+        answers[name] = Answers(task_type.answers(logits, encoded), truth)
+    used = {*answers, task.train_split, *task.encoded_splits(task.validation_split)}
+    return Measured(
+        split=split,
+        metrics=metrics_of(task, split, answers),
+        answers=answers,
+        sample={name: rows for name, rows in counts.sample.items() if name in used},
+        unlabelled=[name for name in answers if name in counts.unlabelled],
+    )
 
 
-def metrics_of(task: dict[str, Any], split: str, answers: dict[str, dict[str, Any]]) -> dict[str, float]:
+def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
     """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
     task_type = task_type_of(task)
-    parts = {name.removeprefix(split).removeprefix("-"): given for name, given in answers.items()}
-    if list(parts) != [""]:
-        whole = [given["truth"] for given in answers.values()]
-        joint = None if None in whole else list(itertools.chain(*whole))
-        parts[ALL] = {"answers": list(itertools.chain(*(g["answers"] for g in answers.values()))), "truth": joint}
+    by_subset = {name.removeprefix(split).removeprefix("-"): given for name, given in answers.items()}
+    if list(by_subset) != [""]:
+        truths = [given.truth for given in answers.values() if given.truth is not None]
+        by_subset[ALL] = Answers(
+            answers=list(itertools.chain(*(given.answers for given in answers.values()))),
+            truth=list(itertools.chain(*truths)) if len(truths) == len(answers) else None,
+        )
     return {
-        f"{name}/{part}" if part else name: value
-        for part, given in parts.items()
-        if given["truth"] is not None
-        for name, value in task_type.scores(given["answers"], given["truth"]).items()
+        f"{name}/{subset}" if subset else name: value
+        for subset, given in by_subset.items()
+        if given.truth is not None
+        for name, value in task_type.scores(given.answers, given.truth).items()
     }
+
+
+@dataclass(frozen=True)
+class ScoreFiles:
+    """Where a score is written: the score file, and the file of the answers that it was computed from."""
+
+    score: str
+    answers: str
 
 
 def write_score(
-    job: Job, path: str, student: str, task: str, seed: int, settings: Any, result: Measured | Diverged, **more: Any
+    job: Job,
+    files: ScoreFiles,
+    student: str,
+    task: str,
+    seed: int,
+    settings: Settings,
+    result: Measured | Diverged,
+    chosen: PointSettings | None = None,
 ) -> None:
     """Write a score file, and the answers that it was computed from to a file beside it.
 
     The score file also holds the settings, the seed, the time, the device and the versions, so that it can be checked.
     A training run that diverged is recorded with the status 'diverged' and its step, without metrics.
+
+    Args:
+        job: the running job.
+        files: the files to write.
+        student: the name of the student or teacher.
+        task: the name of the task.
+        seed: the seed of the training.
+        settings: the settings of the job.
+        result: what was measured, or the divergence.
+        chosen: the point of the grid that was trained; None for a training without a grid.
     """
     diverged = result if isinstance(result, Diverged) else None
-    measured = result if isinstance(result, Measured) else Measured("", {}, {}, {})
-    write_json(answers_address(path), measured.answers, indent=None)
+    measured = Measured("", {}, {}, {}, []) if isinstance(result, Diverged) else result
+    write_json(files.answers, {name: asdict(given) for name, given in measured.answers.items()}, indent=None)
     write_json(
-        path,
+        files.score,
         {
             "student": student,
             "task": task,
@@ -116,15 +151,16 @@ def write_score(
             "status": "diverged" if diverged else "ok",
             "step": diverged.step if diverged else None,
             "metrics": measured.metrics,
-            **measured.about,
-            **more,
-            "settings": settings,
+            **({"sample": measured.sample} if measured.sample else {}),
+            **({"unlabelled": measured.unlabelled} if measured.unlabelled else {}),
+            **({} if chosen is None else {"chosen": chosen.as_json()}),
+            "settings": settings.as_json(),
             "seconds": job.seconds(),
             **stamp(job.device, job.threads),
         },
     )
-    shown = f"diverged at step {diverged.step}" if diverged else _line(measured.metrics)
-    job.say(f"{shown}  ({job.seconds():.0f} s)")
+    outcome = f"diverged at step {diverged.step}" if diverged else _line(measured.metrics)
+    job.say(f"{outcome}  ({job.seconds():.0f} s)")
 
 
 def _line(metrics: dict[str, float]) -> str:

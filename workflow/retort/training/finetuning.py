@@ -1,33 +1,90 @@
-"""Fine-tuning on labels as a training run."""
+"""Fine-tuning on labels, and fitting of a masked-LM head, as training runs; a point of a grid is fine-tuned here."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 from torch import nn
 
 from retort.data.collate import batches
 from retort.data.encoded import Encoded
+from retort.data.masking import masked_batches
+from retort.data.shards import Blocks
+from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Recorder
-from retort.objectives.compose import Sum, compose
+from retort.objectives import single_loss
+from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHeadSettings
+from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
-from retort.training.loop import TrainingRun
-from retort.training.setup import LOGITS, stepped
+from retort.training.checkpoint import Checkpoint
+from retort.training.loop import TrainingRun, train
+from retort.training.progress import Progress
+from retort.training.setup import LOGITS, head_of, set_seed, training_rows
 
 
-def supervised(
-    model: nn.Module, encoded: Encoded, schedule: dict[str, Any], task: dict[str, Any], seed: int
-) -> TrainingRun:
+def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
     """Return a training run that fine-tunes a model on a task, with the loss of the labels only."""
-    task_type, encoded = task_type_of(task), encoded.cut(schedule.get("max_length"))
-    shape = build.shape_of(model, task_type.outputs(task))
-    loss: Sum = compose([{"objective": task_type.loss}], shape, shape, 1, 1)
+    task_type, rows = task_type_of(task), encoded.cut(schedule.max_length)
+    loss = single_loss(task_type.loss, build.shape_of(model, task_type.outputs(task)))
     recorder = Recorder(model, {LOGITS})
     return TrainingRun(
         modules=[model],
-        schedule=stepped(schedule, len(encoded)),
-        batches=lambda start: batches(encoded, schedule["batch_size"], seed, start),
+        schedule=schedule,
+        steps=schedule.steps_on(len(rows)),
+        batches=lambda start: batches(rows, schedule.batch_size, seed, start),
         loss=lambda batch: loss(recorder(batch), {}, batch),
         close=recorder.close,
     )
+
+
+def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: TeacherHeadSettings) -> TrainingRun:
+    """Return a training run that fits the masked-LM head of a model on a corpus; the encoder is frozen."""
+    build.freeze(model, ["encoder"])
+    build.set_dropout(model, 0.0)
+    schedule, probability = settings.schedule, settings.corpus.masking.probability
+    loss = single_loss("masked-lm", build.shape_of(model, settings.model.vocabulary))
+    recorder = Recorder(model, {LOGITS})
+    return TrainingRun(
+        modules=[model],
+        schedule=schedule,
+        steps=schedule.steps_on(len(Blocks(blocks_folder))),
+        batches=lambda start: masked_batches(blocks_folder, probability, schedule.batch_size, settings.seed, start),
+        loss=lambda batch: loss(recorder(batch), {}, batch),
+        close=recorder.close,
+    )
+
+
+def finetune_at(
+    job: Job,
+    settings: GridSettings,
+    point: PointSettings,
+    student_folder: str,
+    encoded_folder: str,
+    seed: int,
+    checkpoint: Checkpoint,
+    progress: Progress,
+    number: int = 1,
+) -> nn.Module:
+    """Fine-tune a student at a point of a grid with a seed, and return the model.
+
+    Args:
+        job: the running job.
+        settings: the settings of the grid.
+        point: the point.
+        student_folder: the folder of the distilled student.
+        encoded_folder: the folder of the encoded task.
+        seed: of the head's initial weights, the order of the batches and dropout.
+        checkpoint: the job's checkpoint.
+        progress: the job's progress.
+        number: the position of the training run in its job, from 1.
+    """
+    set_seed(job, seed)
+    model = build.load(student_folder, *head_of(settings.task)).to(job.device)
+    schedule = point.applied_to(settings.schedule)
+    build.prepare(model, schedule)
+    run = supervised(model, training_rows(encoded_folder, settings.task), schedule, settings.task, seed)
+    run.number = number
+    train(run, seed, checkpoint, progress, settings.precision, job.device)
+    run.close()
+    return model

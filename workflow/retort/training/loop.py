@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
 from retort.errors import Diverged
+from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, pack, unpack
 from retort.training.progress import Progress
@@ -25,7 +25,8 @@ class TrainingRun:
 
     Args:
         modules: the modules to train; parameters that take no gradient are left alone.
-        schedule: steps, learning rate and the other settings, as in specs/protocol.py.
+        schedule: learning rate and the other settings, as in specs/protocol.py.
+        steps: the number of steps.
         batches: a function from a number of batches to skip to an iterator over the batches after them.
         loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
             fine-tuning differ.
@@ -35,7 +36,8 @@ class TrainingRun:
     """
 
     modules: list[nn.Module]
-    schedule: dict[str, Any]
+    schedule: Schedule
+    steps: int
     batches: Callable[[int], Iterator[Batch]]
     loss: Loss
     number: int = 1
@@ -57,33 +59,31 @@ def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progres
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
     """
-    found = checkpoint.found
+    state = checkpoint.state
     parameters, buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
     optimiser = optim.adamw(parameters.values(), run.schedule)
     torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
     start = 0
-    if found is not None and found["run"] == run.number:
-        start = found["step"]
-        unpack(found["tensors"], parameters, buffers, optimiser)
+    if state is not None and state.run == run.number:
+        start = state.step
+        unpack(state.tensors, parameters, buffers, optimiser)
     for module in run.modules:
         module.train()
-    steps = run.schedule["steps"]
-    progress.begin(run.number, start, steps)
-    for step, batch in zip(range(start + 1, steps + 1), run.batches(start), strict=False):  # batches never end
-        optim.set_rate(optimiser, optim.rate(step, run.schedule))
+    progress.begin(run.number, start, run.steps)
+    for step, batch in zip(range(start + 1, run.steps + 1), run.batches(start), strict=False):  # batches never end
+        optim.set_rate(optimiser, optim.rate(step, run.steps, run.schedule))
         with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
             loss, terms = run.loss(batch.to(device))  # scalar, scalars by name
         loss.backward()  # type: ignore[no-untyped-call]
         value = loss.detach().item()
-        norm = optim.clip_grad_norm(
-            parameters.values(), run.schedule["max_grad_norm"]
-        )  # of all gradients together, before clipping
+        # of all gradients together, before clipping
+        norm = optim.clip_grad_norm(parameters.values(), run.schedule.max_grad_norm)
         # before the update: a NaN must not reach the weights
         if not (math.isfinite(value) and math.isfinite(norm)):
             raise Diverged(run.before + step)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         progress.step(step, value, terms)
-        if checkpoint.due and step < steps:
+        if checkpoint.due and step < run.steps:
             checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
-    progress.end(steps)
+    progress.end(run.steps)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 from torch import nn
+
+from retort.specs.protocol import Schedule
 
 
 def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
@@ -26,36 +27,33 @@ def buffers(*modules: nn.Module) -> dict[str, torch.Tensor]:
     }
 
 
-def adamw(weights: Iterable[nn.Parameter], schedule: dict[str, Any]) -> torch.optim.AdamW:
+def adamw(weights: Iterable[nn.Parameter], schedule: Schedule) -> torch.optim.AdamW:
     """Return AdamW for the weights that take a gradient; biases and layer norms have no weight decay, as in BERT."""
     trained = [p for p in weights if p.requires_grad]
     plain = [p for p in trained if p.ndim < 2]  # vectors: biases and layer norms
     decayed = [p for p in trained if p.ndim >= 2]
     groups = [
-        {"params": decayed, "weight_decay": schedule["weight_decay"]},
+        {"params": decayed, "weight_decay": schedule.weight_decay},
         {"params": plain, "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(
         [group for group in groups if group["params"]],
-        lr=schedule["learning_rate"],
-        betas=tuple(schedule["betas"]),
-        eps=schedule["epsilon"],
+        lr=schedule.learning_rate,
+        betas=schedule.betas,
+        eps=schedule.epsilon,
         fused=True,
     )
 
 
-def rate(step: int, schedule: dict[str, Any]) -> float:
+def rate(step: int, steps: int, schedule: Schedule) -> float:
     """Return the learning rate of a step, counted from 1.
 
     With n steps, w of them warm-up, and peak rate r: r * step / w up to step w, then r * (n - step + 1) / (n - w + 1),
     which would be zero one step after the last.
     """
-    steps, warm = schedule["steps"], max(1, round(schedule["warmup_ratio"] * schedule["steps"]))  # w >= 1
-    if step <= warm:
-        share = step / warm
-    else:
-        share = max(0, steps - step + 1) / (steps - warm + 1)
-    return float(schedule["learning_rate"]) * share
+    warm = max(1, round(schedule.warmup_ratio * steps))  # w >= 1
+    factor = step / warm if step <= warm else max(0, steps - step + 1) / (steps - warm + 1)
+    return schedule.learning_rate * factor
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:

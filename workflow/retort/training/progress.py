@@ -17,7 +17,7 @@ class Progress:
     Args:
         name: what is trained, as the terminal shows it.
         log: the log file that the loss terms are written to.
-        parts: number of training runs of the job.
+        runs: number of training runs of the job.
     """
 
     def __init__(self, name: str, log: TextIO, runs: int = 1) -> None:

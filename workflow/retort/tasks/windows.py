@@ -1,4 +1,4 @@
-"""Extractive question answering: SQuAD's JSON format, and the cutting of long contexts into windows.
+"""Windows: long contexts of extractive question answering are cut into several rows.
 
 A question is one example; where its context does not fit into one window, it becomes several rows of the encoded split.
 """
@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from retort.data.encoded import Flat
-from retort.data.formats import Broken, Row, formats, lines
+from retort.data.encoded import Flat, Tokenise
 from retort.errors import RetortError
-
-Tokenise = Callable[[list[Any]], Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class Question:
         text: the question.
         context: the text that holds the answer.
         answers: (text, first character in the context) of each answer; empty where there is no answer.
-        normalisation: the rule by which answers are compared, by its name in scoring/qa.py.
+        normalisation: the rule by which answers are compared, by its name in tasks/qa_metrics.py.
     """
 
     id: str
@@ -38,77 +34,6 @@ class Question:
     context: str
     answers: tuple[tuple[str, int], ...]
     normalisation: str
-
-
-@formats.register("squad")
-def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> Iterator[Row]:
-    """Yield the questions of a file in the JSON format of SQuAD 1.1, SQuAD 2.0 and MLQA, plain or gzip.
-
-    The columns are those of the hub's copies: id, title, context, question, answers {text, answer_start}, and
-    is_impossible where the file has it.
-
-    Args:
-        path: the file.
-        broken: not called: the first error in such a file is raised, as it has no separate lines to skip.
-        leave_out: ids of questions to skip, for a file with questions that cannot be used.
-
-    Raises:
-        RetortError: a required key is missing or its value has the wrong type (the message says where), or
-            `leave_out` names a question that the file does not hold.
-    """
-    out, seen = set(leave_out or ()), set()
-    for i, article in enumerate(_get(path, "", _content(path), "data", list)):
-        for j, paragraph in enumerate(_get(path, f"data[{i}]", article, "paragraphs", list)):
-            place = f"data[{i}].paragraphs[{j}]"
-            shared = {"title": article.get("title"), "context": _get(path, place, paragraph, "context", str)}
-            for k, asked in enumerate(_get(path, place, paragraph, "qas", list)):
-                row = _question(path, f"{place}.qas[{k}]", asked)
-                seen.add(row["id"])
-                if row["id"] not in out:
-                    yield f"question {row['id']} ({place}.qas[{k}])", shared | row
-    if out - seen:
-        raise RetortError(f"{path.name}: leave_out: there is no question {min(out - seen)}", "take it out of the list")
-
-
-def _question(path: Path, place: str, asked: Any) -> dict[str, Any]:
-    """Return the columns of a question, without those it shares with its paragraph (title, context)."""
-    name = _get(path, place, asked, "id", str)
-    at = f"question {name} ({place})"
-    row = {"id": name, "question": _get(path, at, asked, "question", str)}
-    if "answers" in asked:
-        answers = _get(path, at, asked, "answers", list)
-        row["answers"] = {
-            "text": [_get(path, at, answer, "text", str) for answer in answers],
-            "answer_start": [_get(path, at, answer, "answer_start", int) for answer in answers],
-        }
-    if "is_impossible" in asked:
-        row["is_impossible"] = _get(path, at, asked, "is_impossible", bool)
-    return row
-
-
-_KINDS = {list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
-
-
-def _get(path: Path, place: str, node: Any, key: str, kind: type) -> Any:
-    """Return the value of a key of a JSON object; raise an error if it is missing or of another type than `kind`."""
-    where = f"{path.name}, {place}: " if place else f"{path.name}: "
-    if not isinstance(node, dict) or key not in node:
-        raise RetortError(f"{where}no '{key}'", "the file does not have SQuAD's form")
-    if type(node[key]) is not kind:
-        raise RetortError(f"{where}'{key}' is not {_KINDS[kind]}", "the file does not have SQuAD's form")
-    return node[key]
-
-
-def _content(path: Path) -> Any:
-    """Return the parsed JSON of a file, plain or gzip.
-
-    Raises:
-        RetortError: the file is cut short, not UTF-8 or not JSON.
-    """
-    try:
-        return json.loads("\n".join(text for _, text in lines(path)))
-    except json.JSONDecodeError as error:
-        raise RetortError(f"{path.name}:{error.lineno}: not valid JSON ({error.msg})", "is it cut short?") from error
 
 
 class Window(NamedTuple):
@@ -126,26 +51,27 @@ class _Template:
         ids, types, texts = np.array(row.ids), np.array(row.type_ids), row.sequence_ids
         first, last = texts.index(0), len(texts) - texts[::-1].index(1)  # where text 0 begins, text 1 ends (exclusive)
         middle = slice(len(texts) - texts[::-1].index(0), texts.index(1))
-        self.places = [slice(0, first), middle, slice(last, len(texts))]
-        self.ids = [ids[place] for place in self.places]
-        self.types = [types[place] for place in self.places]
+        slices = [slice(0, first), middle, slice(last, len(texts))]
+        self.special_ids = [ids[each] for each in slices]
+        self.special_types = [types[each] for each in slices]
         self.question_type, self.context_type = types[first], types[last - 1]
-        self.tokens = sum(map(len, self.ids))  # number of special tokens in a row
+        self.tokens = sum(map(len, self.special_ids))  # number of special tokens in a row
 
     def row(self, question: np.ndarray, context: np.ndarray) -> Window:
         """Return one window, encoded as the tokenizer would encode the pair."""
-        ids = [self.ids[0], question, self.ids[1], context, self.ids[2]]
+        ids = [self.special_ids[0], question, self.special_ids[1], context, self.special_ids[2]]
         own = np.full(len(question), self.question_type), np.full(len(context), self.context_type)
-        types = [self.types[0], own[0], self.types[1], own[1], self.types[2]]
+        types = [self.special_types[0], own[0], self.special_types[1], own[1], self.special_types[2]]
         return Window(np.concatenate(ids).tolist(), np.concatenate(types).tolist())
 
     def start(self, question: np.ndarray) -> int:
         """Return the position of the first token of the context in a window of the question."""
-        return len(self.ids[0]) + len(question) + len(self.ids[1])
+        return len(self.special_ids[0]) + len(question) + len(self.special_ids[1])
 
     def spread(self, values: np.ndarray, start: int) -> list[int]:
         """Return one value per token of the window: `values` for the context, which begins at `start`, else -1."""
-        return [-1] * start + values.tolist() + [-1] * len(self.ids[2])
+        inside: list[int] = values.tolist()
+        return [-1] * start + inside + [-1] * len(self.special_ids[2])
 
 
 @dataclass(frozen=True)
@@ -168,7 +94,7 @@ def windows(
 ) -> dict[str, np.ndarray]:
     """Return the windows of all questions as arrays, row after row, with the arrays that map tokens back to the text.
 
-    - `ids`, `types`, `offsets`: as for every task (see `Flat`).
+    - `input_ids`, `token_type_ids`, `offsets`: as for every task (see `Flat`).
     - `labels` (windows, 2): positions of the first and last token of the first answer; both 0, the [CLS] token, where
       the window does not hold the whole answer.
     - `question` (windows,): the number of the question that the window belongs to.
@@ -188,16 +114,16 @@ def windows(
     """
     template, flat = _Template(tokenise), Flat()
     labels, owner, starts, ends = array("q"), array("i"), array("i"), array("i")
-    for number, (question, ids, context) in enumerate(_tokenised(questions, tokenise, longest)):
-        first = template.start(ids)
+    for number, (question, question_ids, context) in enumerate(_tokenised(questions, tokenise, longest)):
+        first = template.start(question_ids)
         answer = _answer_tokens(context, question.answers)
-        for part in _parts(len(context.ids), length - template.tokens - len(ids), overlap, question.id):
-            flat.add(template.row(ids, context.ids[part]))
+        for window in _windows(len(context.ids), length - template.tokens - len(question_ids), overlap, question.id):
+            flat.add(template.row(question_ids, context.ids[window]))
             owner.append(number)
-            starts.extend(template.spread(context.starts[part], first))
-            ends.extend(template.spread(context.ends[part], first))
-            held = part.start <= answer[0] <= answer[1] < part.stop  # False for (0, -1), no answer
-            labels.extend(first + place - part.start if held else 0 for place in answer)  # context -> window position
+            starts.extend(template.spread(context.starts[window], first))
+            ends.extend(template.spread(context.ends[window], first))
+            held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
+            labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window position
     more = {"question": owner, "starts": starts, "ends": ends}
     return {
         **flat.arrays(),
@@ -218,7 +144,7 @@ def _tokenised(
         yield question, tokens.ids[:longest], known[question.context]
 
 
-def _parts(tokens: int, room: int, overlap: int, name: str) -> Iterator[slice]:
+def _windows(tokens: int, room: int, overlap: int, name: str) -> Iterator[slice]:
     """Yield the slices of a context of `tokens` tokens for its windows; each holds at most `room` tokens."""
     if room <= overlap:
         raise RetortError(
@@ -254,7 +180,17 @@ def _packed(questions: list[Question]) -> np.ndarray:
     return np.frombuffer(json.dumps({"contexts": contexts, "questions": asked}, ensure_ascii=False).encode(), np.uint8)
 
 
-def texts(packed: np.ndarray) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the contexts and questions of a split; a question has id, context (its number), answers, normalisation."""
+@dataclass(frozen=True)
+class StoredQuestion:
+    """A question of an encoded split: its id, the number of its context, its true answers, and their normalisation."""
+
+    id: str
+    context: int
+    answers: list[str]
+    normalisation: str
+
+
+def texts(packed: np.ndarray) -> tuple[list[str], list[StoredQuestion]]:
+    """Return the contexts and the questions of an encoded split."""
     content = json.loads(packed.tobytes())
-    return content["contexts"], content["questions"]
+    return content["contexts"], [StoredQuestion(**question) for question in content["questions"]]

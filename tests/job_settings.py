@@ -1,0 +1,55 @@
+"""Settings of jobs for tests: each has defaults, of which a test names those that it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.settings import CorpusSettings, DistillationSettings, InitialisationSettings, TaskSettings
+from retort.specs.corpus import Corpus
+from retort.specs.model import Architecture
+from retort.specs.protocol import Schedule
+
+
+def task_settings(**changes: Any) -> TaskSettings:
+    """Return the settings of a task: a classification into two labels, unless the changes say otherwise."""
+    defaults = {
+        "task_type": "classification", "labels": ["no", "yes"], "subsets": [], "train_split": "train",
+        "validation_split": "dev", "evaluation_split": "test", "max_length": 8, "version": 1, "task_type_version": 1,
+        "source": {"path": "texts"}, "further_sources": {}, "encode": 1,
+    }  # fmt: skip
+    return TaskSettings.model_validate({**defaults, **changes})
+
+
+def split_settings(**changes: Any) -> dict[str, Any]:
+    """Return how a split is read, as JSON values: `dev` of two text pairs in dev.tsv, unless changed."""
+    defaults = {
+        "source": "s", "format": "tsv", "options": {}, "label_names": ["no", "yes"], "exclude_labels": [],
+        "columns": {"text": "one", "pair": "two", "label": "label", "id": "index"}, "labelled": True, "broken": 0,
+        "empty": 0, "files": {"dev": {"file": "dev.tsv", "rows": [2]}},
+    }  # fmt: skip
+    return {**defaults, **changes}
+
+
+def corpus_settings(**fields: Any) -> CorpusSettings:
+    """Return the settings of a corpus with these fields of its YAML file."""
+    spec = Corpus(title="t", version=1, **fields)
+    values = {name: value for name, value in spec if name != "title"}
+    return CorpusSettings(**values, sources={}, stage=1)
+
+
+def schedule(**changes: Any) -> Schedule:
+    """Return a schedule of two steps, unless the changes say otherwise."""
+    length = {} if "epochs" in changes else {"steps": 2}
+    return Schedule(**{**length, "batch_size": 2, "learning_rate": 0.01, **changes})
+
+
+def distillation_settings(architecture: Architecture, **start: Any) -> DistillationSettings:
+    """Return the settings of a distillation without stages, with this architecture and initialisation."""
+    ways = {"layers": None, "of": "teacher", "student": None, "random": False}
+    return DistillationSettings(
+        architecture=architecture,
+        initialisation=InitialisationSettings.model_validate({**ways, **start}),
+        stages=[],
+        precision="float32",
+        versions=[1],
+    )

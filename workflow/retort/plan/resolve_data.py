@@ -1,0 +1,125 @@
+"""Resolve the settings of data from the study: sources, pre-trained models, encoded tasks, packed corpora."""
+
+from __future__ import annotations
+
+from retort.plan.versions import VERSIONS
+from retort.settings import (
+    CorpusSettings,
+    HubRepository,
+    ModelSettings,
+    SourceSettings,
+    SplitFile,
+    SplitSettings,
+    TaskSettings,
+)
+from retort.specs import catalogue
+from retort.specs.source import Folder, FolderSource, HubFiles, HubSource, Package, source_in_use
+from retort.specs.task import Task
+from retort.study.reading import files_of
+from retort.study.study import Study
+
+
+def source(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's path."""
+    spec = source_in_use(study.sources[name], study.config)
+    if isinstance(spec, HubSource):
+        return HubRepository(hub=HubFiles(**spec.hub.model_dump(include=set(HubFiles.model_fields))))
+    if isinstance(spec, FolderSource):
+        return Folder(path=spec.path)
+    return Package(**spec.model_dump(include=set(Package.model_fields)))
+
+
+def model(study: Study, name: str) -> ModelSettings:
+    """Return the settings of a pre-trained model: the source of its files and its architecture."""
+    spec = study.models[name]
+    return ModelSettings(
+        architecture=spec.architecture,
+        vocabulary=spec.vocabulary,
+        version=spec.version,
+        source=source(study, spec.source),
+    )
+
+
+def split(study: Study, task: Task, name: str) -> SplitSettings:
+    """Return how the files of a split are read.
+
+    Raises:
+        RetortError: the task names no file of this split where its source is.
+    """
+    spec, files = task.splits[name], files_of(study, task, name)
+    change = files.changes.get(name)
+    subsets: list[str | None] = list(task.subsets) if spec.subsets else [None]
+    return SplitSettings(
+        source=spec.source or task.source,
+        format=files.format,
+        options={**files.options, **(change.options if change else {})},
+        columns={**files.columns, **(change.columns if change else {})},
+        label_names=files.label_names,
+        exclude_labels=files.exclude_labels,
+        labelled=spec.labelled,
+        broken=files.broken.get(name, 0),
+        empty=files.empty.get(name, 0),
+        files={
+            f"{name}-{subset}" if subset else name: SplitFile(
+                file=files.files[name].replace("{subset}", subset or ""), rows=spec.expected(subset), subset=subset
+            )
+            for subset in subsets
+        },
+    )
+
+
+def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettings:
+    """Return the settings of a task: how its splits are made or read, and the sources of their files.
+
+    Args:
+        study: the study.
+        name: the task.
+        splits: the splits that are read; None for those that training and scoring use.
+
+    Raises:
+        RetortError: the task names no file of one of the splits where its source is.
+    """
+    spec = study.tasks[name]
+    read = {each: split(study, spec, each) for each in splits or spec.used} if spec.splits else None
+    others = sorted({files.source for files in (read or {}).values()} - {spec.source})
+    return TaskSettings(
+        task_type=spec.task_type,
+        labels=spec.labels,
+        bounds=spec.bounds,
+        reader=spec.reader,
+        split=spec.split,
+        subsets=spec.subsets,
+        train_split=spec.train_split,
+        validation_split=spec.validation_split,
+        evaluation_split=spec.evaluation_split,
+        max_length=spec.max_length,
+        windows=spec.windows,
+        version=spec.version,
+        splits=read,
+        sample=study.config.sample if spec.splits else None,
+        task_type_version=catalogue.task_types()[spec.task_type].version,
+        source=source(study, spec.source),
+        further_sources={other: source(study, other) for other in others},
+        encode=VERSIONS["encode"],
+    )
+
+
+def corpus(study: Study, name: str) -> CorpusSettings:
+    """Return the settings of a corpus, with those of its sources."""
+    spec = study.corpora[name]
+    return CorpusSettings(
+        components=spec.components,
+        packing=spec.packing,
+        block=spec.block,
+        blocks=spec.blocks,
+        smoothing=spec.smoothing,
+        masking=spec.masking,
+        version=spec.version,
+        sources={each: source(study, each) for each in corpus_sources(study, name)},
+        stage=VERSIONS["corpus"],
+    )
+
+
+def corpus_sources(study: Study, name: str) -> list[str]:
+    """Return the sources of a corpus's components, each once, sorted by name."""
+    return sorted({component.source for component in study.corpora[name].components})

@@ -1,0 +1,141 @@
+"""The settings of data: sources, encoded tasks, packed corpora, and the pre-trained models that tokenise them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from retort.settings.base import Settings, left_out_if_none
+from retort.specs.base import Options
+from retort.specs.corpus import Component, Masking
+from retort.specs.model import Architecture
+from retort.specs.source import Folder, HubFiles, Package
+from retort.specs.task import Reader, Split, Windows
+
+
+class HubRepository(Settings):
+    """A source on the Hugging Face hub."""
+
+    hub: HubFiles
+
+
+SourceSettings = Package | Folder | HubRepository
+
+
+def validate_source(value: Any) -> SourceSettings:
+    """Return the settings of a source from their JSON values."""
+    return TypeAdapter[SourceSettings](SourceSettings).validate_python(value)
+
+
+class SplitFile(Settings):
+    """One file of a split.
+
+    Args:
+        file: its path in the folder of the source.
+        rows: the numbers of rows that the whole file may have.
+        subset: the subset of the split that it holds; None where the split has no subsets.
+    """
+
+    file: str
+    rows: list[int]
+    subset: str | None = left_out_if_none()
+
+
+class SplitSettings(Settings):
+    """How the files of a split are read.
+
+    Args:
+        source: the name of the source that holds them.
+        format: their format.
+        options: options of the format.
+        columns: what a row needs -> the column of the file, or its number from 1.
+        label_names: how the files spell the labels; empty where they are the numbers of the labels.
+        exclude_labels: labels of rows that are left out.
+        labelled: False where the published rows have no labels.
+        broken: the number of lines without all fields that the files are known to have.
+        empty: the number of rows with an empty text that the files are known to have.
+        files: the name of the encoded split -> its file; a split with subsets has one for each.
+    """
+
+    source: str
+    format: str
+    options: Options
+    columns: dict[str, str | int]
+    label_names: list[str]
+    exclude_labels: list[str]
+    labelled: bool
+    broken: int
+    empty: int
+    files: dict[str, SplitFile]
+
+
+class TaskSettings(Settings):
+    """The settings of a task: how its splits are drawn (`reader`, `split`) or read (`splits`), encoded and scored.
+
+    Args:
+        task_type: the registered name of the task type.
+        labels: the names of the labels; empty where the task has none.
+        bounds: the least and the greatest score of a regression; None without bounds.
+        reader: reads the rows from which splits are drawn; None where each split has files.
+        split: how splits are drawn; None where each split has files.
+        subsets: the subsets of a split, such as languages.
+        train_split: the split that is trained on.
+        validation_split: the split on which a point of a grid is chosen.
+        evaluation_split: the split whose score is reported.
+        max_length: the maximum number of tokens of a row.
+        windows: how long contexts are cut; None for tasks without contexts.
+        version: the version of the task's file.
+        splits: how the files of each split are read; None where splits are drawn.
+        sample: whether files may be a sample of the whole data set; None where splits are drawn.
+        task_type_version: the version of the task type.
+        source: the task's own source.
+        further_sources: the other sources of its splits, by name.
+        encode: the version of the encoding.
+    """
+
+    task_type: str
+    labels: list[str]
+    bounds: tuple[float, float] | None = left_out_if_none()
+    reader: Reader | None = left_out_if_none()
+    split: Split | None = left_out_if_none()
+    subsets: list[str]
+    train_split: str
+    validation_split: str
+    evaluation_split: str
+    max_length: int
+    windows: Windows | None = left_out_if_none()
+    version: int
+    splits: dict[str, SplitSettings] | None = left_out_if_none()
+    sample: bool | None = left_out_if_none()
+    task_type_version: int
+    source: SourceSettings
+    further_sources: dict[str, SourceSettings]
+    encode: int
+
+    def encoded_splits(self, split: str) -> list[str]:
+        """Return the names under which the rows of a split are encoded: one per subset, or the split's own."""
+        return list(self.splits[split].files) if self.splits else [split]
+
+
+class CorpusSettings(Settings):
+    """The settings of a corpus: its components, how they are packed and mixed, and their sources by name."""
+
+    components: list[Component]
+    packing: str
+    block: int
+    blocks: int | None
+    smoothing: float
+    masking: Masking
+    version: int
+    sources: dict[str, SourceSettings]
+    stage: int
+
+
+class ModelSettings(Settings):
+    """The settings of a pre-trained model: its architecture, and the source of its files."""
+
+    architecture: Architecture
+    vocabulary: int
+    version: int
+    source: SourceSettings

@@ -1,0 +1,200 @@
+"""The settings of each type of job that trains or runs a model; those of its inputs are part of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from retort.settings.base import Settings, left_out_if_none
+from retort.settings.data import CorpusSettings, ModelSettings, TaskSettings
+from retort.settings.training import InitialisationSettings, PointSettings, StageSettings
+from retort.specs.model import Architecture
+from retort.specs.protocol import Schedule
+
+
+class TeacherSettings(Settings):
+    """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol."""
+
+    model: ModelSettings
+    task: TaskSettings
+    schedule: Schedule
+    seed: int
+    precision: str
+    versions: list[int]
+
+
+class UnreadTeacherSettings(Settings):
+    """A teacher of which a task-specific student reads nothing: its model gives the vocabulary."""
+
+    model: ModelSettings
+    task: TaskSettings
+
+
+class TeacherHeadSettings(Settings):
+    """A teacher that gets a masked-LM head on a corpus; `versions` are those of the code, the teacher, its protocol."""
+
+    model: ModelSettings
+    corpus: CorpusSettings
+    schedule: Schedule
+    seed: int
+    precision: str
+    versions: list[int]
+
+    @property
+    def has_masked_lm(self) -> bool:
+        """Whether students read the teacher's output through a masked-LM head: True."""
+        return True
+
+
+class PublishedTeacherSettings(Settings):
+    """A teacher as published; `head` is set if a student reads its output through the published masked-LM head."""
+
+    model: ModelSettings
+    head: Literal["published"] | None = left_out_if_none()
+
+    @property
+    def has_masked_lm(self) -> bool:
+        """Whether students read the teacher's output through a masked-LM head."""
+        return self.head is not None
+
+
+class ActivationSettings(Settings):
+    """The stored activations of a teacher on a task: its settings, and (activation, layer) of each array."""
+
+    teacher: TeacherSettings
+    activations: list[tuple[str, int | None]]
+    stage: int
+
+
+class DistillationSettings(Settings):
+    """What task-specific and task-agnostic distillation have in common.
+
+    Args:
+        architecture: the student's sizes.
+        initialisation: where its initial weights come from.
+        stages: its stages, in order.
+        precision: 'bfloat16' or 'float32'.
+        versions: those of the code, the student and its protocol.
+        parent: the student or published model that it starts from; None if it starts from none.
+    """
+
+    architecture: Architecture
+    initialisation: InitialisationSettings
+    stages: list[StageSettings]
+    precision: str
+    versions: list[int]
+    parent: CorpusDistillationSettings | ModelSettings | None = left_out_if_none()
+
+
+class TaskDistillationSettings(DistillationSettings):
+    """Task-specific distillation: a student distilled and scored on a task."""
+
+    teacher: TeacherSettings | UnreadTeacherSettings
+
+    @property
+    def task(self) -> TaskSettings:
+        """The task, which is also the teacher's."""
+        return self.teacher.task
+
+
+class CorpusDistillationSettings(DistillationSettings):
+    """Task-agnostic distillation: a student distilled on corpora, once for all its seeds."""
+
+    seed: int
+    corpora: dict[str, CorpusSettings]
+    teacher: TeacherHeadSettings | PublishedTeacherSettings
+
+
+class GridSettings(Settings):
+    """A grid search of a task-agnostic student on a task.
+
+    Args:
+        student: the distillation of the student.
+        task: the task.
+        schedule: the schedule that each point changes.
+        points: the points of the grid, in order; one point without changes where there is no grid.
+        seed: the seed of every point.
+        metric_for_best_model: the metric, on the validation split, by which the best point is chosen.
+        precision: 'bfloat16' or 'float32'.
+        versions: those of the code and the protocol.
+    """
+
+    student: CorpusDistillationSettings
+    task: TaskSettings
+    schedule: Schedule
+    points: list[PointSettings]
+    seed: int
+    metric_for_best_model: str
+    precision: str
+    versions: list[int]
+
+
+class FinetuneSettings(GridSettings):
+    """Fine-tuning of a student at the best point of a grid: the grid's settings, and the version of the code."""
+
+    stage: int
+
+
+ScoreSettings = TeacherSettings | TaskDistillationSettings | FinetuneSettings  # what a score file holds
+
+
+class PredictionSettings(Settings):
+    """The predictions of a fine-tuned model on a task's test sets."""
+
+    task: TaskSettings
+    precision: str
+    stage: int
+
+
+class SubmittedTask(Settings):
+    """The files of one task in a submission.
+
+    Args:
+        files: encoded split -> name of the file in the zip.
+        label_names: the label names as the server spells them; empty for a regression.
+        bounds: the least and the greatest number that the server takes; None without bounds.
+    """
+
+    files: dict[str, str]
+    label_names: list[str]
+    bounds: tuple[float, float] | None
+
+
+class SubmissionSettings(Settings):
+    """A zip for the GLUE server: the tasks by name, and the names of all files that the server takes."""
+
+    tasks: dict[str, SubmittedTask]
+    wanted: list[str]
+
+
+class TimingSettings(Settings):
+    """A further latency measurement: rows, tokens per row, and the device; None for that of the job."""
+
+    batch: int
+    length: int
+    device: str | None = left_out_if_none()
+
+
+class ProfileSettings(Settings):
+    """The profile of a model: its architecture, and how its latency is measured.
+
+    Args:
+        architecture: the sizes of the model.
+        vocabulary: the number of tokens in the vocabulary.
+        batch: rows per pass.
+        length: tokens per row.
+        further: further measurements; None where no table asks for one.
+        runs: the number of runs, each of which gives one value.
+        passes: forward passes per run.
+        threads: CPU threads.
+        stage: the version of the code.
+    """
+
+    architecture: Architecture
+    vocabulary: int
+    batch: int
+    length: int
+    further: list[TimingSettings] | None = left_out_if_none()
+    runs: int
+    passes: int
+    threads: int
+    stage: int
