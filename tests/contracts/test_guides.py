@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 from tests.contracts.guides import copy_project, follow, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
+TASKS = "workflow/tasks/README.md"
 
 
 @pytest.fixture
@@ -50,6 +51,14 @@ def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
     assert "  pocket-hid-cosine " in student.outputs["retort list students"]
     for done, name in ((row, "table6"), (table, "table7")):
         assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
+
+
+def test_adding_a_task(copy: Path) -> None:
+    done = follow(section(TASKS, "Adding a task"), copy)
+    assert done.files == ["workflow/tasks/boolq.yaml", "workflow/sources/boolq.yaml"]
+    assert "no problem" in done.outputs["retort check"]
+    (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
+    assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
 
 
 def test_adding_a_paper(copy: Path) -> None:

@@ -11,11 +11,17 @@ from retort.errors import RetortError
 Thing = TypeVar("Thing")
 
 
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like a name; None if none is like it."""
+    near = difflib.get_close_matches(str(name), sorted(known), n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
 def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
     """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(names) or 'none'}"
+    near = nearest(name, names)
+    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(names) or 'none'}"
     return RetortError(f"no {noun} is called '{name}'", hint)
 
 

@@ -117,7 +117,9 @@ def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> No
     job = plan.settings.distillations.get(name, {}).get(task) or plan.settings.students[name]
     found = values(open_written(config), plan.study, name, task)
     shown = {json.dumps(value.value) for value in found}
-    assert set(leaves([stage.model_dump(mode="json") for stage in job.stages])) - {"[]"} <= shown  # a term without layers has no pairs
+    assert (
+        set(leaves([stage.model_dump(mode="json") for stage in job.stages])) - {"[]"} <= shown
+    )  # a term without layers has no pairs
     assert set(leaves(job.architecture.model_dump(mode="json"))) <= shown
     assert all(value.origin for value in found)
 

@@ -89,7 +89,7 @@ MISTAKES = [
     (CORPUS, "rated-lines}", "rated-lines, share: 0.5}", "the shares add up to 0.5, not to 1"),
     (CORPUS, "rated-lines}]", "rated-lines, share: 1}, {source: texts, files: [a], format: text}]",
      "1 of 2 components give a share; give all of them or none"),
-    (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "components.0.files.0: '../rated.txt' leaves its folder"),
+    (CORPUS, "files: [rated.txt]", "files: [../rated.txt]", "components.1.files.1: '../rated.txt' leaves its folder"),
     ("sources/texts.yaml", "path: texts", "pth: texts", "sources/texts.yaml"),
     (CLAIMS, "[Vanilla KD], columns: [Mood]", "[Vanilla KD], columns: [Mod]",
      "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
@@ -115,6 +115,7 @@ def test_mistake_gets_one_clear_line(study_folder: Path, name: str, old: str, ne
     change(study_folder, name, old, new)
     found = problems(study_folder)
     assert any(said in line for line in found), f"expected {said!r} in:\n" + "\n".join(found)
+    assert len(found) == 1, "\n".join(found)
     assert all("\n" not in line for line in found)
     assert all(".yaml" in line for line in found)
 
@@ -290,6 +291,6 @@ def test_a_file_that_is_not_utf_8(study_folder: Path) -> None:
 def test_a_negative_seed(study_folder: Path) -> None:
     change(study_folder, PROTOCOL, "seeds: [1, 2]", "seeds: [1, -2]")
     assert any(
-        "short.yaml: seeds.1: Input should be greater than or equal to 0, not -2" in line
+        "short.yaml: seeds.2: Input should be greater than or equal to 0, not -2" in line
         for line in problems(study_folder)
     )

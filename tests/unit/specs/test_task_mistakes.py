@@ -56,7 +56,7 @@ sample:
         (
             "label_names: [down, up]",
             "label_names: [no, yes]",
-            "read.local.label_names.0: Input should be a valid string, not False; put it in quotes",
+            "read.local.label_names.1: Input should be a valid string, not False; put it in quotes",
         ),
         ("label_names: ['0', '1']", "label_names: ['0']", "submission.label_names: 1 names for 2 labels"),
         ("{test: Mine.tsv}", "{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),

@@ -113,7 +113,7 @@ def test_a_directory_that_is_not_there(key: str) -> None:
         ({**HUB, "commit": COMMIT}, "hub.found: say where the commit was read"),
         ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not have the form"),
         ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not have the form"),
-        ({**HUB, "files": ["../*"]}, "hub.files.0: '../*' leaves its folder"),
+        ({**HUB, "files": ["../*"]}, "hub.files.1: '../*' leaves its folder"),
         ({**HUB, "repo_type": "space"}, "hub.repo_type: Input should be 'dataset' or 'model'"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def encode_sample(spec: Task, task: TaskSettings, encoder: Path, to: Path) -> No
 
 def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, encoder: Path) -> None:
     guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    (study_folder / "tasks/boolq.yaml").write_text(guide.split("```yaml\n")[1].split("```")[0])
+    (study_folder / "tasks/boolq.yaml").write_text(textwrap.dedent(guide.split("```yaml\n")[1].split("```")[0]))
     (study_folder / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
     for name in ("train", "dev"):
         (tmp_path / f"{name}.jsonl").write_text(

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, JsonValue, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    JsonValue,
+    ModelWrapValidatorHandler,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from retort.errors import RetortError
+from retort.registry import nearest, unknown
 
 # Names become parts of paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
+UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
 OptionValue = JsonValue  # the value of an option: what JSON can hold
 Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
@@ -26,6 +37,31 @@ class Spec(BaseModel):
     """A frozen model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest_keys(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """Validate; an unknown key is reported with the nearest known one, which then does not count as missing."""
+        try:
+            return validate(content)
+        except ValidationError as error:
+            items = error.errors(include_url=False)
+            strange = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
+            if not strange:
+                raise
+            meant = {("missing", (nearest(item["loc"][0], cls.model_fields),)) for item in strange}
+            details = [_detail(item, cls.model_fields) for item in items if (item["type"], item["loc"]) not in meant]
+            raise ValidationError.from_exception_data(error.title, details) from None
+
+
+def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
+    """Return an error as pydantic takes it; an unknown key gets a message that suggests one of these keys."""
+    kind: str | PydanticCustomError = item["type"]
+    if kind == "extra_forbidden" and len(item["loc"]) == 1:
+        kind = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
+    elif kind == UNKNOWN_KEY:
+        kind = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": item["msg"]})
+    return InitErrorDetails(type=kind, loc=item["loc"], input=item["input"], ctx=item.get("ctx", {}))
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from retort.errors import RetortError
-from retort.registry import unknown
-from retort.specs.base import Name, Spec, read_yaml
+from retort.specs.base import Name, read_yaml
+from retort.specs.messages import readable
 
 Kind = TypeVar("Kind")
-# pydantic puts these names of union members into the location of an error, but they are not keys of a file
-TAGS = {"package", "folder", "from-hub", "scores", "profiles", "paired-tests", "layers", "pareto", "tests",
-        "settings", "counts"}  # fmt: skip
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -25,11 +23,16 @@ class Problems:
 
     Args:
         folder: the folder of the study; file names are printed relative to its parent.
+
+    Attributes:
+        lines: the messages.
+        unread: the names of the files and entries that could not be read; `*` stands for what is not known of a name.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lines: list[str] = []
+        self.unread: set[str] = set()
 
     def add(self, path: Path | str, what: object) -> None:
         """Add one message about a file."""
@@ -45,38 +48,32 @@ class Problems:
         try:
             return action(*given)
         except ValidationError as error:
-            for line in readable(error):
-                self.add(path, f"{where}{': ' if where else ''}{line}")
+            for line in readable(error, None, where):
+                self.add(path, line)
         except RetortError as error:
             self.add(path, f"{where}{': ' if where else ''}{error}")
         return None
 
+    def validate(self, path: Path | str, where: str, kind: Any, content: Any, context: object = None) -> Any:
+        """Return the content as a model; on an error, add one message for each mistake and return None.
 
-def readable(error: ValidationError) -> list[str]:
-    """Return one line for each mistake: the key, what is wrong, what would be right."""
-    everywhere = sorted({key for kind in _all_specs() for key in kind.model_fields})
-    lines = []
-    for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"] if part not in TAGS)
-        if item["type"] == "extra_forbidden":
-            text = str(unknown("key", str(item["loc"][-1]), everywhere))
-        elif item["type"] == "string_pattern_mismatch":
-            text = f"{item['input']!r} does not have the form {item['ctx']['pattern']}"
-        else:
-            text = item["msg"].removeprefix("Value error, ")
-            if item["type"] not in ("missing", "value_error") and not isinstance(item["input"], (dict, list)):
-                text += f", not {item['input']!r}"
-            if item["type"] == "string_type" and isinstance(item["input"], bool):
-                text += "; put it in quotes: YAML reads no and yes as false and true"
-        lines.append(f"{place}: {text}" if place else text)
-    return lines
+        Args:
+            path: the file.
+            where: the key of the content in the file; empty for the whole file.
+            kind: the model.
+            content: what the file holds there.
+            context: the names that the file can use, for fields that name a student or teacher.
+        """
+        try:
+            return TypeAdapter(kind).validate_python(content, context=context)
+        except ValidationError as error:
+            for line in readable(error, {} if content is None else content, where):
+                self.add(path, line)
+        return None
 
-
-def _all_specs() -> list[type[Spec]]:
-    found: list[type[Spec]] = [Spec]
-    for kind in found:
-        found.extend(kind.__subclasses__())
-    return found
+    def is_unread(self, name: str) -> bool:
+        """Return whether a name is that of a file or entry that could not be read, and so has a problem already."""
+        return any(fnmatchcase(name, pattern) for pattern in self.unread)
 
 
 def checked_name(name: str) -> str:
@@ -99,7 +96,12 @@ def one(path: Path, kind: Any, problems: Problems, context: object = None) -> An
         problems: the list to which problems are added.
         context: the names that the file can use, for fields that name a student or teacher.
     """
-    return problems.attempt(path, "", lambda: TypeAdapter(kind).validate_python(read_yaml(path), context=context))
+    before = len(problems.lines)
+    content = problems.attempt(path, "", read_yaml, path)
+    value = problems.validate(path, "", kind, content, context) if len(problems.lines) == before else None
+    if value is None:
+        problems.unread.add(path.stem)
+    return value
 
 
 def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, Any]:
@@ -113,18 +115,21 @@ def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, A
     content = problems.attempt(path, "", read_yaml, path, marked)
     if content is not None and not isinstance(content, dict):
         problems.add(path, "this file maps names to entries")
+    if not isinstance(content, dict):
+        problems.unread.add(f"{path.parent.name}-*")
     return {key: entry for key, entry in content.items() if str(key)[:1] != "_"} if isinstance(content, dict) else {}
 
 
 def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     """Load a file that maps names to models; an entry that fails is left out and its problems are added."""
-    adapter = TypeAdapter(kind)
     found = {}
     for name, entry in entries(path, problems).items():
         safe = checked_entry_name(path, name, problems)
-        value = problems.attempt(path, str(name), adapter.validate_python, entry)
+        value = problems.validate(path, str(name), kind, entry)
         if safe is not None and value is not None:
             found[safe] = value
+        else:
+            problems.unread.add(str(name))
     return found
 
 
@@ -138,6 +143,7 @@ def folder(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
     found = {}
     for file in sorted(path.glob("*.yaml")):
         if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:
+            problems.unread.add(file.stem)
             continue
         value = one(file, kind, problems)
         if value is not None:

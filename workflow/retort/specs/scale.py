@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from retort.specs.base import Name, Spec, Text
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
@@ -22,11 +22,11 @@ class Replacements(Spec):
     seeds: int = Field(ge=1, description="at most so many")
     tasks: list[Name] = Field(min_length=1, description="no other task is run")
 
-    @model_validator(mode="after")
-    def _schedules(self) -> Replacements:
-        for given in (self.distillation, self.training, self.teaching):
-            Schedule.model_validate(given)
-        return self
+    @field_validator("distillation", "training", "teaching")
+    @classmethod
+    def _schedule(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        Schedule.model_validate(fields)
+        return fields
 
 
 class Scale(Spec):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
+from retort.registry import nearest
 from retort.specs.base import Spec, Text
 from retort.specs.config import Config
 
@@ -141,14 +142,24 @@ class HubSource(Spec):
         return FolderSource(title=self.title, licence=self.licence, path=str(top / str(self.local)))
 
 
-def _tag(source: Any) -> str:
-    keys = source if isinstance(source, dict) else vars(source)
-    return next((tag for key, tag in (("path", "folder"), ("hub", "from-hub")) if key in keys), "package")
+TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key that tells what a source is
+
+
+def _tag(content: Any) -> str | None:
+    """Return which source a mapping describes, by the key that only such a source has, or by one that is like it."""
+    keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
+    exact = [key for key in TAGS if key in keys]
+    like = [near for near in (nearest(key, TAGS) for key in keys) if near]
+    return TAGS[(exact or like)[0]] if exact or like else None
 
 
 Source = Annotated[
     Annotated[PackageSource, Tag("package")]
     | Annotated[FolderSource, Tag("folder")]
     | Annotated[HubSource, Tag("from-hub")],
-    Discriminator(_tag),
+    Discriminator(
+        _tag,
+        custom_error_type="no_source",
+        custom_error_message="where the files come from is missing; give one of the keys 'path', 'hub' and 'package'",
+    ),
 ]

@@ -26,18 +26,16 @@ class _Checker:
 
     def __init__(self, study: Study, problems: Problems) -> None:
         self.study, self.problems = study, problems
+        self.wrong_schedules: set[tuple[str, str]] = set()  # (protocol, task) with a problem in the protocol's own file
 
     def known(self, path: Path, where: str, kind: str, name: str, among: Any) -> bool:
         """Return whether a name is known; if not, add a problem.
 
-        No problem is added if an entry of this type could not be read, because its own file already has a problem.
+        No problem is added for the name of an entry that could not be read: it has one in its own file.
         """
-        if name in among:
-            return True
-        if kind in self.study.broken:  # its own file already has a problem
-            return False
-        self.problems.add(path, f"{where}: {unknown(kind, name, among)}")
-        return False
+        if name not in among and not self.problems.is_unread(name):
+            self.problems.add(path, f"{where}: {unknown(kind, name, among)}")
+        return name in among
 
     def sourced(self) -> None:
         """Check the sources and source readers of models and tasks."""
@@ -74,8 +72,9 @@ class _Checker:
         for name, protocol in self.study.protocols.items():
             path = self.study.files["protocols", name]
             for task in protocol.tasks:
-                if self.known(path, "tasks", "task", task, {**self.study.tasks, **self.study.corpora}):
-                    self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task)
+                self.known(path, "tasks", "task", task, {**self.study.tasks, **self.study.corpora})
+                if self.problems.attempt(path, f"tasks.{task}", protocol.for_task, task) is None:
+                    self.wrong_schedules.add((name, task))
             for line in check_lengths.problems(self.study, protocol.schedule.max_length, protocol.tasks):
                 self.problems.add(path, line)
             for task in protocol.grids:
@@ -112,18 +111,25 @@ class _Checker:
                 continue
             if self.study.teachers[student.teacher].model not in self.study.models:
                 continue
+            start = student.initialisation
+            if start.student is not None:
+                self.known(path, f"{slug}.initialisation.student", "student", start.student, self.study.students)
+            if start.checkpoint is not None:
+                self.known(path, f"{slug}.initialisation.checkpoint", "model", start.checkpoint, self.study.models)
             for line in check_initialisation.problems(self.study, name):
                 self.problems.add(path, f"{slug}.initialisation.{line}")
             for index, stage in enumerate(student.stages, start=1):
                 self.stage(path, f"{slug}.stages.{index}", student, stage)
                 if has_protocol:
-                    self.schedules(path, f"{slug}.stages.{index}", self.study.protocols[student.protocol], stage)
+                    self.schedules(path, f"{slug}.stages.{index}", student.protocol, stage)
 
-    def schedules(self, path: Path, where: str, protocol: Protocol, stage: Stage) -> None:
-        """Check the schedule of a stage, also with its changes for single tasks."""
+    def schedules(self, path: Path, where: str, name: str, stage: Stage) -> None:
+        """Check the schedule of a stage under a protocol, also with its changes for single tasks."""
+        protocol = self.study.protocols[name]
         self.problems.attempt(path, f"{where}.schedule", protocol.for_task, "", stage.schedule)
         for task in stage.tasks:
-            if self.known(path, f"{where}.tasks", "task", task, self.study.tasks):
+            is_known = self.known(path, f"{where}.tasks", "task", task, self.study.tasks)
+            if is_known and (name, task) not in self.wrong_schedules:
                 self.problems.attempt(path, f"{where}.tasks.{task}", protocol.for_task, task, *stage.changes(task))
         for line in check_lengths.problems(self.study, stage.schedule.get("max_length"), stage.tasks):
             self.problems.add(path, f"{where}.{line}")
@@ -150,8 +156,8 @@ class _Checker:
         everyone = {**self.study.students, **self.study.teachers}
         for (slug, name), exhibit in self.study.exhibits.items():
             path = self.study.files["exhibits", f"{slug}/{name}"]
-            for student in dict.fromkeys(exhibit_students(exhibit)):
-                self.known(path, "student", "student", student, everyone)
+            students = dict.fromkeys(exhibit_students(exhibit))
+            unknown_students = [name for name in students if not self.known(path, "student", "student", name, everyone)]
             for task, metric in dict.fromkeys(exhibit_columns(exhibit)):
                 if self.known(path, "task", "task", task, self.study.tasks):
                     spec = self.study.tasks[task]
@@ -162,7 +168,7 @@ class _Checker:
                 self.said_of_tests(path, slug, exhibit)
             if isinstance(exhibit, TestsFigure):
                 self.of_kind(path, "of", slug, exhibit.of, TestsTable)
-            if isinstance(exhibit, ScoresTable):
+            if isinstance(exhibit, ScoresTable) and not unknown_students:
                 self.published(path, exhibit)
             for row in exhibit.rows if isinstance(exhibit, CountsTable) else []:
                 self.known(path, "rows", "data set of facts.yaml", row.task, self.study.facts)

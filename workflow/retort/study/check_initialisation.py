@@ -1,10 +1,12 @@
-"""Check the initialisation of a student: layers must exist and fit, a parent must have its shape and vocabulary."""
+"""Check the initialisation of a student: layers must exist and fit, a parent must have its shape and vocabulary.
+
+Names that no student or model has are reported by the check of the student.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retort.registry import unknown
 from retort.specs.model import Architecture, Model
 from retort.study.study import Study
 
@@ -38,11 +40,7 @@ def _widths(shape: Architecture) -> str:
 def _student(study: Study, name: str) -> Iterator[str]:
     student = study.students[name]
     start = student.initialisation.student
-    if start is None:
-        return
-    if start not in study.students:
-        if "student" not in study.broken:
-            yield f"student: {unknown('student', start, study.students)}"
+    if start is None or start not in study.students:
         return
     seen: set[str] = {name}
     parent: str | None = start
@@ -63,11 +61,7 @@ def _student(study: Study, name: str) -> Iterator[str]:
 def _checkpoint(study: Study, name: str) -> Iterator[str]:
     student = study.students[name]
     start = student.initialisation.checkpoint
-    if start is None:
-        return
-    if start not in study.models:
-        if "model" not in study.broken:
-            yield f"checkpoint: {unknown('model', start, study.models)}"
+    if start is None or start not in study.models:
         return
     found, wanted = study.models[start].architecture.model_dump(), student.architecture.model_dump()
     for size in sorted({*found, *wanted} - {"heads"}):  # the number of heads changes the shape of no weight

@@ -72,14 +72,16 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
             path = study.folder / "papers" / slug / file
             tables = {name: exhibit for (paper, name), exhibit in study.exhibits.items() if paper == slug}
             for name, statement in statements.items():
-                if known(path, f"{name}.compare", "comparison", statement.compare, comparisons):
-                    for line in _shapes(statement, comparisons[statement.compare].options):
-                        problems.add(path, f"{name}: {line}")
                 if statement.other and check is _check_shown:
                     problems.add(path, f"{name}: 'other' compares text with text, which audit.yaml is for")
+                before = len(problems.lines)
                 for cells in (*statement.cells, *statement.than):
                     if known(path, name, "table", cells.table, tables):
                         check(cells, tables[cells.table], functools.partial(known, path, name))
+                is_known = known(path, f"{name}.compare", "comparison", statement.compare, comparisons)
+                if is_known and len(problems.lines) == before:  # a wrong name would be reported twice
+                    for line in _shapes(statement, comparisons[statement.compare].options):
+                        problems.add(path, f"{name}: {line}")
 
 
 def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any], bool]) -> None:

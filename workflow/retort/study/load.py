@@ -46,10 +46,7 @@ def _checked(config: Config) -> tuple[Study, load.Problems]:
         problems.add("config.yaml", f"study: there is no folder {config.study}")
         return study, problems
     for name, kind in FOLDERS.items():
-        before = len(problems.lines)
         found = load.folder(config.folder / name, kind, problems)
-        if len(problems.lines) > before:
-            study.broken.add({"corpora": "corpus"}.get(name, name.removesuffix("s")))
         setattr(study, name, found)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in found})
     if (config.folder / "facts.yaml").is_file():

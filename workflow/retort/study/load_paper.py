@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -26,12 +27,14 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
         problems: the list to which the problems of the paper's files are added.
     """
     slug, before = path.name, len(problems.lines)
-    paper = load.one(path / "paper.yaml", Paper, problems) if (path / "paper.yaml").is_file() else None
-    if paper is None:
-        if not (path / "paper.yaml").is_file():
-            problems.add(path, "has no paper.yaml")
-        study.broken |= {"student", "teacher"}
+    if not (path / "paper.yaml").is_file():
+        problems.add(path, "has no paper.yaml")
+        problems.unread.add(f"{slug}-*")
         return
+    paper = load.one(path / "paper.yaml", Paper, problems)
+    if paper is None:  # the other files are checked all the same
+        problems.unread.add(f"{slug}-*")
+        paper = Paper(title=slug, reference=slug)
     study.papers[slug] = paper
     for name, teacher in paper.teachers.items():
         if f"{slug}-{name}" in study.teachers:
@@ -42,9 +45,7 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
     papers = [folder.name for folder in path.parent.iterdir() if folder.is_dir()]
     names = known_names(slug, [*paper.teachers, *entries], papers)
     _read_students(study, path / "students.yaml", entries, names, problems)
-    if len(problems.lines) > before:
-        study.broken.add("student")
-    else:
+    if len(problems.lines) == before:
         _check_choices(path / "paper.yaml", paper, entries, problems)
     _read_statements(study, path, problems)
     _read_exhibits(study, path, names, problems)
@@ -68,11 +69,15 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
         members = {str(key): entry}
         if families.is_family(key):
             members = problems.attempt(path, key, families.expand, key, entry, shared or {}, Student.model_fields) or {}
+            if not members:
+                problems.unread.add(f"{path.parent.name}-{re.sub('{.*?}', '*', key)}")
         for name, member in members.items():
             if name in found:
                 problems.add(path, f"{key}: '{found[name][0]}' has a student '{name}', too; rename one")
             elif load.checked_entry_name(path, name, problems):
                 found[name] = str(key), member
+            else:  # nobody can tell which references mean it
+                problems.unread.add(f"{path.parent.name}-*")
     return found
 
 
@@ -80,10 +85,11 @@ def _read_students(
     study: Study, path: Path, entries: dict[str, tuple[str, Any]], names: Names, problems: load.Problems
 ) -> None:
     for name, (key, entry) in entries.items():
-        student = problems.attempt(path, key, lambda entry=entry: Student.model_validate(entry, context=names))
-        if student is None:
-            continue
         full = f"{names.paper}-{name}"
+        student = problems.validate(path, key, Student, entry, names)
+        if student is None:
+            problems.unread.add(full)
+            continue
         if full in study.students:
             problems.add(path, f"another paper's student is called '{full}'; rename one")
         choices = [*_chosen(study.papers[names.paper], name), *student.deviations]

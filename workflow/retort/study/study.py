@@ -50,7 +50,6 @@ class Study:
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
     files: dict[tuple[str, str], Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # student -> the key of its entry, which may be a family's
-    broken: set[str] = field(default_factory=set)  # types of entries, such as 'task', with an unreadable file
 
     def model_of(self, teacher: str) -> Model:
         """Return the pre-trained model of a teacher."""

@@ -1,0 +1,175 @@
+"""Turn the errors of pydantic into one line for each mistake: the key, what is wrong, what would be right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from retort.registry import nearest, unknown
+
+Keys = tuple[str, ...]
+# the beginning of an error's type -> what a value should have been
+TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+
+
+@dataclass(frozen=True)
+class _Mistake:
+    """An error of pydantic.
+
+    Args:
+        keys: the keys that lead to the value, as the file has them; entries of a list count from 1.
+        members: (keys that lead to a union, the member of the union that the error is about), outermost first.
+        item: the error.
+    """
+
+    keys: Keys
+    members: tuple[tuple[Keys, str], ...]
+    item: ErrorDetails
+
+
+def readable(error: ValidationError, content: Any = None, where: str = "") -> list[str]:
+    """Return one line for each mistake.
+
+    Args:
+        error: what pydantic found.
+        content: what was validated; None if that is not known, as for a schedule that was put together.
+        where: the key of the content in its file; empty for the whole file.
+    """
+    mistakes = [_located(item, content) for item in error.errors(include_url=False)]
+    texts = [_text(mistake) for mistake in mistakes if not _rivals(mistake, mistakes)]
+    above = (where,) if where else ()
+    return [
+        ": ".join(filter(None, (".".join((*above, *keys)), text))) for keys, text in (*texts, *_undecided(mistakes))
+    ]
+
+
+def _located(item: ErrorDetails, content: Any) -> _Mistake:
+    """Tell the keys in the location of an error from pydantic's names of union members."""
+    keys: list[str] = []
+    members: list[tuple[Keys, str]] = []
+    here, is_known = content, content is not None
+    *_, last = [None, *range(len(item["loc"]))]
+    for position, part in enumerate(item["loc"]):
+        if isinstance(part, int) and isinstance(here, (list, tuple)):
+            keys.append(str(part + 1))
+            here = here[part]
+        elif isinstance(here, dict) and part in here:
+            keys.append(str(part))
+            here = here[part]
+        elif not is_known:
+            keys.append(str(part + 1 if isinstance(part, int) else part))
+        elif item["type"] == "missing" and position == last:
+            keys.append(str(part))
+        elif part != "[key]":  # of an error in a key
+            members.append((tuple(keys), str(part)))
+    return _Mistake(tuple(keys), tuple(members), item)
+
+
+def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]]]:
+    """Return the unions of which no member took the value: keys -> member -> its mistakes.
+
+    A union whose member follows from a key of the value, such as `kind`, has mistakes of this member only; it is left
+    out.
+    """
+    found: dict[Keys, dict[str, list[_Mistake]]] = {}
+    for mistake in mistakes:
+        for keys, member in mistake.members:
+            found.setdefault(keys, {}).setdefault(member, []).append(mistake)
+    return {keys: members for keys, members in found.items() if len(members) > 1}
+
+
+def _rivals(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
+    """Return whether the mistake is one of several ways to say the same: another member of a union is nearer."""
+    for keys, members in _unions(mistakes).items():
+        ways = [way for way in mistake.members if way[0] == keys]
+        if ways and ways[0][1] != _nearest_member(keys, members):
+            return True
+    return False
+
+
+def _nearest_member(keys: Keys, members: dict[str, list[_Mistake]]) -> str | None:
+    """Return the member whose mistakes lie deepest in the value; None if the value itself is of a wrong type."""
+    depths = {member: max(len(mistake.keys) for mistake in mistakes) for member, mistakes in members.items()}
+    deepest = max(depths, key=lambda member: depths[member])
+    return deepest if depths[deepest] > len(keys) else None
+
+
+def _undecided(mistakes: list[_Mistake]) -> list[tuple[Keys, str]]:
+    """Return the keys and the text of each union whose value has the type of no member."""
+    texts = []
+    for keys, members in _unions(mistakes).items():
+        if _nearest_member(keys, members) is None:
+            items = [mistake.item for found in members.values() for mistake in found]
+            wanted = list(dict.fromkeys(filter(None, (_type_of(item) for item in items))))
+            texts.append((keys, f"give {' or '.join(wanted)}, not {items[0]['input']!r}"))
+    return texts
+
+
+def _type_of(item: ErrorDetails) -> str:
+    """Return what the value should have been, by the type of the error."""
+    return TYPES.get(item["type"].split("_")[0], item["msg"].removeprefix("Input should be "))
+
+
+def _text(mistake: _Mistake) -> tuple[Keys, str]:
+    return TEXTS.get(mistake.item["type"], _plain)(mistake)
+
+
+def _plain(mistake: _Mistake) -> tuple[Keys, str]:
+    item = mistake.item
+    text = item["msg"].removeprefix("Value error, ")
+    return mistake.keys, text if isinstance(item["input"], (dict, list)) else f"{text}, not {item['input']!r}"
+
+
+def _as_it_is(mistake: _Mistake) -> tuple[Keys, str]:
+    return mistake.keys, mistake.item["msg"].removeprefix("Value error, ")
+
+
+def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
+    keys, text = _plain(mistake)
+    is_bool = isinstance(mistake.item["input"], bool)
+    return keys, text + "; put it in quotes: YAML reads no and yes as false and true" * is_bool
+
+
+def _wrong_form(mistake: _Mistake) -> tuple[Keys, str]:
+    return mistake.keys, f"{mistake.item['input']!r} does not have the form {mistake.item['ctx']['pattern']}"
+
+
+def _wrong_kind(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a key, such as `kind`, whose value names no member of a union."""
+    context = mistake.item["ctx"]
+    key = context["discriminator"].strip("'")
+    return (*mistake.keys, key), str(unknown(key, context["tag"], re.findall(r"'(.*?)'", context["expected_tags"])))
+
+
+def _no_kind(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a missing or misspelt key, such as `kind`, that names a member of a union."""
+    key = mistake.item["ctx"]["discriminator"].strip("'")
+    near = nearest(key, map(str, mistake.item["input"])) if isinstance(mistake.item["input"], dict) else None
+    if near is None:
+        return (*mistake.keys, key), "Field required"
+    return (*mistake.keys, near), str(unknown("key", near, [key]))
+
+
+TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
+    "missing": _as_it_is,
+    "value_error": _as_it_is,
+    "unknown_key": _as_it_is,
+    "no_source": _as_it_is,
+    "string_type": _not_text,
+    "string_pattern_mismatch": _wrong_form,
+    "union_tag_invalid": _wrong_kind,
+    "union_tag_not_found": _no_kind,
+}
