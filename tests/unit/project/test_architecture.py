@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "workflow" / "retort"
-# A subpackage may import itself and those in its set; every module may import the top-level modules of the package.
+# What each subpackage may import besides itself and the modules at the top of the package. Imports inside functions and
+# imports for type checkers count as well.
 MAY: dict[str, set[str]] = {
     "specs": set(),
     "settings": {"specs"},
@@ -33,26 +35,61 @@ MAY: dict[str, set[str]] = {
     "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
 }
 
+# What each module at the top of the package may import of the package: other such modules, but for the command's start.
+TOP: dict[str, set[str]] = {
+    "__init__": set(),
+    "__main__": {"cli"},
+    "batch": set(),
+    "errors": set(),
+    "formatters": {"registry"},
+    "jobs": {"errors"},
+    "mappings": {"errors", "registry"},
+    "provenance": set(),
+    "registry": {"errors"},
+    "sizes": set(),
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
 
-def rooms_imported(path: Path) -> set[str]:
-    """Return the subpackages of the package that a file imports anywhere."""
-    found = set()
+
+def module_of(path: Path) -> str:
+    """Return the name of a module below the package; that of a subpackage for its __init__.py."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def modules_imported(path: Path) -> set[str]:
+    """Return the modules of the package that a file imports anywhere."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
-        names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-        names += [f"retort.{a.name}" for a in node.names] if names == ["retort"] else []  # type: ignore[attr-defined]
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        found |= {name.split(".")[1] for name in names if name.startswith("retort.")}
-    return found & set(MAY)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            below = [f"{node.module}.{alias.name}" for alias in node.names]
+            names += [name if name.removeprefix("retort.") in MODULES else node.module for name in below]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    return {name.removeprefix("retort.") for name in names if name.startswith("retort.")}
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_imports_point_one_way(path: Path) -> None:
-    room = path.parent.name
-    assert rooms_imported(path) - {room} <= MAY[room]
+def room_of(module: str) -> str:
+    """Return the subpackage of a module, or the module itself if it is at the top of the package."""
+    return module.split(".")[0]
 
 
-def test_every_room_is_listed() -> None:
-    assert {path.parent.name for path in PACKAGE.glob("*/*.py")} == set(MAY)
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_point_one_way(module: str) -> None:
+    room = room_of(module)
+    rooms = {room_of(name) for name in modules_imported(MODULES[module])} - {room}
+    assert rooms <= (TOP[room] if room in TOP else MAY[room] | set(TOP) - {"__main__"})
+
+
+def test_every_subpackage_and_every_module_at_the_top_is_listed() -> None:
+    assert {room_of(module) for module in MODULES} == {*MAY, *TOP}
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    edges = {module: modules_imported(path) & set(MODULES) - {module} for module, path in MODULES.items()}
+    assert list(graphlib.TopologicalSorter(edges).static_order())  # raises CycleError with the cycle
 
 
 @pytest.mark.parametrize("verb", ["list", "check", "audit", "cost"])
