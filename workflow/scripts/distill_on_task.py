@@ -1,6 +1,7 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.models.initialise import StartFolders
     from retort.settings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
     from retort.training.evaluate import ScoreFiles
@@ -12,9 +13,11 @@ with job(snakemake) as running:
         task=snakemake.wildcards.task,
         seed=int(snakemake.wildcards.seed),
         encoded_folder=snakemake.input.encoded,
-        teacher_folder=snakemake.input.teacher or None,
-        model_folder=snakemake.input.model,
-        parent_folder=next(iter(snakemake.input.parent), None),
+        folders=StartFolders(
+            teacher=snakemake.input.teacher or None,
+            model=snakemake.input.model,
+            parent=next(iter(snakemake.input.parent), None),
+        ),
         activations_folder=snakemake.input.activations or None,
         files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
         weights_folder=snakemake.output.get("weights"),

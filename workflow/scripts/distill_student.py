@@ -1,6 +1,7 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
+    from retort.models.initialise import StartFolders
     from retort.settings import CorpusDistillationSettings
     from retort.stages.distill import distill_student
 
@@ -10,8 +11,10 @@ with job(snakemake) as running:
         settings=settings,
         student=snakemake.wildcards.student,
         corpus_folders={name: snakemake.input[name] for name in settings.corpora},
-        teacher_folder=snakemake.input.teacher,
-        model_folder=snakemake.input.model,
-        parent_folder=next(iter(snakemake.input.parent), None),
+        folders=StartFolders(
+            teacher=snakemake.input.teacher,
+            model=snakemake.input.model,
+            parent=next(iter(snakemake.input.parent), None),
+        ),
         output=snakemake.output.model,
     )

@@ -114,11 +114,13 @@ def leaves(content: Any) -> list[str]:
 def test_the_values_are_those_of_the_job(scale: str, name: str, task: str) -> None:
     config = read_config({"papers": [name.split("-")[0]], "scale": scale})
     plan = Plan(config)
-    job = plan.settings["distillations"].get(name, {}).get(task) or plan.settings["students"][name]
+    job = plan.settings.distillations.get(name, {}).get(task) or plan.settings.students[name]
     found = values(open_written(config), plan.study, name, task)
     shown = {json.dumps(value.value) for value in found}
-    assert set(leaves(job["stages"])) - {"[]"} <= shown  # a term without layers has no pairs
-    assert set(leaves(job["architecture"])) <= shown
+    assert (
+        set(leaves([stage.model_dump(mode="json") for stage in job.stages])) - {"[]"} <= shown
+    )  # a term without layers has no pairs
+    assert set(leaves(job.architecture.model_dump(mode="json"))) <= shown
     assert all(value.origin for value in found)
 
 

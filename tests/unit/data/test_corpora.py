@@ -54,9 +54,9 @@ def build(tmp_path: Path, folder: Path, encoder: Path, settings: CorpusSettings)
 
 def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder: Path) -> None:
     blocks = build(tmp_path, folder, encoder, corpus())
-    about = blocks.about
-    assert [component["documents"] for component in about.components] == [300, 100]
-    assert sum(component["blocks"] for component in about.components) == len(blocks) == about.blocks
+    info = blocks.info
+    assert [component["documents"] for component in info.components] == [300, 100]
+    assert sum(component["blocks"] for component in info.components) == len(blocks) == info.blocks
     assert blocks[np.arange(len(blocks))].shape == (len(blocks), 16)
     assert (blocks[np.arange(len(blocks))][:, 0] == 2).all()
     for shard in json.loads((tmp_path / "to" / SHARDS).read_text()):
@@ -78,15 +78,15 @@ def test_shards_do_not_show_in_the_blocks(
 def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path) -> None:
     components = [{**component, "share": share} for component, share in zip(BOTH, (0.2, 0.8), strict=True)]
     blocks = build(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
-    assert [component["blocks"] for component in blocks.about.components] == [10, 40]
+    assert [component["blocks"] for component in blocks.info.components] == [10, 40]
     assert len(blocks) == 50
     most = build(tmp_path / "b", folder, encoder, corpus(components))
-    english, swahili = most.about.components
+    english, swahili = most.info.components
     assert swahili["blocks"] >= swahili["blocks_made"] - 1
     assert abs(english["blocks"] - len(most) * 0.2) < 1
     sized = build(tmp_path / "c", folder, encoder, corpus(blocks=50))
     sizes = [(folder / name).stat().st_size for name in ("en.txt", "sw.txt")]
-    assert [component["blocks"] for component in sized.about.components] == apportioned(50, sizes)
+    assert [component["blocks"] for component in sized.info.components] == apportioned(50, sizes)
 
 
 def test_no_more_text_is_read_than_the_share_needs(
@@ -94,13 +94,13 @@ def test_no_more_text_is_read_than_the_share_needs(
 ) -> None:
     monkeypatch.setattr(corpora, "CHUNK", 500)
     blocks = build(tmp_path, folder, encoder, corpus(blocks=20))
-    assert all(component["documents"] < 100 for component in blocks.about.components)
+    assert all(component["documents"] < 100 for component in blocks.info.components)
 
 
 def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Path, encoder: Path) -> None:
     components = [{**component, "sample": 0.3} for component in BOTH]
     one, two = (build(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
-    assert 60 < one.about.components[0]["documents"] < 120
+    assert 60 < one.info.components[0]["documents"] < 120
     assert (one[np.arange(len(one))] == two[np.arange(len(two))]).all()
 
 
@@ -162,7 +162,7 @@ def test_a_build_that_was_killed_goes_on_from_its_shards(
     resumed = Blocks(tmp_path / "to")
     rows = np.arange(len(whole))
     assert (resumed[rows] == whole[rows]).all()
-    assert resumed.about == whole.about
+    assert resumed.info == whole.info
 
 
 MEMORY = """

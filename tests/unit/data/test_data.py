@@ -12,7 +12,7 @@ from retort.data.corpora import build_corpus
 from retort.data.encoded import Encoded, encode_task
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
-from retort.data.shards import CorpusAbout
+from retort.data.shards import CorpusInfo
 from retort.data.splits import split_groups
 from retort.specs.task import Reader
 from retort.tasks import task_type_of
@@ -145,23 +145,23 @@ def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) ->
 
 
 def test_masking_shares_and_determinism() -> None:
-    about = CorpusAbout(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[])
+    info = CorpusInfo(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[])
     ids = np.random.default_rng(1).integers(5, 1000, (200, 50))
     ids[:, 0] = 1
-    masked, chosen = mask_tokens(ids, 0.15, about, np.random.default_rng(2))
+    masked, chosen = mask_tokens(ids, 0.15, info, np.random.default_rng(2))
     assert not chosen[:, 0].any()
     assert abs(chosen.mean() - 0.15 * 49 / 50) < 0.01
     assert abs((masked[chosen] == 4).mean() - 0.8) < 0.03
     assert abs((masked[chosen] == ids[chosen]).mean() - 0.1) < 0.03
     assert (masked[~chosen] == ids[~chosen]).all()
-    again, _ = mask_tokens(ids, 0.15, about, np.random.default_rng(2))
+    again, _ = mask_tokens(ids, 0.15, info, np.random.default_rng(2))
     assert (again == masked).all()
 
 
 def test_no_special_token_is_put_in() -> None:
-    about = CorpusAbout(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[])
+    info = CorpusInfo(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[])
     ids = np.random.default_rng(1).integers(501, 1000, (50, 50))
-    masked, _ = mask_tokens(ids, 0.5, about, np.random.default_rng(2))
+    masked, _ = mask_tokens(ids, 0.5, info, np.random.default_rng(2))
     assert masked.min() == 500
 
 

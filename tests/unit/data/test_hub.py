@@ -15,8 +15,7 @@ import pytest
 from retort.data.hub import MANIFEST
 from retort.data.sources import fetch
 from retort.errors import RetortError
-from retort.settings import HubRepository
-from retort.specs.source import HubFiles
+from retort.specs.source import HubFiles, HubRepository
 
 from tests.conftest import ROOT
 from tests.tiny.hub import TinyHub, serve, sha256

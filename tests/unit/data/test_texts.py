@@ -164,7 +164,7 @@ def test_what_is_dropped_is_counted() -> None:
     found = list(kept(documents, Cleaning(minimum=3, drop_duplicates=True), counts))
     assert found == ["A text.", "Another text."]
     assert counts == {"documents": 5, "duplicates": 1, "short": 2, "kept": 2, "characters": 20}
-    everything = list(kept(documents, {"minimum": 0, "drop_duplicates": False}, Counter()))
+    everything = list(kept(documents, Cleaning(), Counter()))
     assert everything == ["A text.", "A text.", "B", "Another text."]
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from retort.errors import RetortError
 from retort.models import build
-from retort.models.initialise import initialise, take_layers, with_pooler
+from retort.models.initialise import StartFolders, initialise, take_layers, with_pooler
 from retort.models.recorder import FAMILIES, embeddings_of, heads_on, layers_of
 from retort.specs.model import Architecture
 
@@ -44,7 +44,10 @@ def started(folders: dict[str, Path], family: str, head: str, parent: Path | Non
     """Return a new student of the family's teacher with that head."""
     settings = distillation_settings(start.pop("shape", SHAPE), **start)
     torch.manual_seed(7)
-    return initialise(settings, SIZE[family], folders[f"{family} {head}"], folders[family], parent, head, 2)
+    start_folders = StartFolders(
+        teacher=str(folders[f"{family} {head}"]), model=str(folders[family]), parent=str(parent) if parent else None
+    )
+    return initialise(settings, SIZE[family], start_folders, head, 2)
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
@@ -169,8 +172,9 @@ def test_a_parent_of_another_shape_is_refused(
     folders: dict[str, Path], family: str, architecture: Architecture, vocabulary: int, said: str
 ) -> None:
     settings = distillation_settings(architecture)
+    own = StartFolders(teacher=None, model=str(folders[family]), parent=str(folders[family]))
     with pytest.raises(RetortError, match=said):
-        initialise(settings, vocabulary, None, folders[family], folders[family], "none", 1)
+        initialise(settings, vocabulary, own, "none", 1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -19,7 +19,7 @@ from retort.models.stored_activations import StoredActivations, create
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_recorded_teacher_is_the_teacher(encoder: Path, tmp_path: Path, precision: str) -> None:
     rows = Encoded(
-        ids=np.arange(5, 16, dtype=np.int32), types=np.zeros(11, np.uint8),
+        input_ids=np.arange(5, 16, dtype=np.int32), token_type_ids=np.zeros(11, np.uint8),
         offsets=np.array([0, 5, 9, 11]), labels=np.zeros(3, np.float32),
     )  # fmt: skip
     given = collate(rows, np.array([2, 0, 1]))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from retort.errors import RetortError
 from retort.models.build import blank, check_shape, load
-from retort.models.initialise import initialise
+from retort.models.initialise import StartFolders, initialise
 from retort.specs.model import Architecture
 from transformers import DistilBertConfig, DistilBertForMaskedLM, DistilBertModel
 
@@ -42,7 +42,8 @@ def test_hidden_states_are_those_of_the_published_model(published: Path, head: s
 
 
 def test_a_student_starts_from_it(published: Path) -> None:
-    student = initialise(distillation_settings(ARCHITECTURE), 30, None, published, published, "classification", 2)
+    folders = StartFolders(teacher=None, model=str(published), parent=str(published))
+    student = initialise(distillation_settings(ARCHITECTURE), 30, folders, "classification", 2)
     alike = {k: v.shape for k, v in blank(published, ARCHITECTURE, "classification", 2).state_dict().items()}
     assert {name: weight.shape for name, weight in student.state_dict().items()} == alike
     with pytest.raises(RetortError, match="num_hidden_layers is 2"):

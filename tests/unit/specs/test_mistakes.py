@@ -46,6 +46,7 @@ MISTAKES = [
     (TABLE, "metric: accuracy", "metric: acuracy", "no metric is called 'acuracy'; did you mean 'accuracy'?"),
     (TABLE, "task: mood", "task: moods", "no task is called 'moods'; did you mean 'mood'?"),
     (TABLE, "student: tiny-kd", "student: tiny-kdd", "no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    (TABLE, "student: tiny-kd", "student: kdd", "no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
     (TABLE, "tiny-kd: {Mood", "tiny-kd: {Moood", "no column is called 'Moood'; did you mean 'Mood'?"),
     (TABLE, "kind: scores", "kind: score", "score"),
     (TASK, "metrics: [accuracy]", "metrics: [pearson]", "metric 'pearson' is not one of classification's"),

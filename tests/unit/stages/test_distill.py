@@ -15,6 +15,7 @@ from retort.data.shards import Blocks
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
+from retort.models.initialise import StartFolders
 from retort.plan import resolve
 from retort.settings import CorpusDistillationSettings
 from retort.specs.config import Config
@@ -89,7 +90,8 @@ def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
 def distilled(settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path) -> str:
     """Distil on the corpus and return the log."""
     job = Job("job", io.StringIO())
-    distill_student(job, settings, "tiny", {"sentences": str(corpus)}, str(teacher), str(teacher), None, str(to))
+    folders = StartFolders(teacher=str(teacher), model=str(teacher), parent=None)
+    distill_student(job, settings, "tiny", {"sentences": str(corpus)}, folders, str(to))
     assert isinstance(job.log, io.StringIO)
     return job.log.getvalue()
 

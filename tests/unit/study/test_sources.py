@@ -10,7 +10,6 @@ import pytest
 from retort.errors import StudyError
 from retort.plan import resolve
 from retort.specs.config import Config, read_config
-from retort.specs.source import location_of, source_in_use
 from retort.study.load import open_study, read
 from retort.study.required_sources import lacking
 
@@ -42,7 +41,7 @@ def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_f
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder))
     expected = {"repository": "someone/texts", "repo_type": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
-    assert location_of(study.sources["texts"], study.config) == "hub"
+    assert study.sources["texts"].location(study.config) == "hub"
     assert resolve.task(study, "mood").source.model_dump() == {"hub": expected}
 
 
@@ -50,15 +49,15 @@ def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Pat
     (tmp_path / "data" / "Texts").mkdir(parents=True)
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
-    assert location_of(study.sources["texts"], study.config) == "local"
+    assert study.sources["texts"].location(study.config) == "local"
     assert resolve.task(study, "mood").source.model_dump() == {"path": str(tmp_path / "data" / "Texts")}
 
 
 def test_models_dir_says_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, models_dir=str(tmp_path)))
-    assert location_of(study.sources["texts"], study.config) == "hub"
-    assert source_in_use(study.sources["texts"], study.config) is study.sources["texts"]
+    assert study.sources["texts"].location(study.config) == "hub"
+    assert study.sources["texts"].in_use(study.config) is study.sources["texts"]
 
 
 def test_no_commit_is_refused_where_the_source_is_used(study_folder: Path) -> None:

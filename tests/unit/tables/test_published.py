@@ -96,11 +96,13 @@ def test_a_file_by_itself(paper: str, table: str) -> None:
 
 
 @pytest.mark.parametrize(("paper", "table"), FILES)
-def test_a_file_says_what_each_row_is(paper: str, table: str) -> None:
+def test_a_file_says_what_each_row_is(study: Study, paper: str, table: str) -> None:
     content = read_yaml(PAPERS / paper / f"{table}.yaml")
     if content["kind"] in ("scores", "profiles"):
         assert all("quoted" in row or "student" in row for row in content["rows"])
-        assert not any(str(row.get("student", "")).startswith(f"{paper}-") for row in content["rows"])  # short names
+        assert not any(row.get("student", "").startswith(f"{paper}-") for row in content["rows"])  # short names
+        rows = study.exhibits[paper, table].rows  # type: ignore[union-attr]
+        assert all(row.student.startswith(f"{paper}-") for row in rows if row.student)
 
 
 def test_every_printed_value_as_csv(study: Study) -> None:

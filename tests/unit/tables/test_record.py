@@ -48,6 +48,8 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     (folder / "paper.yaml").write_text(yaml.safe_dump({**paper, "show": ["table1"], **last}, sort_keys=False))
     study = open_study(read_config(config))
     assert record(study, "mini") == ["table1.yaml", "paper.yaml"]
+    published = yaml.safe_load((folder / "table1.yaml").read_text())["published"]
+    assert list(published) == ["teacher", "a", "b"]  # short names
     lines, renders = made(config, "table1")
     judged = [line for line in lines if line.task and line.published is not None]
     assert judged

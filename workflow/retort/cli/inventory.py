@@ -9,7 +9,7 @@ from retort.data.files import plain_or_gzip, sha256
 from retort.data.splits import FileReader, SplitRows, read_task
 from retort.errors import RetortError
 from retort.plan import resolve
-from retort.specs.source import FolderSource, HubSource, location_of, source_in_use
+from retort.specs.source import FolderSource, HubSource
 from retort.study.required_sources import tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
@@ -17,7 +17,7 @@ from retort.tasks import task_type_of
 
 def folder_of(study: Study, source: str) -> Path:
     """Return the folder that holds the files of a source, or will hold them once they are fetched."""
-    spec = source_in_use(study.sources[source], study.config)
+    spec = study.sources[source].in_use(study.config)
     return Path(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
@@ -29,7 +29,7 @@ def _counted(rows: SplitRows) -> str:
 
 def _unfetched(study: Study, source: str) -> str | None:
     """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
-    spec = source_in_use(study.sources[source], study.config)
+    spec = study.sources[source].in_use(study.config)
     if isinstance(spec, FolderSource) or folder_of(study, source).is_dir():
         return None
     if isinstance(spec, HubSource):
@@ -89,9 +89,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     """
     lines, whole, read = [], True, tasks(study)
     for name, spec in study.tasks.items():
-        locations = ", ".join(
-            f"{source}: {location_of(study.sources[source], study.config)}" for source in spec.sources
-        )
+        locations = ", ".join(f"{source}: {study.sources[source].location(study.config)}" for source in spec.sources)
         lines.append(f"{name} ({locations}){'' if name in read else ', which no table reads'}")
         for line, fine in _task(study, name):
             lines.append(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +35,7 @@ class Job:
 
     Args:
         address: the path of its result.
-        kind: what it makes: a key of `ADDRESSES`, or 'head'.
+        product: what it makes: a key of `ADDRESSES`, or 'head'.
         flops: its FLOPs.
         needs: the result paths of the jobs that it depends on.
         settings: the settings that its result must hold to count as done; None where the result is a folder or a list
@@ -43,7 +43,7 @@ class Job:
     """
 
     address: str
-    kind: str
+    product: str
     flops: float
     needs: tuple[str, ...] = ()
     settings: Settings | None = None
@@ -81,10 +81,23 @@ class Jobs:
     def at(self, address: str) -> Job | None:
         """Return the job that makes a file or folder; None if that job neither trains nor runs a model."""
         if address not in self.known:
-            matches = ((kind, pattern.fullmatch(address)) for kind, pattern in ADDRESSES.items())
-            found = next(((kind, match) for kind, match in matches if match), None)
-            self.known[address] = getattr(self, f"_{found[0]}")(address, **found[1].groupdict()) if found else None
+            self.known[address] = self._job(address)
         return self.known[address]
+
+    def _job(self, address: str) -> Job | None:
+        makers: dict[str, Callable[..., Job | None]] = {
+            "score": self._score,
+            "teacher": self._teacher,
+            "activations": self._activations,
+            "student": self._student,
+            "grid": self._grid,
+            "profile": self._profile,
+        }
+        for product, pattern in ADDRESSES.items():
+            match = pattern.fullmatch(address)
+            if match:
+                return makers[product](address, **match.groupdict())
+        return None
 
     def behind(self, addresses: list[str], stop_at_done: bool = False) -> Iterator[Job]:
         """Yield the jobs that make these files, and all jobs that those depend on, each once.

@@ -22,7 +22,7 @@ import numpy as np
 from retort.data import mixing
 from retort.data.cleaning import kept
 from retort.data.packing import Packer, packers
-from retort.data.shards import ComponentShards, CorpusAbout, ShardNote, assemble, token_dtype
+from retort.data.shards import ComponentShards, CorpusInfo, ShardNote, assemble, token_dtype
 from retort.data.texts import texts
 from retort.data.vocabulary import Special, special_tokens
 from retort.errors import RetortError
@@ -221,17 +221,17 @@ def build_corpus(
         )
     made = [sum(note.blocks for note in shards) for shards in notes]
     used = mixing.taken(made, shares, corpus.blocks, names)
-    _about(corpus, tokens, [shards[-1].counts for shards in notes], made, used).write(output)
+    _info(corpus, tokens, [shards[-1].counts for shards in notes], made, used).write(output)
     assemble(list(itertools.chain(*notes)), mixing.order(made, used), own, output)
     shutil.rmtree(state)
     return sum(used)
 
 
-def _about(
+def _info(
     corpus: CorpusSettings, tokens: Tokens, counted: list[dict[str, int]], made: list[int], used: list[int]
-) -> CorpusAbout:
+) -> CorpusInfo:
     """Return the content of corpus.json: special tokens, size of the vocabulary, counts of each component."""
-    return CorpusAbout(
+    return CorpusInfo(
         blocks=sum(used),
         mask=tokens.special.mask,
         pad=tokens.special.pad,

@@ -110,11 +110,11 @@ def tokeniser(encoder: Any, name: str, say: Say) -> Tokenise:
     """Return a function that encodes texts or pairs of texts and reports its progress every ten seconds."""
 
     def tokenise(texts: list[Any]) -> Iterator[Any]:
-        said = time.monotonic()
+        reported = time.monotonic()
         for start in range(0, len(texts), CHUNK):
             yield from encoder.encode_batch(texts[start : start + CHUNK])
-            if time.monotonic() - said > 10:
-                said = time.monotonic()
+            if time.monotonic() - reported > 10:
+                reported = time.monotonic()
                 say(f"{name}: {start + CHUNK:,} of {len(texts):,} rows are tokenised")
 
     return tokenise

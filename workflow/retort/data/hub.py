@@ -76,9 +76,9 @@ def _one_line(hub: HubFiles, wanted: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
             raise
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RetortError(
-            f"{hub.repository} at {wanted}: no answer from {_api().endpoint}: {said}",
+            f"{hub.repository} at {wanted}: no answer from {_api().endpoint}: {reason}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
 

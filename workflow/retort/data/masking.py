@@ -10,28 +10,28 @@ import numpy as np
 import torch
 
 from retort.batch import Batch
-from retort.data.shards import Blocks, CorpusAbout
+from retort.data.shards import Blocks, CorpusInfo
 
 
 def mask_tokens(
-    input_ids: np.ndarray, probability: float, about: CorpusAbout, random: np.random.Generator
+    input_ids: np.ndarray, probability: float, info: CorpusInfo, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose tokens for masked language modelling; return the masked input ids and a mask of the chosen tokens.
 
     Both are (batch, block). Of the chosen tokens 80 % become [MASK], 10 % become a random token and 10 % stay as they
-    are (Devlin et al., 2019, section 3.1). The random token is never one of `about.special`: a padding token would
+    are (Devlin et al., 2019, section 3.1). The random token is never one of `info.special`: a padding token would
     shift the position ids of all later tokens in RoBERTa. At least one token is chosen, so that the loss is defined.
     """
-    usable = ~np.isin(input_ids, about.special)  # (batch, block)
+    usable = ~np.isin(input_ids, info.special)  # (batch, block)
     chosen = (random.random(input_ids.shape) < probability) & usable
     if not chosen.any():
         chosen.flat[np.flatnonzero(usable)[:1]] = True
     fate = random.random(
         input_ids.shape
     )  # uniform: [0, 0.8) -> [MASK], [0.8, 0.9) -> unchanged, [0.9, 1) -> random token
-    masked = np.where(chosen & (fate < 0.8), about.mask, input_ids)
-    anything = random.integers(0, about.vocabulary, input_ids.shape)
-    anything = np.where(np.isin(anything, about.special), input_ids, anything)  # a special token: the true id stays
+    masked = np.where(chosen & (fate < 0.8), info.mask, input_ids)
+    anything = random.integers(0, info.vocabulary, input_ids.shape)
+    anything = np.where(np.isin(anything, info.special), input_ids, anything)  # a special token: the true id stays
     return np.where(chosen & (fate >= 0.9), anything, masked).astype(np.int64), chosen
 
 
@@ -58,11 +58,11 @@ def masked_batches(
     order = itertools.islice(enumerate(block_order(len(blocks), batch_size, seed)), start, None)
     for number, rows in order:
         block = blocks[rows]  # (batch, block)
-        masked, chosen = mask_tokens(block, probability, blocks.about, np.random.default_rng([seed, number, 1]))
+        masked, chosen = mask_tokens(block, probability, blocks.info, np.random.default_rng([seed, number, 1]))
         yield Batch(
             input_ids=torch.from_numpy(masked),
             token_type_ids=torch.zeros(block.shape, dtype=torch.long),
-            attention_mask=torch.from_numpy(block != blocks.about.pad),
+            attention_mask=torch.from_numpy(block != blocks.info.pad),
             labels=torch.from_numpy(block[chosen]),  # (positions,)
             rows=torch.from_numpy(rows.astype(np.int64)),
             positions=torch.from_numpy(np.flatnonzero(chosen)),  # (positions,), row * block + column

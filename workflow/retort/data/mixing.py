@@ -44,10 +44,10 @@ def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | Non
     allowed = min((count / share for count, share in zip(made, shares, strict=True)), default=0) if shares else 0
     # 1e-9: a quotient that rounding put just below a whole number still counts as that number
     counts = list(made) if shares is None else apportioned(blocks or int(allowed + 1e-9), shares)
-    for name, count, there in zip(names, counts, made, strict=True):
-        if count > there:
+    for name, count, available in zip(names, counts, made, strict=True):
+        if count > available:
             raise RetortError(
-                f"component {name} fills {there} blocks, and its share is {count}",
+                f"component {name} fills {available} blocks, and its share is {count}",
                 f"'blocks' can be at most {int(allowed)} with these texts",
             )
     if not sum(counts):
@@ -64,13 +64,13 @@ def order(made: Sequence[int], counts: Sequence[int]) -> np.ndarray:
     """
     chosen = array("q")
     start = 0
-    for component, (there, count) in enumerate(zip(made, counts, strict=True)):
+    for component, (available, count) in enumerate(zip(made, counts, strict=True)):
         drawn = (
-            range(there)
-            if count == there
-            else sorted(random.Random(f"corpus part {component}").sample(range(there), count))
+            range(available)
+            if count == available
+            else sorted(random.Random(f"corpus part {component}").sample(range(available), count))
         )
         chosen.extend(start + number for number in drawn)
-        start += there
+        start += available
     random.Random("corpus order").shuffle(chosen)
     return np.frombuffer(chosen, np.int64) if len(chosen) else np.empty(0, np.int64)

@@ -51,9 +51,13 @@ def download(source: Package, folder: Path) -> Path:
     )
     archives = [path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz", ".zip"))]
     if done.returncode or len(archives) != 1:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        messages = [line for line in done.stderr.splitlines() if line.strip()]
         mismatch = "DO NOT MATCH THE HASHES" in done.stderr
-        why = f"its sha256 is not {source.sha256[:12]}..." if mismatch else (said[-1] if said else "no archive came")
+        why = (
+            f"its sha256 is not {source.sha256[:12]}..."
+            if mismatch
+            else (messages[-1] if messages else "no archive came")
+        )
         raise RetortError(
             f"pip could not download {source.package} {source.version}: {why}", "is a package index within reach?"
         )

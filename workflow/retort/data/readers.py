@@ -38,8 +38,8 @@ def rated_lines(path: Path) -> Iterator[tuple[str, float, str]]:
     if ".." in path.parts:
         raise RetortError(f"{path} leaves its source", "give a path inside it")
     if not path.is_file():
-        there = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
-        raise RetortError(f"{path} does not exist", f"the folder holds {there}")
+        known = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
+        raise RetortError(f"{path} does not exist", f"the folder holds {known}")
     for number, line in enumerate(path.read_text(encoding="latin-1").split("\n"), start=1):
         if not line.strip():
             continue
@@ -129,10 +129,10 @@ def rated_pairs(folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0
         for first in rows[name]:
             partners = [other for other in rows[name] if abs(other[1] - first[1]) >= gap]
             if partners:
-                one, two = chosen.sample([first, chosen.choice(partners)], 2)
-                both = frozenset((one[0], two[0]))
+                left, right = chosen.sample([first, chosen.choice(partners)], 2)
+                both = frozenset((left[0], right[0]))
                 if both in drawn:
                     continue
                 drawn.add(both)
-                records.append(Record(one[0], two[0], float(one[1] > two[1]), name))
+                records.append(Record(left[0], right[0], float(left[1] > right[1]), name))
     return records

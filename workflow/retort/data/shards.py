@@ -16,7 +16,7 @@ import numpy as np
 from retort.data.files import sha256
 from retort.errors import RetortError
 
-SHARDS, ORDER, ABOUT = "shards.json", "order.safetensors", "corpus.json"
+SHARDS, ORDER, INFO = "shards.json", "order.safetensors", "corpus.json"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ShardNote:
 
 
 @dataclass(frozen=True)
-class CorpusAbout:
+class CorpusInfo:
     """The content of corpus.json.
 
     Args:
@@ -65,12 +65,12 @@ class CorpusAbout:
     def write(self, folder: Path) -> None:
         """Write corpus.json to the folder of a corpus."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ABOUT).write_text(json.dumps(asdict(self), indent=1) + "\n")
+        (folder / INFO).write_text(json.dumps(asdict(self), indent=1) + "\n")
 
     @classmethod
-    def read(cls, folder: Path) -> CorpusAbout:
+    def read(cls, folder: Path) -> CorpusInfo:
         """Read corpus.json from the folder of a corpus."""
-        return cls(**json.loads((folder / ABOUT).read_text()))
+        return cls(**json.loads((folder / INFO).read_text()))
 
 
 def token_dtype(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
@@ -164,9 +164,9 @@ def _mapped(path: Path, blocks: int) -> np.ndarray:
     try:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")  # safetensors: 8 bytes of length, JSON header, data
-            about = json.loads(stream.read(length))["input_ids"]
-        start = 8 + length + about["data_offsets"][0]
-        input_ids = np.memmap(path, types[about["dtype"]], "r", start, tuple(about["shape"]))
+            tensor = json.loads(stream.read(length))["input_ids"]
+        start = 8 + length + tensor["data_offsets"][0]
+        input_ids = np.memmap(path, types[tensor["dtype"]], "r", start, tuple(tensor["shape"]))
     except (OSError, ValueError, KeyError) as error:
         raise RetortError(f"{path} is no shard of a corpus ({error})", "delete the corpus and run again") from error
     if len(input_ids) != blocks:
@@ -208,6 +208,6 @@ class Blocks:
         return found
 
     @cached_property
-    def about(self) -> CorpusAbout:
+    def info(self) -> CorpusInfo:
         """The content of corpus.json: special tokens, the size of the vocabulary, counts."""
-        return CorpusAbout.read(self.folder)
+        return CorpusInfo.read(self.folder)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from retort.data import hub, packages
 from retort.errors import RetortError
-from retort.settings import HubRepository, SourceSettings
-from retort.specs.source import Folder, Package
+from retort.settings import SourceSettings
+from retort.specs.source import Folder, HubRepository, Package
 
 
 def fetch(source: SourceSettings, output: Path, state: Path) -> int:

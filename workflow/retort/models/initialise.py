@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,21 @@ from retort.settings import DistillationSettings
 from retort.specs.model import Architecture
 
 WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
+
+
+@dataclass(frozen=True)
+class StartFolders:
+    """The folders that a student may start from.
+
+    Args:
+        teacher: the folder of its teacher; None if the student reads nothing of it.
+        model: the folder of the published model behind the teacher, which gives the family and the tokenizer.
+        parent: the folder of the student or published model that it starts from; None if it starts from none.
+    """
+
+    teacher: str | None
+    model: str
+    parent: str | None
 
 
 def take_layers(student: Any, source: Any, layers: list[int]) -> None:
@@ -87,28 +103,20 @@ def with_pooler(student: Any, architecture: Architecture, source_folder: Path | 
     return encoder
 
 
-def _alike(one: nn.Module, other: nn.Module) -> bool:
+def _alike(module: nn.Module, other: nn.Module) -> bool:
     """Return True if both modules have weights of the same names and shapes."""
-    return {k: v.shape for k, v in one.state_dict().items()} == {k: v.shape for k, v in other.state_dict().items()}
+    return {k: v.shape for k, v in module.state_dict().items()} == {k: v.shape for k, v in other.state_dict().items()}
 
 
 def initialise(
-    settings: DistillationSettings,
-    vocabulary: int,
-    teacher_folder: Path | str | None,
-    model_folder: Path | str,
-    parent_folder: Path | str | None,
-    head: str,
-    num_labels: int,
+    settings: DistillationSettings, vocabulary: int, folders: StartFolders, head: str, num_labels: int
 ) -> nn.Module:
     """Return a student as it is before its first step.
 
     Args:
         settings: the student's settings, with its architecture and initialisation.
         vocabulary: number of tokens in the vocabulary.
-        teacher_folder: the folder of the teacher; None if nothing is read of it.
-        model_folder: the folder of the published model that the teacher was made from.
-        parent_folder: the folder of the student or published model that this student starts from; None if it has none.
+        folders: the folders of the teacher, the published model and the parent.
         head: the student's head, a key of `build.HEADS`.
         num_labels: number of outputs of the head.
 
@@ -116,13 +124,13 @@ def initialise(
         RetortError: the parent has another architecture or vocabulary than the study gives it.
     """
     start, architecture = settings.initialisation, settings.architecture
-    if parent_folder is not None:
+    if folders.parent is not None:
         # any number of heads will do: it is no part of the weights, and the student's own is set below
-        check_shape(parent_folder, architecture, vocabulary, any_heads=True)
-        return _from_parent(parent_folder, teacher_folder, head, num_labels, architecture.heads)
-    student = blank(model_folder, architecture, head, num_labels)  # random, where no layers are copied
+        check_shape(folders.parent, architecture, vocabulary, any_heads=True)
+        return _from_parent(folders.parent, folders.teacher, head, num_labels, architecture.heads)
+    student = blank(folders.model, architecture, head, num_labels)  # random, where no layers are copied
     if start.layers is not None:
-        source_folder = teacher_folder if start.of == "teacher" else model_folder
+        source_folder = folders.teacher if start.of == "teacher" else folders.model
         assert source_folder is not None  # a student that takes layers of its teacher reads the teacher
         take_layers(student, load(source_folder, head, num_labels), start.layers)
     return student

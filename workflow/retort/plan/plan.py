@@ -56,11 +56,11 @@ class Plan:
         Rules use this instead of Snakemake's `lookup`, which walks through all settings. The settings of a job are
         converted once, however often Snakemake asks for them.
         """
-        kind, *names = address.split("/")
+        job_type, *names = address.split("/")
 
         @functools.cache
         def json_of(*keys: str) -> Any:
-            return functools.reduce(operator.getitem, keys, getattr(self.settings, kind)).model_dump(mode="json")
+            return functools.reduce(operator.getitem, keys, getattr(self.settings, job_type)).model_dump(mode="json")
 
         return lambda wildcards: json_of(*(name.format(**wildcards) for name in names))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     CorpusSettings,
-    HubRepository,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -13,7 +12,6 @@ from retort.settings import (
     TaskSettings,
 )
 from retort.specs import catalogue
-from retort.specs.source import Folder, FolderSource, HubFiles, HubSource, Package, source_in_use
 from retort.specs.task import Task
 from retort.study.reading import files_of
 from retort.study.study import Study
@@ -21,12 +19,7 @@ from retort.study.study import Study
 
 def source(study: Study, name: str) -> SourceSettings:
     """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's path."""
-    spec = source_in_use(study.sources[name], study.config)
-    if isinstance(spec, HubSource):
-        return HubRepository(hub=HubFiles(**spec.hub.model_dump(include=set(HubFiles.model_fields))))
-    if isinstance(spec, FolderSource):
-        return Folder(path=spec.path)
-    return Package(**spec.model_dump(include=set(Package.model_fields)))
+    return study.sources[name].in_use(study.config).fetched
 
 
 def model(study: Study, name: str) -> ModelSettings:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from retort.data import hub
 from retort.errors import RetortError
-from retort.specs.source import FolderSource, HubSource, source_in_use
+from retort.specs.source import FolderSource, HubSource
 from retort.study.required_sources import lacking
 from retort.study.study import Study
 
 
 def _folder(source: FolderSource) -> str:
     """Return what is wrong with the source's folder; '' if it holds files."""
-    there = Path(source.path).expanduser()
-    if there.is_dir() and any(there.iterdir()):
+    folder = Path(source.path).expanduser()
+    if folder.is_dir() and any(folder.iterdir()):
         return ""
-    return f"path: {source.path} is {'empty' if there.is_dir() else 'no folder'}; put the files there"
+    return f"path: {source.path} is {'empty' if folder.is_dir() else 'no folder'}; put the files there"
 
 
 def _commit(source: HubSource) -> str:
@@ -34,7 +34,7 @@ def _commit(source: HubSource) -> str:
 
 
 def _asked(study: Study, name: str) -> str:
-    source = source_in_use(study.sources[name], study.config)
+    source = study.sources[name].in_use(study.config)
     if isinstance(source, FolderSource) and source == study.sources[name]:
         return _folder(source)
     return _commit(source) if isinstance(source, HubSource) else ""
@@ -52,9 +52,11 @@ def check_sources_available(study: Study, names: Iterable[str]) -> None:
     """
     wanted = sorted(names)
     with ThreadPoolExecutor(max_workers=8) as pool:
-        said = list(pool.map(lambda name: _asked(study, name), wanted))
+        reasons = list(pool.map(lambda name: _asked(study, name), wanted))
     shown = {name: study.files["sources", name].relative_to(study.folder.parent) for name in wanted}
-    lines = lacking(study, wanted) + [f"{shown[name]}: {line}" for name, line in zip(wanted, said, strict=True) if line]
+    lines = lacking(study, wanted) + [
+        f"{shown[name]}: {line}" for name, line in zip(wanted, reasons, strict=True) if line
+    ]
     if lines:
         count = f"{len(lines)} source{'s' * (len(lines) != 1)}"
         raise RetortError(f"{count} cannot be had, so nothing was run:" + "".join(f"\n  {line}" for line in lines))

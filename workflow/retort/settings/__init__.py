@@ -7,7 +7,6 @@ re-runs the job) and stand in every result. They are read without torch.
 from retort.settings.base import Settings
 from retort.settings.data import (
     CorpusSettings,
-    HubRepository,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -42,7 +41,6 @@ __all__ = [
     "DistillationSettings",
     "FinetuneSettings",
     "GridSettings",
-    "HubRepository",
     "InitialisationSettings",
     "ModelSettings",
     "PointSettings",

@@ -10,15 +10,8 @@ from retort.settings.base import Settings, left_out_if_none
 from retort.specs.base import Options
 from retort.specs.corpus import Component, Masking
 from retort.specs.model import Architecture
-from retort.specs.source import Folder, HubFiles, Package
+from retort.specs.source import Folder, HubRepository, Package
 from retort.specs.task import Reader, Split, Windows
-
-
-class HubRepository(Settings):
-    """A source on the Hugging Face hub."""
-
-    hub: HubFiles
-
 
 SourceSettings = Package | Folder | HubRepository
 

@@ -33,7 +33,7 @@ class Entry:
         version: its version, 1 where it declares none.
         level: of an objective: 'layer' compares two layers, 'layers' all layers of its mapping at once, 'input' the
             embeddings, 'output' the logits.
-        over: the reduction of an objective: its value is the mean over 'examples', 'tokens', 'token-pairs' or 'labels';
+        reduction: the reduction of an objective: its value is the mean over 'examples', 'tokens', 'token-pairs' or 'labels';
             'batch' if it is not a mean, so that a batch cannot be computed in parts.
         activations: the names of the student activations that an objective reads.
         teacher_activations: the same for the teacher; those of the student where it declares none.
@@ -94,7 +94,7 @@ def _keywords(node: ast.ClassDef | ast.FunctionDef) -> list[tuple[ast.arg, ast.e
     return list(zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True))
 
 
-def _words(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _literal_values(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Return the values of Literal["a", "b"], of an alias for it, or of a list of it; else an empty tuple."""
     if isinstance(annotation, ast.Name):
         return aliases.get(annotation.id, ())
@@ -102,7 +102,7 @@ def _words(annotation: ast.expr | None, aliases: dict[str, tuple[str, ...]]) -> 
         return ()
     outer = ast.unparse(annotation.value)
     if outer == "list":
-        return _words(annotation.slice, aliases)
+        return _literal_values(annotation.slice, aliases)
     return tuple(ast.literal_eval(ast.unparse(annotation.slice))) if outer == "Literal" else ()
 
 
@@ -115,23 +115,25 @@ def _types(annotation: ast.expr | None) -> tuple[str, ...]:
 def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
     """Return the names that a module gives to a Literal type, each with the values of that type."""
     lines = [line for tree in trees for line in tree.body if isinstance(line, ast.Assign)]
-    named = {line.targets[0].id: _words(line.value, {}) for line in lines if isinstance(line.targets[0], ast.Name)}
-    return {name: words for name, words in named.items() if words}
+    named = {
+        line.targets[0].id: _literal_values(line.value, {}) for line in lines if isinstance(line.targets[0], ast.Name)
+    }
+    return {name: values for name, values in named.items() if values}
 
 
 @functools.cache
-def catalogue(registry: str, *places: str) -> dict[str, Entry]:
+def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
     """Return every entry of one registry by name.
 
     Args:
         registry: the name of the registry's variable, such as 'objectives'.
-        *places: files or folders, relative to the package, whose source is read.
+        *paths: files or folders, relative to the package, whose source is read.
 
     Raises:
         RetortError: two entries have the same name.
     """
     found: dict[str, Entry] = {}
-    files = [f for place in places for f in (sorted((PACKAGE / place).glob("*.py")) or [PACKAGE / place])]
+    files = [f for path in paths for f in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
     aliases = _aliases(trees)
     for path, tree in zip(files, trees, strict=True):
@@ -152,9 +154,9 @@ def catalogue(registry: str, *places: str) -> dict[str, Entry]:
                 teacher_activations=tuple(attributes.get("teacher_activations", activations) or ()),
                 options={argument.arg: _literal(default) for argument, default in _keywords(node)},
                 choices={
-                    argument.arg: words
+                    argument.arg: values
                     for argument, _ in _keywords(node)
-                    if (words := _words(argument.annotation, aliases))
+                    if (values := _literal_values(argument.annotation, aliases))
                 },
                 types={
                     argument.arg: _types(argument.annotation)
@@ -221,8 +223,8 @@ def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]
             expected = " or ".join(TYPE_NAMES.get(type_name, type_name) for type_name in types if type_name != "None")
             problems.append(f"option '{name}' of {kind} '{entry.name}' takes {expected}, not {value!r}")
             continue
-        words = entry.choices.get(name, ())
-        for word in value if isinstance(value, list) else [value]:
-            if words and word not in words:
-                problems.append(str(unknown(f"{name} of {kind} '{entry.name}'", word, words)))
+        allowed = entry.choices.get(name, ())
+        for each in value if isinstance(value, list) else [value]:
+            if allowed and each not in allowed:
+                problems.append(str(unknown(f"{name} of {kind} '{entry.name}'", each, allowed)))
     return problems

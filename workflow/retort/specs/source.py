@@ -47,6 +47,19 @@ class PackageSource(Package):
     title: Text = Field(description="what it is, in one line")
     licence: Text = Field(description="of the data")
 
+    @property
+    def fetched(self) -> Package:
+        """What is fetched, without title and licence."""
+        return Package(**self.model_dump(include=set(Package.model_fields)))
+
+    def location(self, config: Config) -> str:
+        """Return where the files are: always 'package'."""
+        return "package"
+
+    def in_use(self, config: Config) -> PackageSource:
+        """Return the source that files are taken from: always this one."""
+        return self
+
 
 class Folder(Spec):
     """A folder of the user; its path is relative to the working directory."""
@@ -59,6 +72,19 @@ class FolderSource(Folder):
 
     title: Text = Field(description="what it is, in one line")
     licence: Text = Field(default="as the owner of the folder says", description="of the data")
+
+    @property
+    def fetched(self) -> Folder:
+        """What is linked, without title and licence."""
+        return Folder(path=self.path)
+
+    def location(self, config: Config) -> str:
+        """Return where the files are: always 'folder'."""
+        return "folder"
+
+    def in_use(self, config: Config) -> FolderSource:
+        """Return the source that files are taken from: always this one."""
+        return self
 
 
 class HubFiles(Spec):
@@ -79,6 +105,15 @@ class Hub(HubFiles):
     found: Text | None = Field(default=None, description="where the commit was read")
 
 
+class HubRepository(Spec):
+    """What is fetched of a source on the hub."""
+
+    hub: HubFiles
+
+
+SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
+
+
 class HubSource(Spec):
     """A repository of the hub, or a local folder that holds the same data in its original format."""
 
@@ -86,6 +121,25 @@ class HubSource(Spec):
     licence: Text = Field(description="of the data")
     hub: Hub = Field(description="files of the Hugging Face hub")
     local: Relative | None = Field(default=None, description="its folder in data_dir (models: models_dir)")
+
+    @property
+    def fetched(self) -> HubRepository:
+        """What is fetched, without title, licence, branch and the origin of the commit."""
+        return HubRepository(hub=HubFiles(**self.hub.model_dump(include=set(HubFiles.model_fields))))
+
+    def location(self, config: Config) -> str:
+        """Return where the files are under a configuration: 'hub', or 'local'.
+
+        It is 'local' if the source names its folder and config.yaml gives the directory that holds the folder.
+        """
+        return "local" if self.local and getattr(config, SETTING[self.hub.repo_type]) else "hub"
+
+    def in_use(self, config: Config) -> HubSource | FolderSource:
+        """Return the source that files are taken from under a configuration: the local folder where there is one."""
+        if self.location(config) != "local":
+            return self
+        top = Path(getattr(config, SETTING[self.hub.repo_type])).expanduser()
+        return FolderSource(title=self.title, licence=self.licence, path=str(top / str(self.local)))
 
 
 TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key that tells what a source is
@@ -109,23 +163,3 @@ Source = Annotated[
         custom_error_message="where the files come from is missing; give one of the keys 'path', 'hub' and 'package'",
     ),
 ]
-SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
-LOCATIONS: dict[type, str] = {PackageSource: "package", FolderSource: "folder", HubSource: "hub"}
-
-
-def location_of(source: Source, config: Config) -> str:
-    """Return where a source's files are under a configuration: 'package', 'folder', 'hub' or 'local'.
-
-    It is 'local' exactly if a hub source names its folder and config.yaml gives the directory that holds the folder.
-    """
-    if isinstance(source, HubSource) and source.local and getattr(config, SETTING[source.hub.repo_type]):
-        return "local"
-    return LOCATIONS[type(source)]
-
-
-def source_in_use(source: Source, config: Config) -> Source:
-    """Return the source that files are taken from under a configuration: the local folder where there is one."""
-    if not isinstance(source, HubSource) or location_of(source, config) != "local":
-        return source
-    top = Path(getattr(config, SETTING[source.hub.repo_type])).expanduser()
-    return FolderSource(title=source.title, licence=source.licence, path=str(top / str(source.local)))

@@ -8,7 +8,6 @@ from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.load import Problems
-from retort.specs.source import location_of
 from retort.specs.task import Files, Task
 from retort.study.study import Study
 
@@ -20,7 +19,7 @@ def files_of(study: Study, task: Task, split: str) -> Files:
         RetortError: the task gives no files for this location, or none for this split.
     """
     source = task.splits[split].source or task.source
-    location: Literal["hub", "local"] = "hub" if location_of(study.sources[source], study.config) == "hub" else "local"
+    location: Literal["hub", "local"] = "hub" if study.sources[source].location(study.config) == "hub" else "local"
     if location not in task.read:
         raise RetortError(f"read: '{location}' is missing, where the files of source '{source}' are", "see data_dir")
     if split not in task.read[location].files:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from retort.specs.load import Problems
-from retort.specs.source import SETTING, FolderSource, HubSource, location_of, source_in_use
+from retort.specs.source import SETTING, FolderSource, HubSource
 from retort.study.cells import expand, profiled, served
 from retort.study.questions import tested_sources
 from retort.study.reading import check_locations
@@ -85,11 +85,11 @@ def lacking(study: Study, names: Iterable[str] | None = None) -> list[str]:
         source, path = study.sources[name], study.files["sources", name]
         if not isinstance(source, HubSource):
             continue
-        folder = source_in_use(source, study.config)
+        folder = source.in_use(study.config)
         setting = SETTING[source.hub.repo_type]
         if isinstance(folder, FolderSource) and not Path(folder.path).is_dir():
             problems.add(path, f"local: {setting} holds no folder {source.local}; put it there, or set {setting}: null")
-        if location_of(source, study.config) == "hub" and source.hub.commit is None:
+        if source.location(study.config) == "hub" and source.hub.commit is None:
             local = f", or give {setting} in config.yaml" if source.local else ""
             problems.add(path, f"hub.commit: none is known; run `retort pin {name}` once{local}")
     return problems.lines

@@ -19,8 +19,13 @@ metrics: Registry[Metric] = Registry("metric")
 
 def _counts(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, int]:
     """Count (true positives, false positives, false negatives, true negatives) of class 1."""
-    yes, said = true == 1, predicted == 1
-    return int((yes & said).sum()), int((~yes & said).sum()), int((yes & ~said).sum()), int((~yes & ~said).sum())
+    yes, predicted_yes = true == 1, predicted == 1
+    return (
+        int((yes & predicted_yes).sum()),
+        int((~yes & predicted_yes).sum()),
+        int((yes & ~predicted_yes).sum()),
+        int((~yes & ~predicted_yes).sum()),
+    )
 
 
 @metrics.register("accuracy")

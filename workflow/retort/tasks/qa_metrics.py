@@ -128,7 +128,7 @@ def squad2(
     normalise = normalisations["squad"]
     known = [[text for text in texts if normalise(text)] or [""] for texts in true]
     has_answer = np.array([bool(texts) for texts in true])
-    said = np.array([bool(text) for text in predicted])
+    not_empty = np.array([bool(text) for text in predicted])
     difference = np.array(differences, dtype=np.float64)
     found, best = {}, {}
     both = _each(predicted, known, ["squad"] * len(known), word_f1_or_both_empty)
@@ -137,11 +137,13 @@ def squad2(
         found[metric] = _percent(scores)
         found[f"{metric}-answered"] = _percent(scores[has_answer])
         found[f"{metric}-unanswered"] = _percent(scores[~has_answer])
-        best[f"best-{metric}"], best[f"best-{metric}-threshold"] = _best(raw, said, has_answer, difference)
+        best[f"best-{metric}"], best[f"best-{metric}-threshold"] = _best(raw, not_empty, has_answer, difference)
     return {**found, **best}
 
 
-def _best(raw: np.ndarray, said: np.ndarray, has_answer: np.ndarray, difference: np.ndarray) -> tuple[float, float]:
+def _best(
+    raw: np.ndarray, not_empty: np.ndarray, has_answer: np.ndarray, difference: np.ndarray
+) -> tuple[float, float]:
     """Return the best score in percent over all thresholds, and the lowest threshold with it (0 for 'never answer').
 
     At a threshold below every difference, all predictions are 'no answer': each question without an answer counts 1.
@@ -150,12 +152,12 @@ def _best(raw: np.ndarray, said: np.ndarray, has_answer: np.ndarray, difference:
 
     Args:
         raw: (questions,) score of each predicted text.
-        said: (questions,) True where the predicted text is not empty.
+        not_empty: (questions,) True where the predicted text is not empty.
         has_answer: (questions,) True where the question has an answer.
         difference: (questions,) score of 'no answer' minus the score of the predicted text.
     """
     order = np.argsort(difference, kind="stable")
-    gains = np.where(has_answer, raw, -said.astype(np.float64))[order]  # (questions,)
+    gains = np.where(has_answer, raw, -not_empty.astype(np.float64))[order]  # (questions,)
     # totals[k], (questions + 1,): the text counts for the k questions with the smallest differences
     totals = np.cumsum(np.concatenate([[float((~has_answer).sum())], gains]))
     best = int(totals.argmax())

@@ -90,18 +90,18 @@ def measure(
 def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
     """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
     task_type = task_type_of(task)
-    by_subset = {name.removeprefix(split).removeprefix("-"): given for name, given in answers.items()}
+    by_subset = {name.removeprefix(split).removeprefix("-"): stored for name, stored in answers.items()}
     if list(by_subset) != [""]:
-        truths = [given.truth for given in answers.values() if given.truth is not None]
+        truths = [stored.truth for stored in answers.values() if stored.truth is not None]
         by_subset[ALL] = Answers(
-            answers=list(itertools.chain(*(given.answers for given in answers.values()))),
+            answers=list(itertools.chain(*(stored.answers for stored in answers.values()))),
             truth=list(itertools.chain(*truths)) if len(truths) == len(answers) else None,
         )
     return {
         f"{name}/{subset}" if subset else name: value
-        for subset, given in by_subset.items()
-        if given.truth is not None
-        for name, value in task_type.scores(given.answers, given.truth).items()
+        for subset, stored in by_subset.items()
+        if stored.truth is not None
+        for name, value in task_type.scores(stored.answers, stored.truth).items()
     }
 
 
@@ -138,29 +138,49 @@ def write_score(
         result: what was measured, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
     """
-    diverged = result if isinstance(result, Diverged) else None
-    measured = Measured("", {}, {}, {}, []) if isinstance(result, Diverged) else result
-    write_json(files.answers, {name: asdict(given) for name, given in measured.answers.items()}, indent=None)
+    outcome = _of_divergence(result) if isinstance(result, Diverged) else _of_measurement(result)
+    write_json(files.answers, outcome.answers, indent=None)
     write_json(
         files.score,
         {
             "student": student,
             "task": task,
             "seed": seed,
-            "split": measured.split or None,
-            "status": "diverged" if diverged else "ok",
-            "step": diverged.step if diverged else None,
-            "metrics": measured.metrics,
-            **({"sample": measured.sample} if measured.sample else {}),
-            **({"unlabelled": measured.unlabelled} if measured.unlabelled else {}),
+            **outcome.fields,
             **({} if chosen is None else {"chosen": chosen.as_json()}),
             "settings": settings.as_json(),
             "seconds": job.seconds(),
             **stamp(job.device, job.threads),
         },
     )
-    outcome = f"diverged at step {diverged.step}" if diverged else _line(measured.metrics)
-    job.say(f"{outcome}  ({job.seconds():.0f} s)")
+    job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a score file says of a training: its fields, the answers, and a line for the terminal."""
+
+    fields: dict[str, Any]
+    answers: dict[str, Any]
+    line: str
+
+
+def _of_divergence(error: Diverged) -> _Outcome:
+    fields: dict[str, Any] = {"split": None, "status": "diverged", "step": error.step, "metrics": {}}
+    return _Outcome(fields, {}, f"diverged at step {error.step}")
+
+
+def _of_measurement(measured: Measured) -> _Outcome:
+    fields = {
+        "split": measured.split,
+        "status": "ok",
+        "step": None,
+        "metrics": measured.metrics,
+        **({"sample": measured.sample} if measured.sample else {}),
+        **({"unlabelled": measured.unlabelled} if measured.unlabelled else {}),
+    }
+    answers = {name: asdict(stored) for name, stored in measured.answers.items()}
+    return _Outcome(fields, answers, _line(measured.metrics))
 
 
 def _line(metrics: dict[str, float]) -> str:
