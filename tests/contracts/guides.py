@@ -67,7 +67,7 @@ def follow(text: str, folder: Path) -> Followed:
         if RUN.search(sentence):
             done.outputs |= {command: run(command, folder) for command in body.splitlines()}
             continue
-        change = next(filter(None, (form.search(sentence) for form in (WRITE, APPEND, INSERT))), None)
+        change = next(filter(None, (pattern.search(sentence) for pattern in (WRITE, APPEND, INSERT))), None)
         assert change, f"what is to be done with this block? {sentence!r}"
         edit(folder / change["file"], body, change)
         done.files.append(change["file"])

@@ -48,7 +48,7 @@ def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
     assert row.files == ["workflow/papers/pocket/table6.yaml"]
     assert table.files == ["workflow/papers/pocket/table7.yaml"]
     assert all("no problem" in done.outputs["retort check"] for done in (student, row, table))
-    assert "  pocket-hid-cosine " in student.outputs["retort list students"]
+    assert "hidden-cosine" in student.outputs["retort show pocket-hid-cosine movies"]
     for done, name in ((row, "table6"), (table, "table7")):
         assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
 

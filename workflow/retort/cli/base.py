@@ -52,4 +52,4 @@ def config_of(given: argparse.Namespace) -> Config:
     path = Path(given.config) if given.config else ROOT / "config.yaml"
     if not path.is_file():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
-    return read_config(read_yaml(path))
+    return read_config(read_yaml(path), path.name)

@@ -11,6 +11,7 @@ from retort.plan.settings_cells import check_settings_cells
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.study.cells import expand
+from retort.study.check_files import check_files
 from retort.study.load import read
 from retort.study.required_sources import lacking
 from retort.study.study import Study
@@ -52,10 +53,12 @@ def list_everything(given: argparse.Namespace) -> int:
 
 @verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
 def check_everything(given: argparse.Namespace) -> int:
-    """Validate every YAML file and print all problems; the exit status is 1 if there are any."""
+    """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(given)
-    study, problems = read(config, check_settings_cells)
-    problems = problems or lacking(study)
+    whole, problems = check_files(config, check_settings_cells)
+    if not problems:
+        study, problems = read(config)
+        problems = problems or lacking(study)
     for problem in problems:
         print(problem)
     if problems:
@@ -67,10 +70,13 @@ def check_everything(given: argparse.Namespace) -> int:
         return report(study)
     cells = expand(study)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
-    papers = f"{len(study.papers)} paper{'s' * (len(study.papers) != 1)}"
+    papers = f"{len(whole.papers)} paper{'s' * (len(whole.papers) != 1)}"
     print(
-        f"{papers}, {len(study.exhibits)} tables and figures, {len(study.students)} students, "
-        f"{len(study.tasks)} tasks: no problem; {len(cells)} cells read {len(scores)} scores "
-        f"at scale {config.scale} in {config.resolved_precision()}"
+        f"{papers}, {len(whole.exhibits)} tables and figures, {len(whole.students)} students, "
+        f"{len(whole.tasks)} tasks: no problem"
+    )
+    print(
+        f"{config.file} runs {', '.join(study.papers)} at scale {config.scale} in {config.resolved_precision()}: "
+        f"{len(cells)} cells read {len(scores)} scores"
     )
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from retort.errors import StudyError
 from retort.specs.base import Name, Spec
@@ -31,6 +31,7 @@ class Config(Spec):
     models_dir: str | None = Field(default=None, description="a folder a model; wins over the hub")
 
     sample: bool = Field(default=False, description="data may be a part of what a task expects; every score says so")
+    _file: str = PrivateAttr(default="config.yaml")
 
     @field_validator("data_dir", "models_dir")
     @classmethod
@@ -38,6 +39,11 @@ class Config(Spec):
         if path is not None and not Path(path).expanduser().is_dir():
             raise ValueError(f"there is no folder {path}; null takes data and models from the hub")
         return path
+
+    @property
+    def file(self) -> str:
+        """The name of the file that holds the configuration, for messages."""
+        return self._file
 
     @property
     def folder(self) -> Path:
@@ -70,14 +76,19 @@ def cpu_flags() -> set[str]:
     return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), []))
 
 
-def read_config(given: dict[str, Any]) -> Config:
-    """Check the given configuration and return it.
+def read_config(content: dict[str, Any], file: str = "config.yaml") -> Config:
+    """Check the content of a configuration and return the configuration.
+
+    Args:
+        content: the keys and values.
+        file: the name of the file that holds them, for messages.
 
     Raises:
         StudyError: a key is unknown or a value is out of range.
     """
     problems = Problems(ROOT)
-    config = problems.attempt("config.yaml", "", lambda: Config.model_validate(given))
+    config: Config | None = problems.validate(file, "", Config, content)
     if config is None:
         raise StudyError(problems.lines)
+    config._file = file
     return config

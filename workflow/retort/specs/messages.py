@@ -84,11 +84,11 @@ def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]
     A union whose member follows from a key of the value, such as `kind`, has mistakes of this member only; it is left
     out.
     """
-    found: dict[Keys, dict[str, list[_Mistake]]] = {}
+    unions: dict[Keys, dict[str, list[_Mistake]]] = {}
     for mistake in mistakes:
         for keys, member in mistake.members:
-            found.setdefault(keys, {}).setdefault(member, []).append(mistake)
-    return {keys: members for keys, members in found.items() if len(members) > 1}
+            unions.setdefault(keys, {}).setdefault(member, []).append(mistake)
+    return {keys: members for keys, members in unions.items() if len(members) > 1}
 
 
 def _rivals(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
@@ -112,7 +112,7 @@ def _undecided(mistakes: list[_Mistake]) -> list[tuple[Keys, str]]:
     texts = []
     for keys, members in _unions(mistakes).items():
         if _nearest_member(keys, members) is None:
-            items = [mistake.item for found in members.values() for mistake in found]
+            items = [mistake.item for rivals in members.values() for mistake in rivals]
             wanted = list(dict.fromkeys(filter(None, (_type_of(item) for item in items))))
             texts.append((keys, f"give {' or '.join(wanted)}, not {items[0]['input']!r}"))
     return texts
@@ -143,7 +143,7 @@ def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
     return keys, text + "; put it in quotes: YAML reads no and yes as false and true" * is_bool
 
 
-def _wrong_form(mistake: _Mistake) -> tuple[Keys, str]:
+def _wrong_pattern(mistake: _Mistake) -> tuple[Keys, str]:
     return mistake.keys, f"{mistake.item['input']!r} does not have the form {mistake.item['ctx']['pattern']}"
 
 
@@ -169,7 +169,7 @@ TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
     "unknown_key": _as_it_is,
     "no_source": _as_it_is,
     "string_type": _not_text,
-    "string_pattern_mismatch": _wrong_form,
+    "string_pattern_mismatch": _wrong_pattern,
     "union_tag_invalid": _wrong_kind,
     "union_tag_not_found": _no_kind,
 }

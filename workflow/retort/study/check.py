@@ -10,6 +10,7 @@ from retort.specs import catalogue
 from retort.specs.corpus import Component
 from retort.specs.load import Problems
 from retort.specs.protocol import Protocol
+from retort.specs.scale import Scale
 from retort.specs.student import Stage, Student, Term
 from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
 from retort.specs.text_tables import CountsTable
@@ -21,7 +22,7 @@ from retort.study.study import Study
 KINDS: dict[type, str] = {ScoresTable: "scores", TestsTable: "paired-tests"}
 
 
-class _Checker:
+class Checker:
     """The checks of one study. Each method adds the problems of one folder or part of the study."""
 
     def __init__(self, study: Study, problems: Problems) -> None:
@@ -239,7 +240,7 @@ def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
 
 def check(study: Study, problems: Problems) -> None:
     """Add every problem that only shows when the files are read together."""
-    checker = _Checker(study, problems)
+    checker = Checker(study, problems)
     for step in (
         checker.names,
         checker.sourced,
@@ -250,19 +251,21 @@ def check(study: Study, problems: Problems) -> None:
         checker.exhibits,
     ):
         step()
-    check_scale(study, checker.known)
+    check_scale(study, study.config.scale, study.scale, checker.known)
     check_statements(study, problems, checker.known)
     check_tasks(study, problems)
 
 
-def check_scale(study: Study, known: Known) -> None:
-    """Check that the model, corpus and tasks that the scale puts in place of the printed ones exist.
+def check_scale(study: Study, name: str, scale: Scale, known: Known) -> None:
+    """Check that the model, corpus and tasks that a scale puts in place of the printed ones exist.
 
     Args:
         study: the study.
+        name: the name of the scale.
+        scale: the scale.
         known: called with (file, key, type of entry, name, known names); tells whether the name is known.
     """
-    replacements, path = study.scale.replacements, study.folder / "scales" / f"{study.config.scale}.yaml"
+    replacements, path = scale.replacements, study.folder / "scales" / f"{name}.yaml"
     if replacements is None or all(paper.ours for paper in study.papers.values()):
         return
     known(path, "replacements.model", "model", replacements.model, study.models)

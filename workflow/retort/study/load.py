@@ -19,6 +19,7 @@ from retort.specs.source import Source
 from retort.specs.statement import Facts
 from retort.specs.task import Task
 from retort.study.check import check
+from retort.study.check_scaled import check_scaled
 from retort.study.load_paper import read_paper
 from retort.study.required_sources import check_sources
 from retort.study.scaled_study import scale_study
@@ -35,7 +36,7 @@ FOLDERS: dict[str, Any] = {
 }
 
 
-def _checked(config: Config) -> tuple[Study, load.Problems]:
+def read_files(config: Config) -> tuple[Study, load.Problems]:
     """Read the study and check all of its files; return it with every problem found.
 
     Sources that are not available are not checked here.
@@ -43,7 +44,7 @@ def _checked(config: Config) -> tuple[Study, load.Problems]:
     study = Study(folder=config.folder, config=config)
     problems = load.Problems(config.folder)
     if not config.folder.is_dir():
-        problems.add("config.yaml", f"study: there is no folder {config.study}")
+        problems.add(config.file, f"study: there is no folder {config.study}")
         return study, problems
     for name, kind in FOLDERS.items():
         found = load.folder(config.folder / name, kind, problems)
@@ -52,12 +53,12 @@ def _checked(config: Config) -> tuple[Study, load.Problems]:
     if (config.folder / "facts.yaml").is_file():
         study.facts = load.named(config.folder / "facts.yaml", Facts, problems)
     there = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
-    study.scale = _scale(config, problems)
+    study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
     for slug in config.papers or _of_scale(there, study.scale):
         if slug in there:
             read_paper(study, there[slug], problems)
         else:
-            problems.add("config.yaml", f"papers: {unknown('paper', slug, there)}")
+            problems.add(config.file, f"papers: {unknown('paper', slug, there)}")
     check(study, problems)
     return study, problems
 
@@ -71,21 +72,21 @@ def read(config: Config, *checks: Check) -> tuple[Study, list[str]]:
         config: the checked configuration.
         *checks: further checks of the study as its files have it; they run only if no other problem was found.
     """
-    study, problems = _checked(config)
+    study, problems = read_files(config)
     for check_further in checks if not problems.lines else ():
         check_further(study, problems)
     if not problems.lines:
         scale_study(study)
+        check_scaled(study, problems)
         check_sources(study, problems)
     return study, problems.lines
 
 
-def _scale(config: Config, problems: load.Problems) -> Scale:
-    """Return the scale of the configuration; a study without a folder `scales` uses those of the repository."""
-    folder = config.folder / "scales"
-    place = folder if folder.is_dir() else ROOT / "workflow" / "scales"
-    scales: dict[str, Scale] = load.folder(place, Scale, problems)
-    return scales.get(config.scale, Scale(title=config.scale))
+def read_scales(config: Config, problems: load.Problems) -> dict[str, Scale]:
+    """Return the scales of the study by name; a study without a folder `scales` uses those of the repository."""
+    own = config.folder / "scales"
+    scales: dict[str, Scale] = load.folder(own if own.is_dir() else ROOT / "workflow" / "scales", Scale, problems)
+    return scales
 
 
 def is_ours(path: Path) -> bool:
@@ -112,7 +113,7 @@ def open_written(config: Config) -> Study:
     Raises:
         StudyError: the files have problems; the error lists every problem of every file.
     """
-    study, problems = _checked(config)
+    study, problems = read_files(config)
     if problems.lines:
         raise StudyError(problems.lines)
     return study

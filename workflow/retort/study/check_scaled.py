@@ -1,0 +1,28 @@
+"""Check the students of a scaled study: made smaller, they must still fit their teachers and objectives."""
+
+from __future__ import annotations
+
+from retort.specs.load import Problems
+from retort.study import check_initialisation, check_terms
+from retort.study.study import Study
+
+
+def check_scaled(study: Study, problems: Problems) -> None:
+    """Add a problem for each student that the scale has made smaller and that cannot be trained so.
+
+    Args:
+        study: the study after `scale_study`, free of problems before.
+        problems: the list to which problems are added.
+    """
+    if study.scale.replacements is None:
+        return
+    for name, student in study.running.items():
+        path, key = study.files["students", name], study.keys[name]
+        for line in check_initialisation.problems(study, name):
+            problems.add(path, f"{key}.initialisation.{line} (at scale {study.config.scale})")
+        teacher = study.model_of(student.teacher).architecture
+        for number, stage in enumerate(student.stages, start=1):
+            for index, term in enumerate(stage.terms, start=1):
+                for line in check_terms.problems(term, student.architecture, teacher, student.initial_layers):
+                    where = f"{key}.stages.{number}.terms.{index}"
+                    problems.add(path, f"{where}{line} (at scale {study.config.scale})")
