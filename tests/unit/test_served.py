@@ -51,9 +51,9 @@ def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path)))
     lines = table_lines(study, "mini", "table1", {}, {})
     row = {line.column: line for line in lines if line.student == "mini-a"}
-    assert {row[name].status for name in ("Acc. %", "Avg")} == {SAID}
+    assert {row[name].state for name in ("Acc. %", "Avg")} == {SAID}
     assert row["Acc. %"].mean is None
-    assert row["Pearson"].status == "missing (seeds 1, 2, 3 of 3)"
+    assert row["Pearson"].state == "missing (seeds 1, 2, 3 of 3)"
     page = formats["md"](lay_out(study, "mini", "table1", lines))
     assert "server<sup>" in page
     assert "reports/submissions/mini-b/seed-1.zip is what it is sent" in page

@@ -64,7 +64,7 @@ def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> No
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = lines_of(config, {"mini-b": on_gpu, "mini-teacher": on_cpu})
     assert (lines["mini-b", "GPU"].mean, lines["mini-b", "CPU"].mean) == (3.0, 9.0)
-    assert lines["mini-teacher", "GPU"].status == "missing (its profile was timed on cpu: <any>)"
+    assert lines["mini-teacher", "GPU"].state == "missing (its profile was timed on cpu: <any>)"
 
 
 def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from retort.tables.tidy import OK, Line
+from retort.tables.tidy import Line, Status
 
 INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
@@ -95,7 +95,7 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
 
 def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
     """Write below the figure which of its points have no value, and why."""
-    left_out = [f"{line.row}: {line.status}" for line in lines if line.status != OK]
+    left_out = [f"{line.row}: {line.state}" for line in lines if line.status is not Status.OK]
     if left_out:
         drawn.supxlabel(f"not drawn: {'; '.join(left_out)}", fontsize=8, color=MUTED)
 
@@ -108,7 +108,7 @@ def points(axes: Axes, x: list[float], y: list[float], **more: Any) -> None:
 
 def without_points(lines: list[Line], renders: dict[str, str]) -> None:
     """Save a figure of which no point was run: it says why, in place of empty axes."""
-    reasons = list(dict.fromkeys(line.status for line in lines))
+    reasons = list(dict.fromkeys(line.state for line in lines))
     said = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
     with figure(5.0, 0.7) as drawn:
         drawn.text(0.5, 0.5, f"No point to draw: {said}", ha="center", va="center", color=MUTED)

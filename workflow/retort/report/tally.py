@@ -8,10 +8,8 @@ from retort.report.parts import tidy
 from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
 from retort.study.study import Study
 from retort.tables.claims import HOLDS, OPEN, judge_all
-from retort.tables.collect import NOT_RUN
 from retort.tables.layout import agreement
-from retort.tables.lines import PLANNED
-from retort.tables.tidy import Line, read
+from retort.tables.tidy import Line, Status, read
 from retort.tables.unmeasured import OF_THE_SHAPE
 
 
@@ -61,7 +59,7 @@ class Tally:
 def _cells(lines: list[Line]) -> Tally:
     counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
     measured = sum(line.mean is not None for line in counted)
-    not_run = sum(line.status.startswith((NOT_RUN, PLANNED)) for line in counted)
+    not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in counted)
     return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
 
 

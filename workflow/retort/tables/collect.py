@@ -14,9 +14,8 @@ from retort.plan import resolve
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
-from retort.tables.tidy import AGAIN, OK
+from retort.tables.tidy import AGAIN, Status
 
-NOT_RUN = "not run at this scale"
 Record = dict[str, Any]
 Scores = dict[tuple[str, str, int], Record]
 
@@ -115,7 +114,7 @@ def value_of(record: Record, metric: str) -> float | None:
     Raises:
         RetortError: the score has no such metric.
     """
-    if record["status"] != OK:
+    if record["status"] != Status.OK:
         return None
     if metric not in record["metrics"]:
         if record.get("unlabelled"):
@@ -137,32 +136,38 @@ def sampled(records: Iterable[Record]) -> str:
     return f"measured on a sample: {listed}" if rows else ""
 
 
-def not_run_status(study: Study, student: str) -> str:
-    """Return the status 'not run at this scale', with the reason if the study gives one."""
-    reason = study.not_run.get(student)
-    return f"{NOT_RUN}: {reason}" if reason else NOT_RUN
+def without_value(status: Status, reason: str = "") -> dict[str, Any]:
+    """Return the fields of a cell without a value of ours."""
+    return {**summary([]), "status": status, "reason": reason}
+
+
+def not_run(study: Study, student: str) -> dict[str, Any]:
+    """Return the fields of a cell whose student this scale does not run, with the reason if the study gives one."""
+    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
 
 
 def score_cell(study: Study, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
-    """Return mean, standard deviation, n and status of one cell; the mean is None unless every seed has a value."""
+    """Return the fields of the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
-        return {**summary([]), "status": not_run_status(study, student)}
+        return not_run(study, student)
     seeds = seeds_of(study, student)
     there = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in there.items()}
     good = [value for value in values.values() if value is not None]
     steps = sorted(record["step"] for record in there.values() if record["status"] == "diverged")
     absent = [seed for seed in seeds if seed not in there]
-    undefined = [seed for seed, value in values.items() if value is None and there[seed]["status"] == OK]
-    status = OK
-    if steps:
-        share = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
-        status = f"diverged at step {', '.join(map(str, steps))}{share}"
-    elif absent:
-        status = f"missing ({_seeds(absent)} of {len(seeds)})"
-    elif any(there[seed].get("unlabelled") for seed in undefined):
-        status = "missing (the rows have no labels)"
-    elif undefined:
-        status = f"missing (not defined for {_seeds(undefined)})"
+    undefined = [seed for seed, value in values.items() if value is None and there[seed]["status"] == Status.OK]
     found = {**summary(good), "note": sampled(there.values())}
-    return {**found, "status": status, **({} if status == OK else {"mean": None, "std": None})}
+    status, reason = Status.MISSING, ""
+    if steps:
+        some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
+        status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
+    elif absent:
+        reason = f"{_seeds(absent)} of {len(seeds)}"
+    elif any(there[seed].get("unlabelled") for seed in undefined):
+        reason = "the rows have no labels"
+    elif undefined:
+        reason = f"not defined for {_seeds(undefined)}"
+    else:
+        return {**found, "status": Status.OK}
+    return {**found, "status": status, "reason": reason, "mean": None, "std": None}

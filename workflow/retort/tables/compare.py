@@ -11,14 +11,12 @@ from retort.specs.table import ScoresTable, TestsTable
 from retort.study.questions import seeds_of
 from retort.study.study import Study
 from retort.tables.collect import Scores, summary, value_of
-from retort.tables.lines import PLANNED
-from retort.tables.tidy import OK, Line
+from retort.tables.tidy import Line, Status
 
 RULE = (
     "A cell 'agrees' when ours and the published mean are at most 2 standard errors apart, is 'close' up to 4, and "
     "'differs' beyond; the standard error comes from the standard deviation over seeds, pooled over the whole column."
 )
-NO_VARIANCE = "no variance"
 AGREES, CLOSE, DIFFERS = "agrees", "close", "differs"
 Key = tuple[str, str, int]  # variant, task, seed
 
@@ -99,14 +97,15 @@ def holm(p: list[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a paired t-test of two rows; t and p are None if the test cannot be computed, `status` says why.
+    """The result of a paired t-test of two rows; t and p are None if the test cannot be computed.
 
     Args:
         mean: mean of the pairwise differences; None without pairs.
         std: sample standard deviation of the differences; None below two pairs.
         n: number of pairs.
         p: two-sided p-value.
-        status: 'ok', 'no variance' (all differences are equal), or 'missing (why)'.
+        status: OK, NO_VARIANCE (all differences are equal) or MISSING.
+        reason: why it is missing.
         t: the t statistic, with n - 1 degrees of freedom.
     """
 
@@ -114,7 +113,8 @@ class Comparison:
     std: float | None
     n: int
     p: float | None
-    status: str
+    status: Status
+    reason: str = ""
     t: float | None = None
 
 
@@ -126,11 +126,11 @@ def paired(first: list[float], second: list[float]) -> Comparison:
     differences = [a - b for a, b in zip(first, second, strict=True)]
     found = summary(differences)
     if len(differences) < 2:
-        return Comparison(**found, p=None, status="missing (fewer than two pairs)")
+        return Comparison(**found, p=None, status=Status.MISSING, reason="fewer than two pairs")
     if max(differences) - min(differences) < 1e-9:  # scores times 100, equal except for float rounding: s_d = 0
-        return Comparison(**found, p=None, status=NO_VARIANCE)
+        return Comparison(**found, p=None, status=Status.NO_VARIANCE)
     tested = ttest_rel(first, second)
-    return Comparison(**found, p=float(tested.pvalue), status=OK, t=float(tested.statistic))
+    return Comparison(**found, p=float(tested.pvalue), status=Status.OK, t=float(tested.statistic))
 
 
 def row_values(study: Study, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
@@ -191,8 +191,9 @@ def _lines_of(
             f"{other.student} vs {one.student}"
         )
         theirs = printed[0] if printed else None
-        status = test.status if one.student and other.student else PLANNED
-        kept = {"n": test.n, "status": status, "scale": study.config.scale}
+        run = bool(one.student and other.student)
+        status, reason = (test.status, test.reason) if run else (Status.PLANNED, "")
+        kept = {"n": test.n, "status": status, "reason": reason, "scale": study.config.scale}
         where = (paper, name, a, b, one.student, of)
         lines += [
             Line(*where, "difference", "x100", None, None, test.mean, test.std, **kept),  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from retort.specs.statement import Cells, Statement
 from retort.study.check_statements import shown
 from retort.tables.comparisons import Named, Reached, Said, Verdict, comparisons
 from retort.tables.numbers import number as written
-from retort.tables.tidy import OK, Line
+from retort.tables.tidy import Line, Status
 
 Key = tuple[str, str, str]  # table, row, column
 SHOWN = 3  # of many rows without a number, so many are named
@@ -95,13 +95,13 @@ def ours(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]]) -> Side:
     found, reasons = {}, {}
     for name, listed in lines.items():
         decimals = getattr(exhibits[name], "decimals", 1)
-        every = [line.status for line in listed if not line.column]  # one line for all points of a planned figure
+        every = [line.state for line in listed if not line.column]  # one line for all points of a planned figure
         for row, column in _places(exhibits[name]) if every else []:
             reasons[name, row, column] = every[0]
         for line in listed:
             key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, decimals)
             if line.mean is None:
-                reasons[key] = line.status if line.status != OK else "no number"
+                reasons[key] = "no number" if line.status is Status.OK else line.state
                 continue
             std = "" if line.std is None else written(line.std, digits)
             found[key] = Named(*key, Number(written(line.mean, digits), line.mean, std), line.n, line.unit)

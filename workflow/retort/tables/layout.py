@@ -11,13 +11,13 @@ from retort.specs.rows import Row
 from retort.specs.table import ProfilesTable, ScoresTable, Table, TestsTable
 from retort.specs.text_tables import CountsTable, SettingsTable
 from retort.study.study import Study
-from retort.tables.compare import AGREES, DIFFERS, NO_VARIANCE, RULE, verdicts
+from retort.tables.compare import AGREES, DIFFERS, RULE, verdicts
 from retort.tables.lines import AVERAGE
 from retort.tables.numbers import NOTHING, p_value, signed, with_std
-from retort.tables.tidy import OK, SERVER, Line
+from retort.tables.tidy import Line, Status
 from retort.tables.words import COUNTS, SETTINGS, word_verdicts
 
-SHORT = {"diverged": "div.", SERVER: SERVER}  # prefix of a status -> what its cell prints
+SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # what their cells print; others print a dash
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,8 @@ def _as_printed(table: ScoresTable | ProfilesTable) -> dict[tuple[str, str], str
 
 def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str | None) -> Entry:
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
-    if line.status != OK:
-        text = next((word for status, word in SHORT.items() if line.status.startswith(status)), NOTHING)
-        return Entry(text, published, mark=notes.mark(line.status))
+    if line.status is not Status.OK:
+        return Entry(SHORT.get(line.status, NOTHING), published, mark=notes.mark(line.state))
     mark = notes.mark(line.note) if line.note else ""
     apart = "" if line.mean is None or line.published is None else signed(line.mean - line.published, decimals)
     return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark, difference=apart)
@@ -168,7 +167,7 @@ def _agreed(table: Table, lines: list[Line]) -> list[str]:
 
 def _runs(lines: list[Line]) -> list[str]:
     """Return a remark with the number of runs behind each of our means."""
-    counts = sorted({line.n for line in lines if line.status == OK and line.n})
+    counts = sorted({line.n for line in lines if line.status is Status.OK and line.n})
     few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
     return [f"Ours: n = {few}."] if few else []
 
@@ -227,7 +226,7 @@ def in_words(table: Table, lines: list[Line]) -> Sheet:
     entries = {key: Entry(text) for key, text in printed.items()}
     for line in lines:
         key = (line.row, line.column)
-        if line.status == OK:
+        if line.status is Status.OK:
             text = line.text if line.mean is None else f"{line.mean:,.0f}"
             entries[key] = Entry(text, printed[key], judged.get(key, ""))
     columns = [column.name for column in table.columns]
@@ -251,7 +250,8 @@ def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:
         published = f"{'<' if apart else '≥'} {said.below:g}"
         verdict = "" if line.mean is None else AGREES if (line.mean < said.below) == apart else DIFFERS
     if line.mean is None:
-        why = "the differences of all pairs are equal" if line.status == NO_VARIANCE else line.status
+        equal = line.status is Status.NO_VARIANCE
+        why = "the differences of all pairs are equal" if equal else line.state
         return Entry("-", published, mark=notes.mark(why))
     return Entry(p_value(line.mean, table.decimals), published, verdict, bold=line.mean < table.alpha)
 

@@ -14,12 +14,11 @@ from retort.specs.timing import Timing, timing
 from retort.study.cells import held_back, profiled, scored, submission_address
 from retort.study.questions import runs
 from retort.study.study import Study
-from retort.tables.collect import Record, Scores, not_run_status, score_cell, summary
-from retort.tables.tidy import OK, SERVER, Line
+from retort.tables.collect import Record, Scores, not_run, score_cell, summary, without_value
+from retort.tables.tidy import Line, Status
 
 AVERAGE = "Average"
-PLANNED = "not run: this row has no student yet"
-INCOMPLETE = "missing (the row is incomplete)"
+INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed from cells of which one is missing
 PLAIN = Timing()
 Cells = dict[tuple[str, str], PublishedCell]
 
@@ -65,44 +64,46 @@ def _mean(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the mean of some cells; without a value if a cell has none, as an average of a part would mislead."""
     cells = list(cells)
     if not cells or any(cell["mean"] is None for cell in cells):
-        return {**summary([]), "status": INCOMPLETE}
+        return without_value(Status.MISSING, INCOMPLETE)
     mean = statistics.mean(cell["mean"] for cell in cells)
     note = "the mean of cells measured on samples" if any(cell.get("note") for cell in cells) else ""
-    return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": OK, "note": note}
+    return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": Status.OK, "note": note}
 
 
 def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Timing = PLAIN) -> dict[str, Any]:
     """Return a cell read from a profile: the model's size, its latency, or its speed-up over the first row's model."""
     values = MEASURED[metric](own, first or own, of) if own else []
     if not values:
-        why = "no profile" if not own else f"its profile was timed on {own['device']}"
-        return {**summary([]), "status": f"missing ({why})"}
-    return {**summary(values), "status": OK}
+        return without_value(Status.MISSING, f"its profile was timed on {own['device']}" if own else "no profile")
+    return {**summary(values), "status": Status.OK}
 
 
 def _of_the_shape(study: Study, place: Place) -> dict[str, Any]:
     """Return a cell read from a model's architecture alone, such as its number of layers or its width."""
     of = study.students[place.student] if place.student in study.students else study.model_of(place.student)
-    return {**summary([float(getattr(of.architecture, place.metric))]), "status": OK}
+    return {**summary([float(getattr(of.architecture, place.metric))]), "status": Status.OK}
 
 
 def _on_a_server(study: Study, place: Place, held: list[str]) -> dict[str, Any]:
-    """Return the cell of a score that only a test server can compute; its status names the file to submit."""
+    """Return the cell of a score that only a test server can compute; its reason names the file to submit."""
     if not any(runs(study, place.student, task) for task in held):
-        return {**summary([]), "status": not_run_status(study, place.student)}
+        return not_run(study, place.student)
     zipped = submission_address(study, place.student)
-    return {**summary([]), "status": f"{SERVER}: it alone has the labels of the test set; {zipped} is what it is sent"}
+    reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
+    return without_value(Status.SERVER, reason)
 
 
 def _ours(study: Study, place: Place, scores: Scores, profiles: dict[str, Record], table: Any) -> dict[str, Any]:
     """Return mean, standard deviation, n and status of one cell that does not depend on other cells."""
+    if not place.student and place.quoted:
+        return without_value(Status.QUOTED, f"({place.quoted}), never run")
     if not place.student:
-        return {**summary([]), "status": f"quoted ({place.quoted}), never run" if place.quoted else PLANNED}
+        return without_value(Status.PLANNED)
     if place.of_shape:
         return _of_the_shape(study, place)
     if place.profiled:
         if place.student in study.not_run:
-            return {**summary([]), "status": not_run_status(study, place.student)}
+            return not_run(study, place.student)
         of = timing(place.part, table.length) if place.is_timed else PLAIN
         return _of_the_model(place.metric, profiles.get(place.student), profiles.get(table.first), of)
     if held := held_back(study, place):
@@ -114,20 +115,20 @@ def _ours(study: Study, place: Place, scores: Scores, profiles: dict[str, Record
 def _from_the_row(place: Place, row: dict[str, Line]) -> dict[str, Any]:
     """Return mean, n and status of a cell computed from other cells of its row: a mean, or a change in %."""
     read = place.spec.mean_of or [place.spec.change_from, place.before]
-    if waiting := [row[name].status for name in read if row[name].status.startswith(SERVER)]:
-        return {**summary([]), "status": waiting[0]}
+    if waiting := [row[name].reason for name in read if row[name].status is Status.SERVER]:
+        return without_value(Status.SERVER, waiting[0])
     if place.spec.mean_of:
         return _mean({"mean": row[name].mean, "n": row[name].n, "note": row[name].note} for name in place.spec.mean_of)
     base, own = row[place.spec.change_from], row[place.before]
     if not base.mean or own.mean is None:
-        return {**summary([]), "status": INCOMPLETE}
-    return {"mean": 100 * (own.mean / base.mean - 1), "std": None, "n": own.n, "status": OK}
+        return without_value(Status.MISSING, INCOMPLETE)
+    return {"mean": 100 * (own.mean / base.mean - 1), "std": None, "n": own.n, "status": Status.OK}
 
 
 def _beside(line: Line, quoted: str) -> Line:
     """Return our line with a note that the published number beside it is quoted from other work."""
-    if line.status != OK:
-        return replace(line, status=f"quoted ({quoted}); ours: {line.status}")
+    if line.status is not Status.OK:
+        return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
     said = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
     return replace(line, note="; ".join(filter(None, (said, line.note))))
 
@@ -157,7 +158,8 @@ def table_lines(study: Study, paper: str, name: str, scores: Scores, profiles: d
 def figure_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
     """Return a line per point of a figure; a single line for all points if its students are only planned."""
     if getattr(study.exhibits[paper, name], "planned", None):
-        return [Line(paper, name, "all points", "", "", "", "", "x100", status=PLANNED, scale=study.config.scale)]
+        planned = {"status": Status.PLANNED, "scale": study.config.scale}
+        return [Line(paper, name, "all points", "", "", "", "", "x100", **planned)]  # type: ignore[arg-type]
     return [
         Line(
             paper, name, row, column, student, task, metric, "x100",

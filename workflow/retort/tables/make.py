@@ -16,7 +16,7 @@ from retort.tables.collect import Record, Scores, read_profiles, read_scores
 from retort.tables.layout import agreement, lay_out
 from retort.tables.lines import table_lines
 from retort.tables.render import formats
-from retort.tables.tidy import OK, Line, read, write
+from retort.tables.tidy import Line, Status, read, write
 from retort.tables.unmeasured import once
 from retort.tables.words import count_lines, settings_lines
 
@@ -65,7 +65,7 @@ def make_table(
     for kind, path in renders.items():
         write_text(path, formats[kind](sheet))
     agrees, judged = agreement(spec, lines)
-    odd = sum(line.status != OK for line in lines)
+    odd = sum(line.status is not Status.OK for line in lines)
     said = [f"{len(lines)} cells"]
     said += [f"{odd} without a value"] if odd else []
     said += [f"{agrees} of {judged} agree with the published"] if judged else []

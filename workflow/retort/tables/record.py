@@ -13,13 +13,13 @@ from retort.errors import RetortError
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
 from retort.tables.lines import AVERAGE
-from retort.tables.tidy import OK, Line, read
+from retort.tables.tidy import Line, Status, read
 
 KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # unit -> decimals kept, more than are printed
 
 
 def _value(line: Line) -> list[float] | None:
-    if line.status != OK or line.mean is None:
+    if line.status is not Status.OK or line.mean is None:
         return None
     decimals = KEPT[line.unit]
     return [round(value, decimals) for value in (line.mean, line.std) if value is not None]

@@ -15,7 +15,7 @@ from retort.study.study import Study
 from retort.tables.collect import Scores, read_scores
 from retort.tables.compare import Key, paired_values, row_values
 from retort.tables.numbers import number
-from retort.tables.tidy import OK
+from retort.tables.tidy import Status, sentence
 
 CHOICES = (
     "a pair is a task and a seed that both rows have a score of; each task by the first column that shows it; "
@@ -70,7 +70,9 @@ def compare_rows(study: Study, which: str, first: str, second: str) -> list[str]
     if test.mean is None:
         raise RetortError(f"'{first}' and '{second}' have no task and seed in common", "run both on one task")
     spread = "" if test.std is None else f", standard deviation {number(test.std, 2)}"
-    found = test.status if test.status != OK else f"t = {number(test.t, 3)}, p = {test.p:.4g} ({test.n - 1} degrees)"
+    found = sentence(test.status, test.reason)
+    if test.status is Status.OK:
+        found = f"t = {number(test.t, 3)}, p = {test.p:.4g} ({test.n - 1} degrees)"
     return [
         f"{which}: {first}, less {second}",
         f"mean difference {number(test.mean, 2)}{spread}, n = {test.n} pairs ({tasks})",

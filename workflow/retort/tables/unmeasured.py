@@ -4,35 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from retort.tables.collect import NOT_RUN
 from retort.tables.layout import Entry, Sheet
-from retort.tables.lines import INCOMPLETE, PLANNED
-from retort.tables.tidy import Line
+from retort.tables.lines import INCOMPLETE
+from retort.tables.tidy import Line, Status
 
-QUOTED = "quoted ("
 STANDS = "the numbers are the published ones."
-# prefix of a cell's status -> what its table says; the first entry that any cell matches is used
+# status of a cell -> what its table says; the first entry that any cell has is used
 STATES = {
-    NOT_RUN: "Not run at this scale{why}: " + STANDS,
-    PLANNED: "Not run, for no student stands for these rows yet: " + STANDS,
-    QUOTED: "Quoted from other work and never run: " + STANDS,
+    Status.NOT_RUN: "Not run at this scale{why}: " + STANDS,
+    Status.PLANNED: "Not run, for no student stands for these rows yet: " + STANDS,
+    Status.QUOTED: "Quoted from other work and never run: " + STANDS,
 }
 OF_THE_SHAPE = ("layers", "units")  # units of values that an architecture alone determines, run or not
 
 
-def _kind(status: str) -> str:
-    return next((kind for kind in STATES if status.startswith(kind)), status)
-
-
 def _state(lines: list[Line]) -> str:
     """Return why no cell of a table was run; an empty string if a cell was run or should have been."""
-    statuses = {line.status for line in lines if line.unit not in OF_THE_SHAPE}
-    kinds = {_kind(status) for status in statuses}
-    said = next((text for kind, text in STATES.items() if kind in kinds), "")
-    if not said or kinds - {*STATES, INCOMPLETE}:
+    counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
+    whole = [line for line in counted if (line.status, line.reason) != (Status.MISSING, INCOMPLETE)]
+    statuses = {line.status for line in whole}
+    text = next((text for status, text in STATES.items() if status in statuses), "")
+    if not text or statuses - set(STATES):
         return ""
-    reasons = sorted({status.removeprefix(f"{NOT_RUN}: ") for status in statuses if status.startswith(f"{NOT_RUN}: ")})
-    return said.format(why=f" ({'; '.join(reasons)})" if reasons else "")
+    reasons = sorted({line.reason for line in counted if line.status is Status.NOT_RUN and line.reason})
+    return text.format(why=f" ({'; '.join(reasons)})" if reasons else "")
 
 
 def once(sheet: Sheet, lines: list[Line]) -> Sheet:
@@ -40,7 +35,8 @@ def once(sheet: Sheet, lines: list[Line]) -> Sheet:
     state = _state(lines)
     if not state:
         return sheet
-    quoted = [text for _, text in sheet.notes if text.startswith(QUOTED)]
+    sentences = {line.state for line in lines if line.status is Status.QUOTED}
+    quoted = [text for _, text in sheet.notes if text in sentences]
     kept = {text: chr(97 + at) for at, text in enumerate(quoted)}
     letters = {mark: kept.get(text, "") for mark, text in sheet.notes}
 

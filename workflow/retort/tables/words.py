@@ -11,9 +11,8 @@ from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.collect import Record, Scores
 from retort.tables.compare import AGREES, DIFFERS
-from retort.tables.tidy import OK, Line
+from retort.tables.tidy import Line, Status
 
-AS_PRINTED = "as the paper prints it"
 SETTINGS = "Ours: the students as the study's files have them, whatever a smaller scale makes of them."
 COUNTS = "Ours: the rows that each split must have, which encoding a task checks in its files."
 
@@ -21,14 +20,14 @@ COUNTS = "Ours: the rows that each split must have, which encoding a task checks
 def _line(study: Study, place: tuple[str, str], cell: PublishedCell, **more: Any) -> Line:
     number = cell.number
     printed = {"published": number.value if number else None, "published_std": number.std if number else None}
-    given = {"student": "", "task": "", "metric": "", "unit": "", "status": AS_PRINTED, **printed, **more}
+    given = {"student": "", "task": "", "metric": "", "unit": "", "status": Status.AS_PRINTED, **printed, **more}
     return Line(*place, cell.row, cell.column, **given, scale=study.config.scale)
 
 
 def settings_lines(study: Study, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
     """Return a line per cell of a table of settings; `text` is our setting at the papers' own scale.
 
-    A cell that reads none of our settings has the status 'as the paper prints it' and no text.
+    A cell that reads none of our settings has the status AS_PRINTED and no text.
     """
     table, written = study.exhibits[paper, name], open_written(study.config)
     assert isinstance(table, SettingsTable)
@@ -37,7 +36,7 @@ def settings_lines(study: Study, paper: str, name: str, scores: Scores, profiles
     for cell in table.published_cells():
         found = read.get((cell.row, cell.column))
         of = {"student": found.student, "task": found.task, "metric": found.reads} if found else {}
-        said = {"text": bound.ours(written, paper, found), "status": OK} if found else {}
+        said = {"text": bound.ours(written, paper, found), "status": Status.OK} if found else {}
         lines.append(_line(study, (paper, name), cell, **of, **said))
     return lines
 
@@ -63,7 +62,7 @@ def count_lines(study: Study, paper: str, name: str, scores: Scores, profiles: d
         task, split = counted.get((cell.row, cell.column), ("", ""))
         size = rows_of(study, task, split) if task else None
         of = {"task": task, "metric": split, "unit": "rows"} if size else {}
-        ours = {"mean": float(size), "n": 1, "status": OK} if size else {}
+        ours = {"mean": float(size), "n": 1, "status": Status.OK} if size else {}
         lines.append(_line(study, (paper, name), cell, **of, **ours))
     return lines
 
@@ -77,7 +76,7 @@ def word_verdicts(table: SettingsTable | CountsTable, lines: list[Line]) -> dict
     found = {}
     for line in lines:
         cell = printed[line.row, line.column]
-        if line.status != OK or (line.mean is not None and cell.number is None):
+        if line.status is not Status.OK or (line.mean is not None and cell.number is None):
             continue
         same = cell.text == line.text if line.mean is None else cell.number.is_size(line.mean)  # type: ignore[union-attr]
         found[line.row, line.column] = AGREES if same else DIFFERS
