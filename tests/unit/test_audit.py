@@ -28,7 +28,7 @@ MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of"
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]
 F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "exact"}]
 QUOTED = {"label": "a", "quoted": "Nobody", "cells": "61.5"}
-MANY = [{**ACC, "label": f"C{i}", "part": f"p{i}"} for i in range(5)]
+MANY = [{**ACC, "label": f"C{i}", "subset": f"p{i}"} for i in range(5)]
 # check, tables, expected findings as (printed, other) pairs
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("averages", {"table1": table(MEAN, {"a": "70.0 | 80.1 | 75.1"}, 3)}, []),
@@ -78,8 +78,8 @@ SIZES = [("1k", True), ("100", True), ("0.1k", True), ("99", False), ("2k", Fals
 
 @pytest.mark.parametrize(("printed", "right"), SIZES)
 def test_sizes_may_be_rounded_or_cut(tmp_path: Path, printed: str, right: bool) -> None:
-    size, label = (1000, "#Train") if printed in ("1k", "2k") else (100, "#Dev")
-    counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1, "columns": [{"label": label}],
+    size, split = (1000, "train") if printed in ("1k", "2k") else (100, "dev")
+    counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1, "columns": [{"label": "Size", "split": split}],
               "rows": [{"label": "Coin", "task": "coin", "cells": printed}]}  # fmt: skip
     assert [one.other for one in found(tmp_path, "sizes", table1=counts)] == ([] if right else [f"{size:,}"])
 

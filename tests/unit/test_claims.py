@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.figures.layers import LayersFigure
 from retort.specs.base import read_yaml
 from retort.specs.config import Config, read_config
 from retort.specs.statement import Statement
-from retort.specs.table import LayersFigure, ScoresTable
 from retort.study.load import open_study
 from retort.tables.claims import check_claims, counts, judge_all, judge_one
 from retort.tables.judge import ours, published
+from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import Line, Status
 
 from tests.unit.small_study import line, made, quiet, write_study
@@ -125,7 +126,7 @@ def test_points_of_a_figure_are_cells():
         {"says": "x", "where": "y", "compare": "above", "cells": [{**parts, "rows": ["layer 2"]}],
          "than": [{**parts, "rows": ["layer 1"]}]}
     )  # fmt: skip
-    planned = {"figure1": [line(None, row="all points", column="", status=Status.PLANNED)]}
+    planned = {"figure1": [line(None, row=f"layer {n}", column="accuracy", status=Status.PLANNED) for n in (1, 2)]}
     drawn = {"figure1": [line(60.0, row=f"layer {n}", column="accuracy") for n in (1, 2)]}
     paper = judge_one(statement, published(exhibits), exhibits, planned)
     assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number of layer 2, layer 1: nothing is printed")

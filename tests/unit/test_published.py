@@ -13,9 +13,9 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
+from retort.specs.exhibit import exhibit_type
 from retort.specs.load import Problems, one
 from retort.specs.printed import read_number
-from retort.specs.table import Table
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show
@@ -85,7 +85,7 @@ def test_the_printed_papers_have_these_tables(study: Study) -> None:
 @pytest.mark.parametrize(("paper", "table"), FILES)
 def test_a_file_by_itself(paper: str, table: str) -> None:
     problems = Problems(PAPERS)
-    found: Any = one(PAPERS / paper / f"{table}.yaml", Table, problems)
+    found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems)
     assert problems.lines == []
     numbers = [cell.number for cell in found.printed_cells() if cell.number]
     deviations = sum(number.std is not None for number in numbers)

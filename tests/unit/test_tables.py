@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
+from retort.formatters import number, p_value
 from retort.tables import compare, render
 from retort.tables.collect import difference, read_profiles, read_scores
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, lay_out
-from retort.tables.lines import score_lines
-from retort.tables.numbers import number, p_value
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 from retort.tables.tidy import HEADER, Status, read, sentence, write
 
-from tests.unit.small_study import SCORES, TABLE, line, made, paths, write_results, write_study
+from tests.unit.small_study import SCORES, TABLE, collected, line, made, paths, write_results, write_study
 
 # --- statistics
 
@@ -121,7 +120,7 @@ def test_a_missing_seed_and_a_task_not_run(config: dict[str, Any], tmp_path: Pat
     config = write_study(tmp_path / "study", students=students, table1=table)
     study = write_results(config)
     scores = read_scores(study, [path for path in paths()[0] if "mini-a/signed/seed-2" not in path])
-    status = {(one.student, one.column): one.state for one in score_lines(study, "mini", "table1", scores)}
+    status = {(one.student, one.column): one.state for one in collected(study, "table1", scores)[1]}
     assert status["mini-b", "Pearson"] == "not run at this scale"
     assert status["mini-a", "Acc. %"] == "missing (seed 2 of 3)"
 
@@ -291,10 +290,10 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     for seed in (1, 2, 3):
         path = Path(f"results/scores/mini-a/signed/seed-{seed}.json")
         path.write_text(json.dumps({**json.loads(path.read_text()), "sample": {"train": [8000, 104743]}}))
-    lines = score_lines(study, "mini", "table1", read_scores(study, paths()[0]))
+    spec, lines = collected(study, "table1", read_scores(study, paths()[0]))
     told = "measured on a sample: train 8,000 of 104,743 rows"
     assert [line.column for line in lines if line.note == told and line.student == "mini-a"] == ["Acc. %"]
-    sheet = lay_out(study, "mini", "table1", lines)
+    sheet = spec.lay_out(lines)
     assert ("a", told) in sheet.notes
     cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
     assert cells["A & <b>_1"].mark == "a"
@@ -305,6 +304,6 @@ def test_rows_without_labels_have_no_score(config: dict[str, Any]):
     study = write_results(config)
     path = Path("results/scores/mini-teacher/signed/seed-1.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {}, "unlabelled": ["test"]}))
-    lines = score_lines(study, "mini", "table1", read_scores(study, paths()[0]))
+    _, lines = collected(study, "table1", read_scores(study, paths()[0]))
     cell = next(line for line in lines if (line.student, line.column) == ("mini-teacher", "Acc. %"))
     assert (cell.mean, cell.state) == (None, "missing (the rows have no labels)")

@@ -15,8 +15,8 @@ def averages(given: Printed) -> Looked:
     count, found = 0, []
     for row in given.rows().values():
         for entry in row.values():
-            parts = [row[name].number for name in entry.place.spec.mean_of if name in row]
-            if not parts or len(parts) != len(entry.place.spec.mean_of):
+            parts = [row[name].number for name in entry.cell.spec.mean_of if name in row]
+            if not parts or len(parts) != len(entry.cell.spec.mean_of):
                 continue
             count += 1
             mean = statistics.mean(part.value for part in parts)
@@ -33,10 +33,10 @@ def changes(given: Printed) -> Looked:
     count, found = 0, []
     for row in given.rows().values():
         for entry in row.values():
-            if entry.place.metric != CHANGE:
+            if entry.cell.metric != CHANGE:
                 continue
             count += 1
-            base, own = row[entry.place.spec.change_from].number, row[entry.place.before].number
+            base, own = row[entry.cell.spec.change_from].number, row[entry.cell.before].number
             ratio = own.value / base.value
             slack = 100 * ratio * (own.half / own.value + base.half / base.value) + entry.number.half + TINY
             if abs(100 * (ratio - 1) - entry.number.value) > slack:
@@ -50,17 +50,15 @@ def floors(given: Printed) -> Looked:
     """Check that a score on dev is not below that of a model that always gives the most frequent answer."""
     floor = {(task, metric): value for task, facts in given.facts.items() for metric, value in facts.floors.items()}
     held = [
-        entry
-        for entry in given.entries
-        if entry.place.split == "dev" and (entry.place.task, entry.place.metric) in floor
+        entry for entry in given.entries if entry.cell.split == "dev" and (entry.cell.task, entry.cell.metric) in floor
     ]
     found = []
     for (paper, table, column), listed in by_column(held).items():
-        least = floor[listed[0].place.task, listed[0].place.metric]
+        least = floor[listed[0].cell.task, listed[0].cell.metric]
         below = [entry for entry in listed if entry.number.value + entry.number.half <= least]
         if below:
-            rows = below[0].place.row if len(below) == 1 else f"{len(below)} of {len(listed)} rows"
-            why = f"{listed[0].place.metric} of always the commonest answer; {given.facts[listed[0].place.task].source}"
+            rows = below[0].cell.row if len(below) == 1 else f"{len(below)} of {len(listed)} rows"
+            why = f"{listed[0].cell.metric} of always the commonest answer; {given.facts[listed[0].cell.task].source}"
             found.append(Finding(paper, f"{label_of(table)}, {column}, {rows}", span(below), f"{least:g}", why))
     return Looked(len(held), found)
 
@@ -70,10 +68,10 @@ def exact_match(given: Printed) -> Looked:
     """Check that an exact match is never above the F1 of the same answers."""
     count, found = 0, []
     for row in given.rows().values():
-        for em in (entry for entry in row.values() if entry.place.metric == "exact"):
-            same = ("f1", em.place.task, em.place.part)
+        for em in (entry for entry in row.values() if entry.cell.metric == "exact"):
+            same = ("f1", em.cell.task, em.cell.subset)
             for f1 in row.values():
-                if (f1.place.metric, f1.place.task, f1.place.part) != same:
+                if (f1.cell.metric, f1.cell.task, f1.cell.subset) != same:
                     continue
                 count += 1
                 if em.number.value > f1.number.value:
@@ -88,13 +86,13 @@ def reachable(given: Printed) -> Looked:
     held = [
         entry
         for entry in given.entries
-        if entry.place.metric == "accuracy" and entry.place.split == "dev" and entry.runs
-        and entry.place.task in given.facts and not entry.place.part
-        and not entry.place.quoted  # of how many runs a quoted number is the mean is unknown
+        if entry.cell.metric == "accuracy" and entry.cell.split == "dev" and entry.runs
+        and entry.cell.task in given.facts and not entry.cell.subset
+        and not entry.cell.quoted  # of how many runs a quoted number is the mean is unknown
     ]  # fmt: skip
     found = []
     for entry in held:
-        questions = given.facts[entry.place.task].sizes["dev"] * entry.runs
+        questions = given.facts[entry.cell.task].sizes["dev"] * entry.runs
         nearest = round(entry.number.value * questions / 100)
         value = 100 * nearest / questions
         if abs(value - entry.number.value) > entry.number.half + TINY:

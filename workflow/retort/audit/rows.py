@@ -18,18 +18,18 @@ def repeats(given: Printed) -> Looked:
     """Check that one model, measured in one way, has the same number in every table."""
     same: dict[tuple[str, ...], list[Entry]] = {}
     for entry in given.entries:
-        if entry.place.identity and entry.place.metric != CHANGE:
-            same.setdefault((entry.place.identity, *entry.measure), []).append(entry)
+        if entry.cell.identity and entry.cell.metric != CHANGE:
+            same.setdefault((entry.cell.identity, *entry.measure), []).append(entry)
     pairs = [pair for listed in same.values() for pair in combinations(listed, 2)]
     apart: dict[tuple[str, ...], list[tuple[Entry, Entry]]] = {}
     for one, other in pairs:
         if _differ(one, other):
-            apart.setdefault(
-                (one.paper, one.table, one.place.row, other.paper, other.table, other.place.row), []
-            ).append((one, other))
+            apart.setdefault((one.paper, one.table, one.cell.row, other.paper, other.table, other.cell.row), []).append(
+                (one, other)
+            )
     found = []
     for (paper, table, row, second, other_table, other_row), listed in apart.items():
-        where = f"{label_of(table)}, {row}, {', '.join(dict.fromkeys(one.place.column for one, _ in listed))}"
+        where = f"{label_of(table)}, {row}, {', '.join(dict.fromkeys(one.cell.column for one, _ in listed))}"
         there = f"{second + ', ' if second != paper else ''}{label_of(other_table)}, {other_row}"
         texts = [", ".join(side[at].number.text for side in listed) for at in (0, 1)]
         found.append(Finding(paper, where, texts[0], texts[1], f"the same model in {there}"))
@@ -41,15 +41,15 @@ def names(given: Printed) -> Looked:
     """Check that a number of one model on one task is not given for two different metrics."""
     same: dict[tuple[str, ...], list[Entry]] = {}
     for entry in given.entries:
-        place = entry.place
-        if place.identity and place.task and place.metric not in OF_A_MODEL:
-            same.setdefault((place.identity, place.task, place.part, place.split, entry.number.text), []).append(entry)
+        cell = entry.cell
+        if cell.identity and cell.task and cell.metric not in OF_A_MODEL:
+            same.setdefault((cell.identity, cell.task, cell.subset, cell.split, entry.number.text), []).append(entry)
     found = []
     for listed in same.values():
         one = listed[0]
-        for other in (entry for entry in listed[1:] if entry.place.metric != one.place.metric):
+        for other in (entry for entry in listed[1:] if entry.cell.metric != one.cell.metric):
             there = f"{other.paper + ', ' if other.paper != one.paper else ''}{other.where}"
-            says = (f"{one.number.text} as {one.place.metric}", f"{other.number.text} as {other.place.metric}")
+            says = (f"{one.number.text} as {one.cell.metric}", f"{other.number.text} as {other.cell.metric}")
             found.append(Finding(one.paper, one.where, *says, f"the same number of the same model in {there}"))
     return Looked(sum(len(listed) > 1 for listed in same.values()), found)
 
@@ -59,10 +59,10 @@ def copies(given: Printed) -> Looked:
     """Check that two models in a table of five or more scores do not have the same number for every score."""
     tables: dict[tuple[str, str], list[tuple[str, tuple[str, ...], str]]] = {}
     for (paper, table, row), cells in given.rows().items():
-        scores = [cell for cell in cells.values() if cell.place.task and cell.place.metric not in OF_A_MODEL]
+        scores = [cell for cell in cells.values() if cell.cell.task and cell.cell.metric not in OF_A_MODEL]
         if len(scores) >= 5:
             texts = tuple(cell.number.text for cell in scores)
-            tables.setdefault((paper, table), []).append((row, texts, scores[0].place.identity))
+            tables.setdefault((paper, table), []).append((row, texts, scores[0].cell.identity))
     found, count = [], 0
     for (paper, table), listed in tables.items():
         for (row, texts, identity), (second, others, another) in combinations(listed, 2):

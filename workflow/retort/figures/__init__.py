@@ -1,1 +1,1 @@
-"""Figures: draw tidy CSVs; one module per kind of figure."""
+"""The kinds of figures, one file a kind; `retort.specs.exhibit` finds them."""

@@ -1,4 +1,7 @@
-"""The style of all figures, and the writing of files that have the same bytes for the same numbers."""
+"""The style of all figures, and the writing of files that have the same bytes for the same numbers.
+
+matplotlib is imported only where something is drawn, since the kinds of figures are read whenever a study is.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from retort.tables.tidy import Line, Status
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
@@ -59,6 +61,10 @@ def figure(width: float, height: float) -> Iterator[Figure]:
         width: in inches.
         height: in inches.
     """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(STYLE):  # type: ignore[arg-type]
         drawn = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(drawn)

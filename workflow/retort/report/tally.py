@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from retort.report.parts import tidy
-from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
 from retort.study.study import Study
+from retort.tables.base import table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all
-from retort.tables.layout import agreement
+from retort.tables.layout import OF_THE_SHAPE
 from retort.tables.tidy import Line, Status, read
-from retort.tables.unmeasured import OF_THE_SHAPE
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,10 @@ def tally(study: Study, paper: str) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells."""
     total = _claims(study, paper)
     for name in study.shown(paper):
-        spec = study.exhibits[paper, name]
         if not name.startswith("table"):
             total += Tally(figures=1)
-        elif isinstance(spec, TestsTable):
-            total += Tally(tables=1)
-        else:
-            lines = read(tidy(paper, name))
-            agrees, judged = agreement(spec, lines)  # type: ignore[arg-type]
-            cells = _cells(lines) if isinstance(spec, (ScoresTable, ProfilesTable)) else Tally()
-            total += Tally(tables=1, agrees=agrees, judged=judged) + cells
+            continue
+        table, lines = table_of(study, paper, name), read(tidy(paper, name))
+        agrees, judged = table.agreement(lines)
+        total += Tally(tables=1, agrees=agrees, judged=judged) + _cells(table.tallied(lines))
     return total

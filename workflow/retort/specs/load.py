@@ -12,11 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs.base import Name, Spec, read_yaml
+from retort.specs.exhibit import figure_kinds, table_kinds
 
 Kind = TypeVar("Kind")
 # pydantic puts these names of union members into the location of an error, but they are not keys of a file
-TAGS = {"package", "folder", "from-hub", "scores", "profiles", "paired-tests", "layers", "pareto", "tests",
-        "settings", "counts"}  # fmt: skip
+TAGS = {"package", "folder", "from-hub"}  # beside the kinds of tables and figures
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -53,11 +53,18 @@ class Problems:
 def readable(error: ValidationError) -> list[str]:
     """Return one line for each mistake: the key, what is wrong, what would be right."""
     everywhere = sorted({key for kind in _all_specs() for key in kind.model_fields})
+    tags = {*TAGS, *table_kinds, *figure_kinds}
     lines = []
     for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"] if part not in TAGS)
+        place = ".".join(str(part) for part in item["loc"] if part not in tags)
         if item["type"] == "extra_forbidden":
             text = str(unknown("key", str(item["loc"][-1]), everywhere))
+        elif item["type"] == "union_tag_invalid":
+            key, tags_known = (
+                item["ctx"]["discriminator"].strip("'"),
+                re.findall("'([^']+)'", item["ctx"]["expected_tags"]),
+            )
+            text = f"{key}: {unknown(key, item['ctx']['tag'], tags_known)}"
         elif item["type"] == "string_pattern_mismatch":
             text = f"{item['input']!r} does not have the form {item['ctx']['pattern']}"
         else:

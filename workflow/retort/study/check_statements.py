@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from retort.specs import catalogue
+from retort.specs.exhibit import Exhibit
 from retort.specs.load import Problems
-from retort.specs.printed import PublishedCell, row_names
 from retort.specs.statement import Cells, Statement
-from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
 from retort.study.study import Study
 
 Known = Callable[[Path, str, str, str, Any], bool]
@@ -34,24 +33,9 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
         alone = sorted(_columns(statement.cells) ^ _columns(statement.than))
         lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
     elif "said" in needs or "than" in needs:
-        counts = [sum(len(part.places) for part in side) for side in (statement.cells, statement.than)]
+        counts = [sum(len(part.keys) for part in side) for side in (statement.cells, statement.than)]
         lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
     return lines
-
-
-def shown(exhibit: object) -> dict[str, list[str]]:
-    """Return the rows of a table or figure by name, each with the names of its columns.
-
-    The result is empty for a table or figure that shows neither scores nor sizes.
-    """
-    if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return {row: [column.name for column in exhibit.columns] for row in row_names(exhibit.rows)}
-    if isinstance(exhibit, LayersFigure):
-        layers = [f"layer {layer}" for layer in sorted({**exhibit.points, **exhibit.planned})]
-        return {row: [exhibit.metric] for row in (*layers, *(drawn.label for drawn in exhibit.references))}
-    if isinstance(exhibit, ParetoFigure):
-        return {drawn.label: [exhibit.metric] for drawn in exhibit.points}
-    return {}
 
 
 def check_statements(study: Study, problems: Problems, known: Known) -> None:
@@ -65,7 +49,7 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
     """
     comparisons = catalogue.comparisons()
     for file, papers, check in (
-        ("claims.yaml", study.claims, _check_shown),
+        ("claims.yaml", study.claims, _check_cells),
         ("audit.yaml", study.statements, _check_printed),
     ):
         for slug, statements in papers.items():
@@ -75,16 +59,16 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                 if known(path, f"{name}.compare", "comparison", statement.compare, comparisons):
                     for line in _shapes(statement, comparisons[statement.compare].options):
                         problems.add(path, f"{name}: {line}")
-                if statement.other and check is _check_shown:
+                if statement.other and check is _check_cells:
                     problems.add(path, f"{name}: 'other' compares text with text, which audit.yaml is for")
                 for cells in (*statement.cells, *statement.than):
                     if known(path, name, "table", cells.table, tables):
                         check(cells, tables[cells.table], functools.partial(known, path, name))
 
 
-def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any], bool]) -> None:
+def _check_printed(cells: Cells, exhibit: Exhibit, known: Callable[[str, str, Any], bool]) -> None:
     """Check that the paper prints a number in each of the cells."""
-    printed: list[PublishedCell] = getattr(table, "printed_cells", list)()
+    printed = exhibit.printed_cells()
     for row in cells.rows:
         if known("row", row, {cell.row for cell in printed}):
             names = {cell.column for cell in printed if cell.row == row and cell.number}
@@ -92,9 +76,9 @@ def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any],
                 known("number in column", column, names)
 
 
-def _check_shown(cells: Cells, exhibit: object, known: Callable[[str, str, Any], bool]) -> None:
+def _check_cells(cells: Cells, exhibit: Exhibit, known: Callable[[str, str, Any], bool]) -> None:
     """Check that the table or figure has the rows and columns of the cells."""
-    rows = shown(exhibit)
+    rows = exhibit.rows_and_columns()
     columns = dict.fromkeys(column for listed in rows.values() for column in listed)
     for row in cells.rows:
         known(f"row of {cells.table}", row, rows)

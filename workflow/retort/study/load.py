@@ -12,6 +12,7 @@ from retort.specs import load
 from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
+from retort.specs.exhibit import exhibit_type
 from retort.specs.model import Model
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
@@ -19,7 +20,6 @@ from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student
-from retort.specs.table import Figure, Table
 from retort.specs.task import Task
 from retort.study.check import check
 from retort.study.required_sources import check_sources
@@ -65,9 +65,10 @@ def _read_paper(study: Study, path: Path, problems: load.Problems) -> None:
         study.claims[slug] = load.named(path / "claims.yaml", Statement, problems)
     if (path / "audit.yaml").is_file():
         study.statements[slug] = load.named(path / "audit.yaml", Statement, problems)
-    for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):
-        for file in sorted(path.glob(pattern)):
-            exhibit = load.one(file, kind, problems)
+    for noun in ("table", "figure"):
+        kinds = exhibit_type(noun)
+        for file in sorted(path.glob(f"{noun}*.yaml")):
+            exhibit = load.one(file, kinds, problems)
             problems.attempt(file, "file name", load.checked_name, file.stem)
             if exhibit is not None:
                 study.exhibits[slug, file.stem] = exhibit

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from retort.formatters import number
 from retort.jobs import Job
 from retort.specs import catalogue
 from retort.specs.config import read_config
+from retort.specs.exhibit import Exhibit
 from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
@@ -18,7 +20,6 @@ from retort.tables.comparisons import Pair, Reached
 from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
-from retort.tables.numbers import number
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
@@ -57,13 +58,13 @@ class Judged:
     ours: Judgement
 
 
-def _deviations(exhibit: Any, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
+def _deviations(exhibit: Exhibit, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
     """Return (standard deviation, number of runs) of each cell, ours and published; None for an unknown deviation."""
-    runs = getattr(exhibit, "runs", 0)
+    runs = exhibit.published_runs
     return [pair for line in lines for pair in ((line.std, line.n), (line.published_std, runs or line.n))]
 
 
-def _remark(pair: Pair | None, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]) -> str:
+def _remark(pair: Pair | None, exhibits: Mapping[str, Exhibit], tables: Mapping[str, list[Line]]) -> str:
     """Return WITHIN if the two deciding cells differ by less than 2 standard errors over seeds, else an empty string.
 
     The remark is also empty if the cells are in different columns or if a spread or a number of runs is unknown.
@@ -81,7 +82,7 @@ def _remark(pair: Pair | None, exhibits: Mapping[str, Any], tables: Mapping[str,
 
 
 def judge_one(
-    statement: Statement, side: Side, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]
+    statement: Statement, side: Side, exhibits: Mapping[str, Exhibit], tables: Mapping[str, list[Line]]
 ) -> Judgement:
     """Judge a claim on one side: the verdict with the numbers that decide, or the reason why none is possible."""
     found = decide(statement, side)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from retort.specs.table import ScoresTable, TestsTable
-from retort.study.questions import seeds_of
-from retort.study.study import Study
-from retort.tables.collect import Scores, summary, value_of
+from retort.tables.collect import summary
 from retort.tables.tidy import Line, Status
 
 RULE = (
@@ -18,7 +14,6 @@ RULE = (
     "'differs' beyond; the standard error comes from the standard deviation over seeds, pooled over the whole column."
 )
 AGREES, CLOSE, DIFFERS = "agrees", "close", "differs"
-Key = tuple[str, str, int]  # variant, task, seed
 
 
 def pooled(deviations: Iterable[tuple[float | None, int]]) -> float | None:
@@ -131,73 +126,3 @@ def paired(first: list[float], second: list[float]) -> Comparison:
         return Comparison(**found, p=None, status=Status.NO_VARIANCE)
     tested = ttest_rel(first, second)
     return Comparison(**found, p=float(tested.pvalue), status=Status.OK, t=float(tested.statistic))
-
-
-def row_values(study: Study, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
-    """Return the scores times 100 of a row by (variant, task, seed); the first cell that shows a task gives its score.
-
-    A seed without a score or with an undefined metric is left out.
-    """
-    cells: dict[tuple[str, str], tuple[str, str]] = {}
-    for place in table.places():
-        for task, metric in place.scored if place.row == row else []:
-            cells.setdefault((place.spec.variant, task), (place.student, metric))
-    found = {}
-    for (variant, task), (student, metric) in cells.items():
-        for seed in seeds_of(study, student):
-            record = scores.get((student, task, seed))
-            value = value_of(record, metric) if record else None
-            if value is not None:
-                found[variant, task, seed] = value
-    return found
-
-
-def paired_values(first: Mapping[Key, float], second: Mapping[Key, float]) -> Comparison:
-    """Return the paired t-test over the (variant, task, seed) keys that both rows have."""
-    shared = sorted(first.keys() & second.keys())
-    return paired([first[key] for key in shared], [second[key] for key in shared])
-
-
-def test_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
-    """Return three lines for each pair of rows: the mean difference, p, and p after Holm's correction.
-
-    The `task` of a line is the name of the table whose rows are compared.
-    """
-    spec = study.exhibits[paper, name]
-    assert isinstance(spec, TestsTable)
-    lines: list[Line] = []
-    for of in spec.of:
-        table = study.exhibits[paper, of]
-        if isinstance(table, ScoresTable):
-            lines += _lines_of(study, (paper, name, of), table, scores, spec)
-    return lines
-
-
-def _lines_of(
-    study: Study, place: tuple[str, str, str], table: ScoresTable, scores: Scores, spec: TestsTable
-) -> list[Line]:
-    paper, name, of = place
-    rows, published = table.tested(), spec.published.get(of, {})
-    groups = list(spec.said[of].among.values()) if of in spec.said else []
-    pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
-    values = {row: row_values(study, table, row, scores) for row in rows}
-    tests = [paired_values(values[a], values[b]) for a, b in pairs]
-    # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
-    corrected = iter(holm([test.p for test in tests if test.p is not None]))
-    lines = []
-    for (a, b), test in zip(pairs, tests, strict=True):
-        one, other = rows[a], rows[b]
-        printed = published.get(f"{one.student} vs {other.student}") or published.get(
-            f"{other.student} vs {one.student}"
-        )
-        theirs = printed[0] if printed else None
-        run = bool(one.student and other.student)
-        status, reason = (test.status, test.reason) if run else (Status.PLANNED, "")
-        kept = {"n": test.n, "status": status, "reason": reason, "scale": study.config.scale}
-        where = (paper, name, a, b, one.student, of)
-        lines += [
-            Line(*where, "difference", "x100", None, None, test.mean, test.std, **kept),  # type: ignore[arg-type]
-            Line(*where, "p", "p", theirs, None, test.p, None, **kept),  # type: ignore[arg-type]
-            Line(*where, "p-holm", "p", None, None, next(corrected) if test.p is not None else None, None, **kept),  # type: ignore[arg-type]
-        ]
-    return lines

@@ -14,9 +14,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from retort.formatters import number as formatted
 from retort.registry import Registry
 from retort.specs.printed import Number
-from retort.tables.numbers import number as written
 
 TINY = 1e-9  # tolerance: binary floating point can make a distance of exactly half a digit a little larger
 SHOWN = 3  # of many pairs of cells, so many are printed
@@ -276,8 +276,8 @@ def gains_more(cells: list[Named], *, against: list[Named]) -> Verdict:
         for column in ours
     }
     text = "; ".join(
-        f"{column}: {written(gains[column][0], 1)} ({ours[column][0].row}, then {ours[column][-1].row}) against "
-        f"{written(gains[column][1], 1)} ({theirs[column][0].row}, then {theirs[column][-1].row})"
+        f"{column}: {formatted(gains[column][0], 1)} ({ours[column][0].row}, then {ours[column][-1].row}) against "
+        f"{formatted(gains[column][1], 1)} ({theirs[column][0].row}, then {theirs[column][-1].row})"
         for column in gains
     )
     return Verdict(all(gain > other for gain, other in gains.values()), text)

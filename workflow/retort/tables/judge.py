@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from retort.formatters import number as formatted
 from retort.specs import catalogue
+from retort.specs.exhibit import Exhibit
 from retort.specs.printed import Number, read_number
 from retort.specs.statement import Cells, Statement
-from retort.study.check_statements import shown
 from retort.tables.comparisons import Named, Reached, Said, Verdict, comparisons
-from retort.tables.numbers import number as written
 from retort.tables.tidy import Line, Status
 
 Key = tuple[str, str, str]  # table, row, column
@@ -66,7 +65,7 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def published(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]] | None = None) -> Side:
+def published(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]] | None = None) -> Side:
     """Return the numbers that a paper prints in its tables, or that a study of ours recorded; figures print none.
 
     Args:
@@ -76,44 +75,29 @@ def published(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]] | Non
     runs = {(name, line.row, line.column): line.n for name, listed in (lines or {}).items() for line in listed}
     found = {}
     for name, exhibit in exhibits.items():
-        for cell in getattr(exhibit, "published_cells", list)():
+        for cell in exhibit.published_cells():
             if cell.number:
                 key = (name, cell.row, cell.column)
-                printed = cell.number if exhibit.numbers else _short(cell.number, exhibit.decimals)
-                found[key] = Named(*key, printed, getattr(exhibit, "runs", 0) or runs.get(key, 0))
+                found[key] = Named(*key, exhibit.as_stated(cell.number), exhibit.published_runs or runs.get(key, 0))
     return Side(found, {})
 
 
-def _short(number: Number, decimals: int) -> Number:
-    """Return a recorded number with as many decimals in its text as the table prints; its value stays exact."""
-    std = "" if number.std is None else f"{number.std:.{decimals}f}"
-    return Number(f"{number.value:.{decimals}f}", number.value, std)
-
-
-def ours(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]]) -> Side:
+def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
     """Return the numbers of our runs, and the reason for each cell that has none."""
     found, reasons = {}, {}
     for name, listed in lines.items():
-        decimals = getattr(exhibits[name], "decimals", 1)
-        every = [line.state for line in listed if not line.column]  # one line for all points of a planned figure
-        for row, column in _places(exhibits[name]) if every else []:
-            reasons[name, row, column] = every[0]
         for line in listed:
-            key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, decimals)
+            key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
             if line.mean is None:
                 reasons[key] = "no number" if line.status is Status.OK else line.state
                 continue
-            std = "" if line.std is None else written(line.std, digits)
-            found[key] = Named(*key, Number(written(line.mean, digits), line.mean, std), line.n, line.unit)
+            std = "" if line.std is None else formatted(line.std, digits)
+            found[key] = Named(*key, Number(formatted(line.mean, digits), line.mean, std), line.n, line.unit)
     return Side(found, reasons, Reached)
 
 
-def _places(exhibit: Any) -> list[tuple[str, str]]:
-    return [(row, column) for row, columns in shown(exhibit).items() for column in columns]
-
-
 def _keys(listed: list[Cells]) -> list[Key]:
-    return [key for part in listed for key in part.places]
+    return [key for part in listed for key in part.keys]
 
 
 def decide(statement: Statement, side: Side) -> Verdict | str:

@@ -7,7 +7,8 @@ import io
 
 from retort.errors import RetortError
 from retort.registry import unknown
-from retort.specs.printed import NOTHING, TextTable
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import NOTHING
 from retort.study.study import Study
 from retort.tables.render import markdown_escape
 
@@ -20,11 +21,11 @@ def natural(name: str) -> tuple[str, int, str]:
     return name.rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789"), int(digits or 0), name
 
 
-def printed_tables(study: Study) -> dict[tuple[str, str], TextTable]:
+def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
     """Return every table printed in a paper, by paper and name; a study of ours has none."""
     keys = sorted(study.exhibits, key=lambda key: (key[0], natural(key[1])))
     tables = {key: study.exhibits[key] for key in keys if not study.papers[key[0]].ours}
-    return {key: table for key, table in tables.items() if isinstance(table, TextTable)}
+    return {key: table for key, table in tables.items() if table.headings()}
 
 
 def counts(study: Study) -> list[str]:
@@ -75,7 +76,7 @@ def show(study: Study, which: str) -> str:
         raise unknown("printed table", which, names)
     paper, _, name = which.partition("/")
     table = tables[paper, name]
-    stub, headings = table.stub or [""], table.headings()
+    stub, headings = table.row_headings(), table.headings()
     heads = [[*[""] * len(stub), *(column.heading for column in headings)]]
     heads = heads if any(heads[0]) else []
     first, *rest = [*heads, [*stub, *(column.label for column in headings)]]

@@ -12,37 +12,28 @@ import yaml
 from retort.errors import RetortError
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
-from retort.tables.lines import AVERAGE
-from retort.tables.tidy import Line, Status, read
+from retort.tables.base import Inputs, table_of
+from retort.tables.tidy import AVERAGE, Line, Status, read
 
 KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # unit -> decimals kept, more than are printed
 
 
-def _value(line: Line) -> list[float] | None:
+def recorded_value(line: Line) -> list[float] | None:
+    """Return [mean] or [mean, standard deviation] of a line, rounded; None for a line without a value."""
     if line.status is not Status.OK or line.mean is None:
         return None
     decimals = KEPT[line.unit]
     return [round(value, decimals) for value in (line.mean, line.std) if value is not None]
 
 
-def _nested(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
-    found: dict[str, dict[str, list[float]]] = {}
+def recorded_cells(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+    """Return the values of a table of models by student and column; averages, which follow from them, are left out."""
+    recorded: dict[str, dict[str, list[float]]] = {}
     for line in lines:
-        value = _value(line)
+        value = recorded_value(line)
         if value is not None and line.column != AVERAGE:
-            found.setdefault(line.student, {})[line.column] = value
-    return found
-
-
-def _tests(study: Study, paper: str, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
-    found: dict[str, dict[str, list[float]]] = {}
-    for line in lines:
-        value = _value(line)
-        if value is not None and line.metric == "p":
-            rows: Any = study.exhibits[paper, line.task]
-            other = rows.tested()[line.column].student
-            found.setdefault(line.task, {})[f"{line.student} vs {other}"] = value
-    return found
+            recorded.setdefault(line.student, {})[line.column] = value
+    return recorded
 
 
 def replace_block(path: Path, key: str, content: Any) -> None:
@@ -103,16 +94,14 @@ def record(study: Study, paper: str) -> list[str]:
     about = origin(study, paper)
     folder = study.folder / "papers" / paper
     written = []
-    for (slug, name), exhibit in sorted(study.exhibits.items()):
-        if slug != paper or not hasattr(exhibit, "published"):
-            continue
+    for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):
         path = Path(f"results/tables/{paper}/{name}.csv")
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-        lines = read(path)
-        content = _tests(study, paper, lines) if exhibit.kind == "paired-tests" else _nested(lines)
-        replace_block(folder / f"{name}.yaml", "published", content)
-        written.append(f"{name}.yaml")
+        content = table_of(study, paper, name).recorded(Inputs(study, paper, name), read(path))
+        if content is not None:
+            replace_block(folder / f"{name}.yaml", "published", content)
+            written.append(f"{name}.yaml")
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
         (folder / "recorded").mkdir(exist_ok=True)
         shutil.copyfile(figure, folder / "recorded" / figure.name)

@@ -11,6 +11,8 @@ from pathlib import Path
 from retort.errors import RetortError
 
 AGAIN = "delete it, the next run makes it again"
+AVERAGE = "Average"  # the column that a study of ours adds
+INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed from cells of which one is missing
 NUMBERS = ("published", "published_std", "mean", "std")
 
 

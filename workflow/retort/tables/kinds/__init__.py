@@ -1,0 +1,1 @@
+"""The kinds of tables, one file a kind; `retort.specs.exhibit` finds them."""
