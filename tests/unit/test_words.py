@@ -172,7 +172,7 @@ def test_counts_that_differ_are_those_that_the_audit_knows(papers: Study, paper:
     spec, lines = collected(papers, table, paper=paper)
     verdicts = spec.verdicts(lines)
     assert verdicts
-    known = [finding.place for finding in audit(papers)["sizes"].findings if finding.paper == paper]
+    known = [finding.where for finding in audit(papers)["sizes"].findings if finding.paper == paper]
     differ = [f"{row}, {column}" for (row, column), verdict in verdicts.items() if verdict == "differs"]
     number = table.removeprefix("table")
     assert sorted(f"Table {number}, {place}" for place in differ) == sorted(w for w in known if f"Table {number}," in w)

@@ -51,7 +51,7 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
     """List every printed number of a table of models."""
     columns = {cell.column: cell.spec for cell in table.cells()}
     numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
-    found = []
+    entries = []
     for cell in table.cells():
         number = numbers.get((cell.row, cell.column))
         if number is None:
@@ -59,8 +59,8 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
         if cell.spec.mean_of and not cell.tasks:  # the mean over these columns is the mean over their tasks
             tasks = {columns[label].task: columns[label].metric for label in cell.spec.mean_of}
             cell = replace(cell, tasks=tasks)
-        found.append(Entry(paper, name, cell, number, table.published_runs))
-    return found
+        entries.append(Entry(paper, name, cell, number, table.published_runs))
+    return entries
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Finding:
     """One thing that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
 
     paper: str
-    place: str
+    where: str
     printed: str
     other: str
     why: str
 
 
 @dataclass(frozen=True)
-class Looked:
+class CheckResult:
     """The result of a check: how many things it looked at, and its findings."""
 
     count: int
@@ -100,27 +100,27 @@ class Printed:
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
         """Group the entries by (paper, table, row), and in each row by column."""
-        found: dict[tuple[str, str, str], dict[str, Entry]] = {}
+        rows: dict[tuple[str, str, str], dict[str, Entry]] = {}
         for entry in self.entries:
-            found.setdefault((entry.paper, entry.table, entry.cell.row), {})[entry.cell.column] = entry
-        return found
+            rows.setdefault((entry.paper, entry.table, entry.cell.row), {})[entry.cell.column] = entry
+        return rows
 
 
-Check = Callable[[Printed], Looked]
+Check = Callable[[Printed], CheckResult]
 checks: Registry[Check] = Registry("check")
 
 
-def by_column(listed: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
+def by_column(entries: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
     """Group entries by (paper, table, column)."""
-    found: dict[tuple[str, str, str], list[Entry]] = {}
-    for entry in listed:
-        found.setdefault((entry.paper, entry.table, entry.cell.column), []).append(entry)
-    return found
+    columns: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        columns.setdefault((entry.paper, entry.table, entry.cell.column), []).append(entry)
+    return columns
 
 
-def span(listed: list[Entry]) -> str:
+def span(entries: list[Entry]) -> str:
     """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
-    texts = [entry.number.text for entry in sorted(listed, key=lambda entry: entry.number.value)]
+    texts = [entry.number.text for entry in sorted(entries, key=lambda entry: entry.number.value)]
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
@@ -139,22 +139,22 @@ def printed(study: Study) -> Printed:
     )
 
 
-def audit(study: Study) -> dict[str, Looked]:
+def audit(study: Study) -> dict[str, CheckResult]:
     """Run every check and return the results by the name of the check."""
-    given = printed(study)
-    return {name: checks[name](given) for name in checks}
+    everything = printed(study)
+    return {name: checks[name](everything) for name in checks}
 
 
-def as_text(looked: dict[str, Looked]) -> str:
+def as_text(results: dict[str, CheckResult]) -> str:
     """Return the audit as text: for each check what it checks, then one line for each finding."""
     lines = []
-    for name, result in looked.items():
+    for name, result in results.items():
         lines += [f"{name}: {first_line(name)} {len(result.findings)} of {result.count} do not hold."]
-        for one in result.findings:
-            why = f" ({one.why})" if one.why else ""
-            lines.append(f"  {one.paper}, {one.place}: {one.printed}; but {one.other}{why}")
+        for finding in result.findings:
+            why = f" ({finding.why})" if finding.why else ""
+            lines.append(f"  {finding.paper}, {finding.where}: {finding.printed}; but {finding.other}{why}")
         lines.append("")
-    return "\n".join([*lines, f"{sum(len(result.findings) for result in looked.values())} findings"])
+    return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings"])
 
 
 def first_line(name: str) -> str:

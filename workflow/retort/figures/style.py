@@ -85,7 +85,7 @@ def svg(drawn: Figure) -> str:
     stream = io.StringIO()
     drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda found: found[1] + FONTS, text)
+    text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda match: match[1] + FONTS, text)
     return text.replace("</style>", f"{_dark()}</style>", 1)
 
 
@@ -106,16 +106,16 @@ def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
         drawn.supxlabel(f"not drawn: {'; '.join(left_out)}", fontsize=8, color=MUTED)
 
 
-def points(axes: Axes, x: list[float], y: list[float], **more: Any) -> None:
+def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None:
     """Draw markers with error bars, blue by default; `more` overrides arguments of matplotlib's `errorbar`."""
-    look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **more}
+    look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **overrides}
     axes.errorbar(x, y, **look)
 
 
 def without_points(lines: list[Line], renders: dict[str, str]) -> None:
     """Save a figure of which no point was run: it says why, in place of empty axes."""
     reasons = list(dict.fromkeys(line.state for line in lines))
-    said = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
+    reason = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
     with figure(5.0, 0.7) as drawn:
-        drawn.text(0.5, 0.5, f"No point to draw: {said}", ha="center", va="center", color=MUTED)
+        drawn.text(0.5, 0.5, f"No point to draw: {reason}", ha="center", va="center", color=MUTED)
         save(drawn, renders)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retort.report.parts import tidy
+from retort.report.html import tidy
 from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all

@@ -15,11 +15,11 @@ from retort.study.study import Study
 
 Known = Callable[[Path, str, str, str, Any], bool]
 # parameter of a comparison -> the key of a statement that gives its value
-NEEDED = {"said": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
+NEEDED = {"stated": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
 
 
-def _columns(listed: Iterable[Cells]) -> set[str]:
-    return {column for part in listed for column in part.columns}
+def _columns(groups: Iterable[Cells]) -> set[str]:
+    return {column for group in groups for column in group.columns}
 
 
 def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
@@ -32,8 +32,8 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
     if "against" in needs and statement.than:
         alone = sorted(_columns(statement.cells) ^ _columns(statement.than))
         lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
-    elif "said" in needs or "than" in needs:
-        counts = [sum(len(part.keys) for part in side) for side in (statement.cells, statement.than)]
+    elif "stated" in needs or "than" in needs:
+        counts = [sum(len(group.keys) for group in side) for side in (statement.cells, statement.than)]
         lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
     return lines
 
@@ -79,7 +79,7 @@ def _check_printed(cells: Cells, exhibit: Exhibit, known: Callable[[str, str, An
 def _check_cells(cells: Cells, exhibit: Exhibit, known: Callable[[str, str, Any], bool]) -> None:
     """Check that the table or figure has the rows and columns of the cells."""
     rows = exhibit.rows_and_columns()
-    columns = dict.fromkeys(column for listed in rows.values() for column in listed)
+    columns = dict.fromkeys(column for groups in rows.values() for column in groups)
     for row in cells.rows:
         known(f"row of {cells.table}", row, rows)
     for column in cells.columns if rows else []:

@@ -52,8 +52,8 @@ def score_verdict(line: Line, column: Iterable[Line]) -> str:
         return ""
     error = standard_error(spread_of, line.n, line.n)
     # z = |ours - published| / SE: 'agrees' for z <= 2, 'close' for z <= 4, else 'differs'.
-    apart = abs(line.mean - line.published)
-    return AGREES if apart <= 2 * error else CLOSE if apart <= 4 * error else DIFFERS
+    distance = abs(line.mean - line.published)
+    return AGREES if distance <= 2 * error else CLOSE if distance <= 4 * error else DIFFERS
 
 
 def exact_verdict(line: Line, decimals: int) -> str:
@@ -119,10 +119,10 @@ def paired(first: list[float], second: list[float]) -> Comparison:
 
     # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
     differences = [a - b for a, b in zip(first, second, strict=True)]
-    found = summary(differences)
+    moments = summary(differences)
     if len(differences) < 2:
-        return Comparison(**found, p=None, status=Status.MISSING, reason="fewer than two pairs")
+        return Comparison(**moments, p=None, status=Status.MISSING, reason="fewer than two pairs")
     if max(differences) - min(differences) < 1e-9:  # scores times 100, equal except for float rounding: s_d = 0
-        return Comparison(**found, p=None, status=Status.NO_VARIANCE)
+        return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
     tested = ttest_rel(first, second)
-    return Comparison(**found, p=float(tested.pvalue), status=Status.OK, t=float(tested.statistic))
+    return Comparison(**moments, p=float(tested.pvalue), status=Status.OK, t=float(tested.statistic))

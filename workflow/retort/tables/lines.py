@@ -24,15 +24,17 @@ PLAIN = Timing()
 Profile = Callable[[Record, Record, Timing], list[float]]
 
 
-def times(profile: Record, of: Timing) -> list[float]:
+def times(profile: Record, measurement: Timing) -> list[float]:
     """Return the times of one measurement in ms, one value per run; empty if the profile lacks the measurement."""
-    if of.device == "gpu":  # a profile made on a GPU stores its GPU times without a device name
-        of = replace(of, device="") if not profile["device"].startswith("cpu") else of
-    return list(profile["latency_ms"] if of == Timing() else profile.get("further", {}).get(of.name, []))
+    if measurement.device == "gpu" and not profile["device"].startswith("cpu"):
+        measurement = replace(measurement, device="")  # a profile made on a GPU names no device for its times
+    if measurement == Timing():
+        return list(profile["latency_ms"])
+    return list(profile.get("further", {}).get(measurement.name, []))
 
 
-def _speed_up(own: Record, first: Record, of: Timing) -> list[float]:
-    both = [times(first, of), times(own, of)]
+def _speed_up(own: Record, first: Record, measurement: Timing) -> list[float]:
+    both = [times(first, measurement), times(own, measurement)]
     return [statistics.mean(both[0]) / statistics.mean(both[1])] if all(both) else []
 
 
@@ -40,7 +42,7 @@ def _speed_up(own: Record, first: Record, of: Timing) -> list[float]:
 MEASURED: dict[str, Profile] = {
     "parameters": lambda own, *_: [own["parameters"] / 1e6],
     "without_embeddings": lambda own, *_: [own["without_embeddings"] / 1e6],
-    "latency": lambda own, _, of: times(own, of),
+    "latency": lambda own, _, measurement: times(own, measurement),
     "speed-up": _speed_up,
 }
 
@@ -65,9 +67,9 @@ def mean_of(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": Status.OK, "note": note}
 
 
-def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Timing = PLAIN) -> dict[str, Any]:
+def _of_the_model(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
     """Return a cell read from a profile: the model's size, its latency, or its speed-up over the first row's model."""
-    values = MEASURED[metric](own, first or own, of) if own else []
+    values = MEASURED[metric](own, first or own, measurement) if own else []
     if not values:
         return without_value(Status.MISSING, f"its profile was timed on {own['device']}" if own else "no profile")
     return {**summary(values), "status": Status.OK}
@@ -106,8 +108,8 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> dict[str, Any]:
     if cell.profiled:
         if cell.student in study.not_run:
             return not_run(study, cell.student)
-        of = cell.measurement if cell.is_timed else PLAIN
-        return _of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), of)
+        measurement = cell.measurement if cell.is_timed else PLAIN
+        return _of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement)
     if tasks := held_back(study, cell):
         return _on_a_server(study, cell, tasks)
     cells = [score_cell(study, inputs.scores, cell.student, task, metric) for task, metric in cell.scored]

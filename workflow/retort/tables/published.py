@@ -33,11 +33,11 @@ def counts(study: Study) -> list[str]:
     lines, numbers, deviations = [], 0, 0
     tables = printed_tables(study)
     for (paper, name), table in tables.items():
-        found = [cell.number for cell in table.printed_cells() if cell.number]
-        stds = sum(number.std is not None for number in found)
-        numbers, deviations = numbers + len(found), deviations + stds
-        said = f"{len(table.lines())} rows, {len(table.headings())} columns, {len(found)} numbers"
-        lines.append(f"{paper}/{name}: {said}" + (f", {stds} with a standard deviation" if stds else ""))
+        printed = [cell.number for cell in table.printed_cells() if cell.number]
+        stds = sum(number.std is not None for number in printed)
+        numbers, deviations = numbers + len(printed), deviations + stds
+        sizes = f"{len(table.lines())} rows, {len(table.headings())} columns, {len(printed)} numbers"
+        lines.append(f"{paper}/{name}: {sizes}" + (f", {stds} with a standard deviation" if stds else ""))
     return [*lines, f"{len(tables)} tables, {numbers} numbers, {deviations} of them with a standard deviation"]
 
 

@@ -63,19 +63,19 @@ def origin(study: Study, paper: str) -> dict[str, str]:
             raise RetortError(f"{path} is missing", "run the whole study first")
         if cell.paper == paper:
             stamps.append(json.loads(path.read_text(encoding="utf-8")))
-    about = {
+    stamped = {
         "machine": {stamp["device"] for stamp in stamps},
         "commit": {stamp["commit"] for stamp in stamps},
-        "versions": {", ".join(f"{name} {of}" for name, of in stamp["versions"].items()) for stamp in stamps},
+        "versions": {", ".join(f"{name} {version}" for name, version in stamp["versions"].items()) for stamp in stamps},
     }
-    for what, values in about.items():
+    for what, values in stamped.items():
         if len(values) != 1:
             raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
-    found = {what: next(iter(values)) for what, values in about.items()}
-    if found["commit"].endswith("+changes"):
+    agreed = {what: next(iter(values)) for what, values in stamped.items()}
+    if agreed["commit"].endswith("+changes"):
         raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
     return {
-        **found,
+        **agreed,
         "precision": study.config.resolved_precision(),
         "date": max(stamp["at"] for stamp in stamps)[:10],
     }
@@ -91,7 +91,7 @@ def record(study: Study, paper: str) -> list[str]:
         raise RetortError(
             f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
-    about = origin(study, paper)
+    stamped = origin(study, paper)
     folder = study.folder / "papers" / paper
     written = []
     for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):
@@ -106,5 +106,5 @@ def record(study: Study, paper: str) -> list[str]:
         (folder / "recorded").mkdir(exist_ok=True)
         shutil.copyfile(figure, folder / "recorded" / figure.name)
         written.append(f"recorded/{figure.name}")
-    replace_block(folder / "paper.yaml", "recorded", about)
+    replace_block(folder / "paper.yaml", "recorded", stamped)
     return [*written, "paper.yaml"]

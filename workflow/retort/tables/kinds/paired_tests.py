@@ -88,18 +88,18 @@ class PairedTestsTable(Table):
         # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
         corrected = iter(holm([test.p for test in tests if test.p is not None]))
         for (a, b), test in zip(pairs, tests, strict=True):
-            one, other = rows[a], rows[b]
-            where = (inputs.paper, inputs.name, a, b, one.student, name)
-            state = {**_state(one, other, test), "n": test.n, "scale": inputs.study.config.scale}
+            first, other = rows[a], rows[b]
+            where = (inputs.paper, inputs.name, a, b, first.student, name)
+            state = {**_state(first, other, test), "n": test.n, "scale": inputs.study.config.scale}
             p, p_holm = test.p, next(corrected) if test.p is not None else None
             yield Line(*where, "difference", "x100", mean=test.mean, std=test.std, **state)
-            yield Line(*where, "p", "p", self._published(name, one, other), mean=p, **state)
+            yield Line(*where, "p", "p", self._published(name, first, other), mean=p, **state)
             yield Line(*where, "p-holm", "p", mean=p_holm, **state)
 
-    def _published(self, table: str, one: Row, other: Row) -> float | None:
+    def _published(self, table: str, first: Row, other: Row) -> float | None:
         """Return the recorded p-value of a pair of rows, whichever of the two comes first."""
         published = self.published.get(table, {})
-        names = (f"{one.student} vs {other.student}", f"{other.student} vs {one.student}")
+        names = (f"{first.student} vs {other.student}", f"{other.student} vs {first.student}")
         return next((published[name][0] for name in names if name in published), None)
 
     def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def _tested(table: Exhibit) -> dict[str, Row]:
     return {name: row for name, row in table.compared_rows().items() if row.tested}
 
 
-def _state(one: Row, other: Row, test: Comparison) -> dict[str, Any]:
+def _state(first: Row, other: Row, test: Comparison) -> dict[str, Any]:
     """Return status and reason of the lines of a pair of rows."""
-    if not (one.student and other.student):
+    if not (first.student and other.student):
         return {"status": Status.PLANNED}
     return {"status": test.status, "reason": test.reason}
 

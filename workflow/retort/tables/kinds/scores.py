@@ -85,12 +85,12 @@ class ScoresTable(MeasuredTable, Table):
         """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
         baselines = {row.student for row in self.rows if row.baseline}
         best: dict[str, float] = {}
-        shown = {}
+        rounded = {}
         for line in lines:
             if line.mean is not None and line.unit == "x100" and line.student not in baselines:
-                value = shown[line.row, line.column] = round(line.mean, self.decimals)
+                value = rounded[line.row, line.column] = round(line.mean, self.decimals)
                 best[line.column] = max(value, best.get(line.column, value))
-        return {key for key, value in shown.items() if value == best[key[1]]}
+        return {key for key, value in rounded.items() if value == best[key[1]]}
 
 
 def _runs(lines: list[Line]) -> list[str]:
