@@ -42,9 +42,9 @@ def rooms_imported(path: Path) -> set[str]:
     return found & set(MAY)
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/**/*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_one_way(path: Path) -> None:
-    room = path.parent.name
+    room = path.relative_to(PACKAGE).parts[0]
     assert rooms_imported(path) - {room} <= MAY[room]
 
 

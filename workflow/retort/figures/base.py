@@ -55,7 +55,7 @@ class Figure(Exhibit):
         """Draw the lines and save the figure.
 
         Args:
-            inputs: the study and the figure's place in it.
+            inputs: the study, with the paper and the name of the figure.
             lines: the lines that `collect` returned; at least one has a value.
             renders: file format ('svg', 'png') -> path.
         """

@@ -16,7 +16,7 @@ from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.compare import pooled, standard_error
-from retort.tables.comparisons import Pair, Reached
+from retort.tables.comparison_types import Pair, Reached
 from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of
 from retort.tables.make import write_text

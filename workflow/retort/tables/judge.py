@@ -23,7 +23,8 @@ from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import Number, read_number
 from retort.specs.statement import Cells, Statement
-from retort.tables.comparisons import NumberedCell, Reached, Stated, Verdict, comparisons
+from retort.tables.comparison_types import NumberedCell, Reached, Stated, Verdict
+from retort.tables.comparisons import comparisons
 from retort.tables.tidy import Line, Status
 
 Key = tuple[str, str, str]  # table, row, column
