@@ -13,6 +13,7 @@ from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables.base import Inputs, Table, table_of
 from retort.tables.make import make_table
 from retort.tables.tidy import Line, read
 
@@ -161,6 +162,14 @@ def line(mean: float | None, published: float | None = None, std: float = 1.0, n
     given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
     return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
                 std=std, n=n, **given)  # fmt: skip
+
+
+def collected(
+    study: Study, table: str, scores: Any = None, profiles: Any = None, paper: str = "mini"
+) -> tuple[Table, list[Line]]:
+    """Return a table of a study and the lines that it collects from these scores and profiles."""
+    spec = table_of(study, paper, table)
+    return spec, spec.collect(Inputs(study, paper, table, scores or {}, profiles or {}))
 
 
 def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:

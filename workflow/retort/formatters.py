@@ -1,4 +1,4 @@
-"""Formatters: how papers print the value of a setting in a table cell.
+"""Formatters: how papers print the value of a setting in a table cell, and how numbers of ours are printed.
 
 This module does not import torch, because the checks of the YAML files use it.
 """
@@ -12,11 +12,11 @@ from typing import Any
 
 from retort.registry import Registry
 
-NONE = "-"  # printed for an empty list
-forms: Registry[Callable[[Any], str]] = Registry("form")
+EMPTY = "-"  # printed for an empty list
+formatters: Registry[Callable[[Any], str]] = Registry("formatter")
 
 
-@forms.register("plain")
+@formatters.register("plain")
 def plain(value: Any) -> str:
     """Format a number without needless zeros: '6' for 6 and 6.0, '0.01' for 0.01. Keep text as it is.
 
@@ -32,14 +32,14 @@ def plain(value: Any) -> str:
     return f"{Decimal(str(value)).normalize():f}" if isinstance(value, (int, float)) else str(value)
 
 
-@forms.register("decimal")
+@formatters.register("decimal")
 def decimal(value: Any) -> str:
     """Format a number with at least one decimal: '1.0' for 1, '0.07' for 0.07."""
     text = plain(value)
     return text if "." in text else f"{text}.0"
 
 
-@forms.register("scientific")
+@formatters.register("scientific")
 def scientific(value: Any) -> str:
     """Format a number in scientific notation: '5e-4' for 0.0005."""
     _, digits, exponent = Decimal(str(value)).normalize().as_tuple()
@@ -47,50 +47,76 @@ def scientific(value: Any) -> str:
     return f"{first}{'.' * bool(rest)}{rest}e{int(exponent) + len(rest)}"
 
 
-@forms.register("thousands")
+@formatters.register("thousands")
 def thousands(value: Any) -> str:
     """Format a number in thousands: '100k' for 100000."""
     return f"{plain(value / 1000)}k"
 
 
-@forms.register("commas")
+@formatters.register("commas")
 def commas(value: Any) -> str:
     """Format a number with a comma between groups of three digits: '130,319' for 130319."""
     return f"{value:,}"
 
 
-@forms.register("percent")
+@formatters.register("percent")
 def percent(value: Any) -> str:
     """Format a fraction as a percentage: '6%' for 0.06."""
     return f"{plain(float(Decimal(str(value)) * 100))}%"
 
 
-@forms.register("shape")
+@formatters.register("shape")
 def shape(value: Any) -> str:
     """Format an architecture as [layers, heads, hidden, intermediate]: '[6, 12, 768, 3072]'."""
     return f"[{', '.join(str(value[key]) for key in ('layers', 'heads', 'hidden', 'intermediate'))}]"
 
 
-def _set(form: Callable[[Any], str], values: Any) -> str:
-    return f"{{{', '.join(map(form, values))}}}"
+def _set(formatter: Callable[[Any], str], values: Any) -> str:
+    return f"{{{', '.join(map(formatter, values))}}}"
 
 
 for _name in ("plain", "scientific"):
-    forms.register(f"{_name}-set")(functools.partial(_set, forms[_name]))  # '{1e-5, 3e-5}', '{16, 32}'
+    formatters.register(f"{_name}-set")(functools.partial(_set, formatters[_name]))  # '{1e-5, 3e-5}', '{16, 32}'
 
 
-def written(value: Any, form: str, words: Mapping[str, str]) -> str:
+def format_value(value: Any, formatter: str, printed_as: Mapping[str, str]) -> str:
     """Format a value as the paper prints it in a cell.
 
     Args:
         value: a value from the settings. The entries of a list are formatted one by one and joined with commas, unless
             the formatter takes the whole list (its name ends with '-set').
-        form: the name of a registered formatter; an empty string means 'plain'.
-        words: label names: from a value, formatted by 'plain', to the name that the paper prints for it. If there are
-            any, they replace the formatter.
+        formatter: the name of a registered formatter; an empty string means 'plain'.
+        printed_as: from a value, formatted by 'plain', to the text that the paper prints for it. If there are any, they
+            replace the formatter.
     """
-    if isinstance(value, (list, tuple)) and not form.endswith("-set"):
-        return ", ".join(written(one, form, words) for one in value) or NONE
-    if words and not isinstance(value, (dict, list)):
-        return words.get(plain(value), plain(value))
-    return forms[form or "plain"](value)
+    if isinstance(value, (list, tuple)) and not formatter.endswith("-set"):
+        return ", ".join(format_value(entry, formatter, printed_as) for entry in value) or EMPTY
+    if printed_as and not isinstance(value, (dict, list)):
+        return printed_as.get(plain(value), plain(value))
+    return formatters[formatter or "plain"](value)
+
+
+# --- our numbers in tables
+
+DASH = "–"  # printed where there is no number
+
+
+def number(value: float | None, decimals: int) -> str:
+    """Return a number with a real minus sign (U+2212); a dash for None."""
+    return DASH if value is None else f"{value:.{decimals}f}".replace("-", "−")
+
+
+def with_std(mean: float | None, std: float | None, decimals: int) -> str:
+    """Return '61.2 ± 0.4', or the mean alone if there is no standard deviation."""
+    return number(mean, decimals) + (f" ± {number(std, decimals)}" if mean is not None and std is not None else "")
+
+
+def signed(difference: float, decimals: int) -> str:
+    """Return a difference with its sign: '+0.3' or '−1.2'; one that rounds to zero has no sign."""
+    text = number(difference, decimals)
+    return text.removeprefix("−") if not text.strip("−0.") else text if difference < 0 else f"+{text}"
+
+
+def p_value(value: float, decimals: int) -> str:
+    """Return '0.012', or '<0.001' if the p-value is too small for the decimals."""
+    return number(value, decimals) if value >= 10**-decimals else f"<{10**-decimals:.{decimals}f}"

@@ -29,7 +29,7 @@ MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of"
 CHANGED = [ACC, {**ACC, "label": "B", "task": "qa"}, {"label": "change", "change_from": "Coin"}]
 F1_EM = [{"label": "F1", "task": "qa", "metric": "f1"}, {"label": "EM", "task": "qa", "metric": "exact"}]
 QUOTED = {"label": "a", "quoted": "Nobody", "cells": "61.5"}
-MANY = [{**ACC, "label": f"C{i}", "part": f"p{i}"} for i in range(5)]
+MANY = [{**ACC, "label": f"C{i}", "subset": f"p{i}"} for i in range(5)]
 # check, tables, expected findings as (printed, other) pairs
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("averages", {"table1": table(MEAN, {"a": "70.0 | 80.1 | 75.1"}, 3)}, []),
@@ -79,8 +79,9 @@ SIZES = [("1k", True), ("100", True), ("0.1k", True), ("99", False), ("2k", Fals
 
 @pytest.mark.parametrize(("printed", "right"), SIZES)
 def test_sizes_may_be_rounded_or_cut(tmp_path: Path, printed: str, right: bool) -> None:
-    size, label = (1000, "#Train") if printed in ("1k", "2k") else (100, "#Dev")
-    counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1, "columns": [{"label": label}],
+    size, split = (1000, "train") if printed in ("1k", "2k") else (100, "dev")
+    counts = {"kind": "counts", "title": "T", "question": "Q?", "numbers": 1,
+              "columns": [{"label": "Size", "split": split}],
               "rows": [{"label": "Coin", "task": "coin", "cells": printed}]}  # fmt: skip
     assert [one.other for one in found(tmp_path, "sizes", table1=with_block(counts))] == (
         [] if right else [f"{size:,}"]
@@ -110,7 +111,7 @@ def papers() -> dict[str, list[Finding]]:
 
 
 def test_averages_that_are_not_the_mean_of_their_columns(papers: dict[str, list[Finding]]) -> None:
-    assert {(one.paper, one.place, one.printed, one.other) for one in papers["averages"]} == {
+    assert {(one.paper, one.where, one.printed, one.other) for one in papers["averages"]} == {
         ("minilmv2", "Table 5, XLM-100, Avg", "70.7", "71.26"),
         ("minilmv2", "Table 5 (acl), XLM-100, Avg", "70.7", "71.26"),
         ("udagawa2023", "Table 6, 6L / OD Transfer / Uniform-Cons., Avg.", "71.1", "70.86"),
@@ -143,12 +144,12 @@ def test_averages_that_are_not_the_mean_of_their_columns(papers: dict[str, list[
 def test_a_finding(
     papers: dict[str, list[Finding]], check: str, paper: str, place: str, printed: str, other: str
 ) -> None:
-    assert (paper, place, printed, other) in {(one.paper, one.place, one.printed, one.other) for one in papers[check]}
+    assert (paper, place, printed, other) in {(one.paper, one.where, one.printed, one.other) for one in papers[check]}
 
 
 def test_two_rows_of_one_paper_are_copies(papers: dict[str, list[Finding]]) -> None:
     (one,) = papers["copies"]
-    assert (one.place, one.other) == (
+    assert (one.where, one.other) == (
         "Table 7, 6L / OD Transfer / Uniform+Last", "numbers of 4L / OD Transfer / Uniform+Last"
     )  # fmt: skip
 

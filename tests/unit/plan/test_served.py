@@ -14,12 +14,10 @@ from retort.specs.config import Config, read_config
 from retort.study.cells import expand, served
 from retort.study.load import open_study
 from retort.study.required_sources import sources, tasks
-from retort.tables.layout import lay_out
-from retort.tables.lines import table_lines
 from retort.tables.render import formats
 
 from tests.unit.printed_tables import with_block
-from tests.unit.small_study import PAPER, ROWS, SIGNED, TABLE, write_study
+from tests.unit.small_study import PAPER, ROWS, SIGNED, TABLE, collected, write_study
 
 SAID = "server: it alone has the labels of the test set; reports/submissions/mini-a/seed-1.zip is what it is sent"
 FILED = {
@@ -50,12 +48,12 @@ def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dic
 
 def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path)))
-    lines = table_lines(study, "mini", "table1", {}, {})
+    spec, lines = collected(study, "table1")
     row = {line.column: line for line in lines if line.student == "mini-a"}
-    assert {row[name].status for name in ("Acc. %", "Avg")} == {SAID}
+    assert {row[name].state for name in ("Acc. %", "Avg")} == {SAID}
     assert row["Acc. %"].mean is None
-    assert row["Pearson"].status == "missing (seeds 1, 2, 3 of 3)"
-    page = formats["md"](lay_out(study, "mini", "table1", lines))
+    assert row["Pearson"].state == "missing (seeds 1, 2, 3 of 3)"
+    page = formats["md"](spec.lay_out(lines))
     assert "server<sup>" in page
     assert "reports/submissions/mini-b/seed-1.zip is what it is sent" in page
 

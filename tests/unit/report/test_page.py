@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from retort.errors import RetortError
 from retort.figures.make import plot_figure
+from retort.report.html import article
 from retort.report.index import make_index
 from retort.report.origin import Origin
 from retort.report.page import make_page
-from retort.report.parts import article
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 

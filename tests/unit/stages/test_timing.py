@@ -15,15 +15,14 @@ from retort.stages.profile import profile_student
 from retort.study.cells import profiled
 from retort.study.load import open_study, read
 from retort.study.questions import further
-from retort.tables.lines import table_lines
 from retort.tables.tidy import Line
 
-from tests.unit.small_study import ROWS, STAMP, quiet, write_study
+from tests.unit.small_study import ROWS, STAMP, collected, quiet, write_study
 
 BASE = {"batch": 1, "length": 32, "runs": 5, "passes": 30, "threads": 1}
 SPEEDS = [{"metric": "latency", "label": "Time"}, {"metric": "speed-up", "label": "Speed"}]
 SIZES = [{"metric": "layers", "label": "L"}, {"metric": "hidden", "label": "H"}]
-BATCHES = [{"label": f"B{size}", "metric": "latency", "part": f"batch-{size}"} for size in (1, 16)]
+BATCHES = [{"label": f"B{size}", "metric": "latency", "timing": f"batch-{size}"} for size in (1, 16)]
 
 
 def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -33,8 +32,8 @@ def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 def lines_of(config: dict[str, Any], profiles: dict[str, Any]) -> dict[tuple[str, str], Line]:
     """Return the lines of table 2 made from these profiles, by student and column."""
-    found = table_lines(open_study(read_config(config)), "mini", "table2", {}, profiles)
-    return {(line.student, line.column): line for line in found}
+    _, lines = collected(open_study(read_config(config)), "table2", profiles=profiles)
+    return {(line.student, line.column): line for line in lines}
 
 
 def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]) -> dict[str, Any]:
@@ -62,13 +61,13 @@ def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: P
 
 
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
-    columns = [{"label": part.upper(), "metric": "latency", "part": part} for part in ("gpu", "cpu")]
+    columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
     assert further(open_study(read_config(config)), "mini-b") == [{"batch": 1, "length": 32, "device": "cpu"}]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = lines_of(config, {"mini-b": on_gpu, "mini-teacher": on_cpu})
     assert (lines["mini-b", "GPU"].mean, lines["mini-b", "CPU"].mean) == (3.0, 9.0)
-    assert lines["mini-teacher", "GPU"].status == "missing (its profile was timed on cpu: <any>)"
+    assert lines["mini-teacher", "GPU"].state == "missing (its profile was timed on cpu: <any>)"
 
 
 def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: Path) -> None:
@@ -94,7 +93,7 @@ def test_layers_and_width_need_no_profile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "more", "said"),
     [
-        ([{"label": "T", "metric": "latency", "part": "bach-2"}], {}, "no time has the part 'bach-2'; give 'batch-16'"),
+        ([{"label": "T", "metric": "latency", "timing": "bach-2"}], {}, "there is no timing 'bach-2'; give 'batch-16'"),
         (SPEEDS, {"against": "mini-c"}, "no student is called 'mini-c'"),
         (SPEEDS, {"length": 0}, "length: Input should be greater than 0"),
     ],

@@ -11,7 +11,6 @@ import torch
 from retort.models import build
 from retort.plan import resolve
 from retort.specs.config import Config
-from retort.specs.table import ProfilesTable, ScoresTable
 from retort.study.cells import scored
 from retort.study.load import open_whole
 from retort.study.study import Study
@@ -31,7 +30,7 @@ def study() -> Study:
 def cells(study: Study, paper: str, table: str) -> dict[str, dict[str, str]]:
     """Return the printed texts of a table: row -> column -> text."""
     found: dict[str, dict[str, str]] = {}
-    for cell in study.exhibits[paper, table].printed_cells():  # type: ignore[union-attr]
+    for cell in study.exhibits[paper, table].printed_cells():
         found.setdefault(cell.row, {})[cell.column] = cell.text
     return found
 
@@ -39,12 +38,12 @@ def cells(study: Study, paper: str, table: str) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_cell_that_is_not_quoted_has_a_student_and_its_settings(study: Study, paper: str) -> None:
     tables = [table for (slug, _), table in study.exhibits.items() if slug == paper]
-    measured = [table for table in tables if isinstance(table, (ScoresTable, ProfilesTable))]
-    assert all(place.student or place.quoted for table in measured for place in table.places())
-    pairs = {(student, task) for table in measured for _, _, student, task, _ in scored(study, table)}
+    specs = [cell for table in tables for cell in table.cells()]
+    assert all(cell.student or cell.quoted for cell in specs)
+    pairs = {(student, task) for table in tables for _, _, student, task, _ in scored(study, table)}
     for student, task in sorted(pairs):
         assert json.dumps(resolve.score(study, student, task).as_json())
-    shown = {student for student, _ in pairs} | {place.student for table in measured for place in table.places()}
+    shown = {student for student, _ in pairs} | {cell.student for cell in specs}
     ours = {name for name in (*study.students, *study.teachers) if name.startswith(f"{paper}-")}
     read = {study.students[name].teacher for name in ours if name in study.students}
     assert ours == (shown | read) - {""}
@@ -118,7 +117,7 @@ def test_sizes_are_those_that_mlkd_bert_prints(study: Study, tmp_path: Path) -> 
     BertConfig().save_pretrained(tmp_path)
     table: Any = study.exhibits["mlkd2024", "table1"]
     printed = cells(study, "mlkd2024", "table1")
-    shown = {place.row: place.student for place in table.places() if place.student}
+    shown = {cell.row: cell.student for cell in table.cells() if cell.student}
     assert len(shown) == 4
     for row, name in shown.items():
         with torch.device("meta"):

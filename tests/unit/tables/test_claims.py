@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.figures.layers import LayersFigure
 from retort.specs.base import read_yaml
 from retort.specs.config import Config, read_config
 from retort.specs.statement import Statement
-from retort.specs.table import LayersFigure, ScoresTable
 from retort.study.load import open_study
 from retort.tables.claims import check_claims, counts, judge_all, judge_one
 from retort.tables.judge import ours, published
-from retort.tables.tidy import Line
+from retort.tables.kinds.scores import ScoresTable
+from retort.tables.tidy import Line, Status
 
 from tests.unit.printed_tables import with_block
 from tests.unit.small_study import line, made, quiet, write_study
@@ -105,10 +106,14 @@ def test_numbers_of_parameters_are_met_and_not_reached():
 
 
 def test_a_claim_without_numbers_is_open_and_says_why():
-    lines = [line(75.0, row="A"), line(None, row="B", status="missing (seed 1 of 3)"), line(None, row="C", status="x")]
+    lines = [
+        line(75.0, row="A"),
+        line(None, row="B", status=Status.MISSING, reason="seed 1 of 3"),
+        line(None, row="C", status=Status.NOT_RUN),
+    ]
     found = on_ours(ABOVE, lines)
     assert (found.verdict, found.remark) == ("cannot be decided", "at this scale")
-    assert found.numbers == "no number of B: missing (seed 1 of 3); no number of C: x"
+    assert found.numbers == "no number of B: missing (seed 1 of 3); no number of C: not run at this scale"
 
 
 def test_points_of_a_figure_are_cells():
@@ -121,12 +126,12 @@ def test_points_of_a_figure_are_cells():
         {"says": "x", "where": "y", "compare": "above", "cells": [{**parts, "rows": ["layer 2"]}],
          "than": [{**parts, "rows": ["layer 1"]}]}
     )  # fmt: skip
-    planned = {"figure1": [line(None, row="all points", column="", status="not run")]}
+    planned = {"figure1": [line(None, row=f"layer {n}", column="accuracy", status=Status.PLANNED) for n in (1, 2)]}
     drawn = {"figure1": [line(60.0, row=f"layer {n}", column="accuracy") for n in (1, 2)]}
     paper = judge_one(statement, published(exhibits), exhibits, planned)
     assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number of layer 2, layer 1: nothing is printed")
     side = judge_one(statement, ours(exhibits, planned), exhibits, planned)
-    assert side.numbers == "no number of layer 2, layer 1: not run"
+    assert side.numbers == "no number of layer 2, layer 1: not run: this row has no student yet"
     assert judge_one(statement, ours(exhibits, drawn), exhibits, drawn).verdict == "does not hold"
 
 

@@ -13,9 +13,9 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
+from retort.specs.exhibit import exhibit_type
 from retort.specs.load import Problems, one
 from retort.specs.printed import read_number
-from retort.specs.table import Table
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show
@@ -86,7 +86,7 @@ def test_the_printed_papers_have_these_tables(study: Study) -> None:
 @pytest.mark.parametrize(("paper", "table"), FILES)
 def test_a_file_by_itself(paper: str, table: str) -> None:
     problems = Problems(PAPERS)
-    found: Any = one(PAPERS / paper / f"{table}.yaml", Table, problems)
+    found: Any = one(PAPERS / paper / f"{table}.yaml", exhibit_type("table"), problems)
     assert problems.lines == []
     numbers = [cell.number for cell in found.printed_cells() if cell.number]
     deviations = sum(number.std is not None for number in numbers)
@@ -209,9 +209,9 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkey
     assert ours["Acc"].mean == pytest.approx(72)
     assert ours["Change"].mean == pytest.approx(100 * (60 / 72 - 1))
     assert ours["Avg"].mean == ours["Tasks"].mean == pytest.approx(66)
-    assert (ours["Size"].mean, ours["Size"].status) == (None, "missing (no profile)")
+    assert (ours["Size"].mean, ours["Size"].state) == (None, "missing (no profile)")
     assert (ours["Acc"].published, ours["Acc"].published_std, ours["Size"].unit) == (70.0, 1.0, "M")
-    states = {line.row: line.status for line in lines if line.column == "Avg"}
+    states = {line.row: line.state for line in lines if line.column == "Avg"}
     assert states["R1"] == "not run: this row has no student yet"
     assert states["R2"] == "quoted (Nobody (2020)), never run"
     assert "*70.0±1.0*" in renders["md"]
@@ -223,7 +223,7 @@ def test_an_average_over_an_incomplete_row_is_not_printed(tmp_path: Path, monkey
     scores = {"mini-a": {"signed": [0.7, None, 0.7], "rated": [0.5, 0.6, 0.7]}}
     lines, _ = made(small(tmp_path, printed(CELL_ROWS, DERIVED, numbers=11)), **scores)
     ours = {line.column: line for line in lines if line.row == "R0"}
-    assert {ours[name].status for name in ("Avg", "Tasks", "Change")} == {"missing (the row is incomplete)"}
+    assert {ours[name].state for name in ("Avg", "Tasks", "Change")} == {"missing (the row is incomplete)"}
 
 
 def test_a_column_may_name_a_variant_of_the_row(tmp_path: Path) -> None:
@@ -285,4 +285,4 @@ def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytes
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
     assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
     scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
-    assert made(scale)[0][0].status == "quoted (Else (2020)); ours: not run at this scale"
+    assert made(scale)[0][0].state == "quoted (Else (2020)); ours: not run at this scale"

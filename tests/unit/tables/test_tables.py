@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
+from retort.formatters import number, p_value
 from retort.tables import compare, render
 from retort.tables.collect import difference, read_profiles, read_scores
-from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of, lay_out
-from retort.tables.lines import score_lines
-from retort.tables.numbers import number, p_value
-from retort.tables.tidy import HEADER, read, write
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
+from retort.tables.tidy import HEADER, Status, read, sentence, write
 
-from tests.unit.small_study import SCORES, TABLE, line, made, paths, write_results, write_study
+from tests.unit.small_study import SCORES, TABLE, collected, line, made, paths, write_results, write_study
 
 # --- statistics
 
@@ -38,8 +37,9 @@ def test_paired_t_by_hand():
 
 def test_equal_differences_have_no_p():
     test = compare.paired([0.3 * 100, 0.7 * 100], [0.2 * 100, 0.6 * 100])
-    assert (test.p, test.status) == (None, "no variance")
-    assert compare.paired([1.0], [2.0]).status == "missing (fewer than two pairs)"
+    assert (test.p, test.status) == (None, Status.NO_VARIANCE)
+    single = compare.paired([1.0], [2.0])
+    assert (single.status, single.reason) == (Status.MISSING, "fewer than two pairs")
 
 
 def test_spread_pools_both_sides_and_skips_single_seeds():
@@ -98,15 +98,15 @@ def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
     header, first = list(csv.reader(before.decode().splitlines()))[:2]
     assert header == HEADER
     assert first == ["mini", "table1", "Teacher", "Acc. %", "mini-teacher", "signed", "accuracy", "x100",
-                     "", "", "80", "", "1", "ok", "pocket", "", ""]  # fmt: skip
+                     "", "", "80", "", "1", "ok", "", "pocket", "", ""]  # fmt: skip
 
 
 def test_a_diverged_seed(config: dict[str, Any]):
     lines, out = made(config, **{"mini-a": {"signed": [0.7, None, None], "rated": [0.5, 0.6, 0.7]}})
     cell = next(one for one in lines if one.student == "mini-a" and one.column == "Acc. %")
-    assert (cell.status, cell.mean, cell.n) == ("diverged at step 42, 43 (2 of 3 seeds)", None, 1)
+    assert (cell.state, cell.mean, cell.n) == ("diverged at step 42, 43 (2 of 3 seeds)", None, 1)
     average = next(one for one in lines if one.student == "mini-a" and one.column == "Average")
-    assert (average.mean, average.status) == (None, "missing (the row is incomplete)")
+    assert (average.mean, average.state) == (None, "missing (the row is incomplete)")
     assert "| div.<sup>a</sup><br>*70.0 ± 1.0* |" in out["md"]
     assert "<sup>a</sup> diverged at step 42, 43 (2 of 3 seeds)" in out["md"]
     assert '<span class="ours">div.<sup>a</sup></span>' in out["html"]
@@ -120,7 +120,7 @@ def test_a_missing_seed_and_a_task_not_run(config: dict[str, Any], tmp_path: Pat
     config = write_study(tmp_path / "study", students=students, table1=table)
     study = write_results(config)
     scores = read_scores(study, [path for path in paths()[0] if "mini-a/signed/seed-2" not in path])
-    status = {(one.student, one.column): one.status for one in score_lines(study, "mini", "table1", scores)}
+    status = {(one.student, one.column): one.state for one in collected(study, "table1", scores)[1]}
     assert status["mini-b", "Pearson"] == "not run at this scale"
     assert status["mini-a", "Acc. %"] == "missing (seed 2 of 3)"
 
@@ -182,6 +182,42 @@ def test_tidy_round_trip_and_a_foreign_file(tmp_path: Path):
     assert (back.row, back.mean, back.published) == ('a "quoted", label', pytest.approx(0.3), None)
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(RetortError, match=r"t\.csv is not a tidy CSV"):
+        read(tmp_path / "t.csv")
+
+
+# --- status
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "words"),
+    [
+        (Status.OK, "", "ok"),
+        (Status.AS_PRINTED, "", "as the paper prints it"),
+        (Status.DIVERGED, "at step 42", "diverged at step 42"),
+        (Status.MISSING, "no profile", "missing (no profile)"),
+        (Status.NO_VARIANCE, "", "no variance"),
+        (Status.NOT_RUN, "", "not run at this scale"),
+        (Status.NOT_RUN, "too deep", "not run at this scale: too deep"),
+        (Status.PLANNED, "", "not run: this row has no student yet"),
+        (Status.QUOTED, "(Else), never run", "quoted (Else), never run"),
+        (Status.SERVER, "it alone has the labels", "server: it alone has the labels"),
+    ],
+)
+def test_a_status_is_stored_beside_its_reason(status: Status, reason: str, words: str, tmp_path: Path):
+    assert sentence(status, reason) == words
+    write(tmp_path / "t.csv", [line(None, status=status, reason=reason)])
+    assert [(one.status, one.reason) for one in read(tmp_path / "t.csv")] == [(status, reason)]
+
+
+def test_every_status_has_its_sentence():
+    assert len({sentence(status) for status in Status}) == len(Status)
+
+
+def test_an_unknown_status_is_refused(tmp_path: Path):
+    write(tmp_path / "t.csv", [line(1.0)])
+    text = (tmp_path / "t.csv").read_text()
+    (tmp_path / "t.csv").write_text(text.replace(",ok,", ",fine,"))
+    with pytest.raises(RetortError, match=r"t\.csv, line 2: 'fine' is not a valid Status"):
         read(tmp_path / "t.csv")
 
 
@@ -254,10 +290,10 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     for seed in (1, 2, 3):
         path = Path(f"results/scores/mini-a/signed/seed-{seed}.json")
         path.write_text(json.dumps({**json.loads(path.read_text()), "sample": {"train": [8000, 104743]}}))
-    lines = score_lines(study, "mini", "table1", read_scores(study, paths()[0]))
+    spec, lines = collected(study, "table1", read_scores(study, paths()[0]))
     told = "measured on a sample: train 8,000 of 104,743 rows"
     assert [line.column for line in lines if line.note == told and line.student == "mini-a"] == ["Acc. %"]
-    sheet = lay_out(study, "mini", "table1", lines)
+    sheet = spec.lay_out(lines)
     assert ("a", told) in sheet.notes
     cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
     assert cells["A & <b>_1"].mark == "a"
@@ -268,6 +304,6 @@ def test_rows_without_labels_have_no_score(config: dict[str, Any]):
     study = write_results(config)
     path = Path("results/scores/mini-teacher/signed/seed-1.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {}, "unlabelled": ["test"]}))
-    lines = score_lines(study, "mini", "table1", read_scores(study, paths()[0]))
+    _, lines = collected(study, "table1", read_scores(study, paths()[0]))
     cell = next(line for line in lines if (line.student, line.column) == ("mini-teacher", "Acc. %"))
-    assert (cell.mean, cell.status) == (None, "missing (the rows have no labels)")
+    assert (cell.mean, cell.state) == (None, "missing (the rows have no labels)")

@@ -12,14 +12,12 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study, read
-from retort.tables.layout import lay_out
-from retort.tables.make import collectors
-from retort.tables.two_rows import compare_rows
+from retort.tables.paired_rows import compare_rows
 
-from tests.unit.small_study import ROWS, SCORES, TABLE, TESTS, made, write_results, write_study
+from tests.unit.small_study import ROWS, SCORES, TABLE, TESTS, collected, made, write_results, write_study
 
 A, B = "A & <b>_1", "B"
-SAID = {**TESTS, "said": {"table1": {"below": 0.05, "alike": [[A, B]]}}}
+REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [[A, B]]}}}
 
 
 def test_two_rows_are_compared(config: dict[str, Any]) -> None:
@@ -85,9 +83,9 @@ def test_rows_without_scores(
 
 def test_what_a_paper_says_stands_beside_our_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    _, out = made(write_study(tmp_path / "alike", table3=SAID), "table3")
+    _, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
     assert "**0.028**<br>*≥ 0.05* differs" in out["md"]
-    apart = {**TESTS, "said": {"table1": {"below": 0.05}}}
+    apart = {**TESTS, "reported": {"table1": {"below": 0.05}}}
     _, out = made(write_study(tmp_path / "apart", table3=apart), "table3")
     assert "**0.028**<br>*\\< 0.05* agrees" in out["md"]
     assert "&lt; 0.05" in out["html"]
@@ -96,34 +94,36 @@ def test_what_a_paper_says_stands_beside_our_tests(tmp_path: Path, monkeypatch: 
 def test_only_rows_of_one_group_are_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = {"table1": {"below": 0.05, "among": {"Both": [A, B], "Alone": [A]}}}
-    lines, out = made(write_study(tmp_path / "study", table3={**TESTS, "said": said}), "table3")
+    lines, out = made(write_study(tmp_path / "study", table3={**TESTS, "reported": said}), "table3")
     assert {(line.row, line.column) for line in lines} == {(A, B)}
     assert "**Table 1: Both**" in out["md"]
 
 
 WRONG = [
-    ({"table1": {"below": 0.05, "alike": [["Teacher", B]]}},
-     "table3.yaml: said.table1: no row that is tested is called 'Teacher'"),
-    ({"table2": {"below": 0.05}}, "table3.yaml: said: no table of 'of' is called 'table2'; did you mean 'table1'?"),
-    ({"table1": {"below": 5}}, "table3.yaml: said.table1.below: Input should be less than 1"),
+    ({"table1": {"below": 0.05, "not_significant": [["Teacher", B]]}},
+     "table3.yaml: reported.table1: no row that is tested is called 'Teacher'"),
+    ({"table2": {"below": 0.05}}, "table3.yaml: reported: no table of 'of' is called 'table2'; did you mean 'table1'?"),
+    ({"table1": {"below": 5}}, "table3.yaml: reported.table1.below: Input should be less than 1"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("said", "line"), WRONG)
 def test_a_mistake_in_what_a_paper_says_of_tests(tmp_path: Path, said: dict[str, Any], line: str) -> None:
-    config = write_study(tmp_path / "study", table3={**TESTS, "said": said})
+    config = write_study(tmp_path / "study", table3={**TESTS, "reported": said})
     assert any(line in problem for problem in read(read_config(config))[1])
 
 
 def test_the_tests_of_wang2023() -> None:
     study = open_study(Config(papers=["wang2023"]))
-    spec: Any = study.exhibits["wang2023", "table-significance"]
-    lines = collectors["paired-tests"](study, "wang2023", "table-significance", {}, {})
+    spec: Any
+    spec, lines = collected(study, "table-significance", paper="wang2023")
     pairs = {of: [line for line in lines if line.task == of and line.metric == "p"] for of in spec.of}
     assert {of: len(listed) for of, listed in pairs.items()} == {"table1": 36, "table3": 18}
-    alike = {of: sum(not spec.said[of].apart(line.row, line.column) for line in pairs[of]) for of in spec.of}
-    assert alike == {"table1": 4, "table3": 2}
-    sheet = lay_out(study, "wang2023", "table-significance", lines)
+    significant = {
+        of: sum(spec.reported[of].is_significant(line.row, line.column) for line in pairs[of]) for of in spec.of
+    }
+    assert significant == {"table1": 36 - 4, "table3": 18 - 2}
+    sheet = spec.lay_out(lines)
     assert [len(grid.rows) for grid in sheet.grids] == [9, 3, 3, 3, 3, 3, 3]
     assert (
         "one- or two-sided"

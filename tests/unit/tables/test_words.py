@@ -8,19 +8,16 @@ from typing import Any
 
 import pytest
 from retort.audit import audit
-from retort.formatters import forms, written
-from retort.plan.settings_cells import about, check_settings_cells, value_at
+from retort.formatters import format_value, formatters
+from retort.plan.settings_cells import check_settings_cells, readable_settings, value_at
 from retort.specs.config import Config, read_config
 from retort.specs.printed import read_number
-from retort.specs.text_tables import CountsTable, SettingsTable
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
-from retort.tables.layout import agreement, lay_out
 from retort.tables.render import formats
-from retort.tables.words import count_lines, settings_lines, word_verdicts
 
 from tests.unit.printed_tables import with_block
-from tests.unit.small_study import STUDENT, write_study
+from tests.unit.small_study import STUDENT, collected, write_study
 
 GRID = {"learning_rate": [1e-5, 3e-5], "batch_size": [16, 32]}
 PROTOCOL = {
@@ -49,17 +46,14 @@ def study_config(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
 def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Return the verdict of each row of a table with one column, and the table in Markdown."""
     study = open_study(read_config(study_config(folder, table)))
-    lines = settings_lines(study, "mini", "table9", {}, {})
-    judged = word_verdicts(study.exhibits["mini", "table9"], lines)  # type: ignore[arg-type]
-    return {row: verdict for (row, _), verdict in judged.items()}, formats["md"](
-        lay_out(study, "mini", "table9", lines)
-    )
+    spec, lines = collected(study, "table9")
+    return {row: verdict for (row, _), verdict in spec.verdicts(lines).items()}, formats["md"](spec.lay_out(lines))
 
 
 def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Path) -> None:
     verdicts, page = shown(tmp_path, settings([
-        {"cells": "5e-4", "reads": "stages.1.schedule.learning_rate", "form": "scientific"},
-        {"cells": "200k", "reads": "stages.1.schedule.steps", "form": "thousands", "task": "signed"},
+        {"cells": "5e-4", "reads": "stages.1.schedule.learning_rate", "formatter": "scientific"},
+        {"cells": "200k", "reads": "stages.1.schedule.steps", "formatter": "thousands", "task": "signed"},
         {"cells": "Adafactor"},
     ], student="mini-a", task="rated"))  # fmt: skip
     assert verdicts == {"R0": "agrees", "R1": "differs"}
@@ -71,26 +65,24 @@ def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Pa
 
 def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None:
     columns = [{"label": "Steps", "reads": "schedule.steps"}, {"label": "Rate", "reads": "schedule.learning_rate",
-               "form": "scientific"}]  # fmt: skip
+               "formatter": "scientific"}]  # fmt: skip
     rows = [{"cells": "20 | 5e-4", "reads": "stages.1", "task": "rated", "student": "mini-a"},
             {"cells": "- | 1e-4", "reads": "stages.1"}]  # fmt: skip
     config = study_config(tmp_path, settings(rows, columns))
     study = open_study(read_config(config))
-    table = study.exhibits["mini", "table9"]
-    assert isinstance(table, SettingsTable)
-    lines = settings_lines(study, "mini", "table9", {}, {})
-    assert word_verdicts(table, lines) == {("R0", "Steps"): "agrees", ("R0", "Rate"): "agrees"}
-    assert agreement(table, lines) == (2, 2)
+    spec, lines = collected(study, "table9")
+    assert spec.verdicts(lines) == {("R0", "Steps"): "agrees", ("R0", "Rate"): "agrees"}
+    assert spec.agreement(lines) == (2, 2)
 
 
-def test_the_mappings_that_were_tried(tmp_path: Path) -> None:
+def test_the_mappings_that_students_use(tmp_path: Path) -> None:
     columns = [{"label": kind, "reads": kind} for kind in ("single", "one-to-one", "one-to-many")]
-    columns[0]["words"] = {"0": "L^T"}  # type: ignore[assignment]
-    rows = [{"cells": "L^T | Uniform | -", "reads": "tried.hidden-sequence", "words": {"uniform": "Uniform"}}]
+    columns[0]["printed_as"] = {"0": "L^T"}  # type: ignore[assignment]
+    rows = [{"cells": "L^T | Uniform | -", "reads": "mappings.hidden-sequence", "printed_as": {"uniform": "Uniform"}}]
     study = open_study(read_config(study_config(tmp_path, settings(rows, columns))))
-    lines = settings_lines(study, "mini", "table9", {}, {})
+    spec, lines = collected(study, "table9")
     assert [line.text for line in lines] == ["L^T", "Uniform", "-"]
-    assert agreement(study.exhibits["mini", "table9"], lines) == (3, 3)  # type: ignore[arg-type]
+    assert spec.agreement(lines) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -99,16 +91,16 @@ def test_the_mappings_that_were_tried(tmp_path: Path) -> None:
         ({"reads": "stages.1.shedule", "student": "mini-a", "task": "rated"},
          "row 'R0', column 'C': no key of 'stages.1.shedule' is called 'shedule'; did you mean 'schedule'?"),
         ({"reads": "stages.2", "student": "mini-a", "task": "rated"}, "no key of 'stages.2' is called '2'"),
-        ({"reads": "stages.1.schedule", "student": "mini-a", "task": "rated"}, "form 'plain' cannot print that"),
+        ({"reads": "stages.1.schedule", "student": "mini-a", "task": "rated"}, "formatter 'plain' cannot print that"),
         ({"reads": "runs", "student": "mini-c", "task": "rated"}, "no student is called 'mini-c'"),
         ({"reads": "runs", "student": "mini-a", "task": "ratd"}, "no task is called 'ratd'; did you mean 'rated'?"),
         ({"reads": "runs", "student": "mini-a"}, "'mini-a' is distilled on tasks; say which: give 'task'"),
-        ({"reads": "runs", "student": "mini-a", "task": "rated", "form": "percents"},
-         "no form is called 'percents'; did you mean 'percent'?"),
-        ({"reads": "written.teacher", "student": "mini-a", "task": "rated", "form": "percent"},
-         "'written.teacher' is 'mini-teacher'; form 'percent' cannot print that"),
-        ({"reads": "runs", "alone": ["D"]}, "no column is called 'D'; there are: C"),
-        ({"reads": "tried.hidden", "words": {}}, "no key of 'tried.hidden' is called 'hidden'"),
+        ({"reads": "runs", "student": "mini-a", "task": "rated", "formatter": "percents"},
+         "no formatter is called 'percents'; did you mean 'percent'?"),
+        ({"reads": "written.teacher", "student": "mini-a", "task": "rated", "formatter": "percent"},
+         "'written.teacher' is 'mini-teacher'; formatter 'percent' cannot print that"),
+        ({"reads": "runs", "as_printed": ["D"]}, "no column is called 'D'; there are: C"),
+        ({"reads": "mappings.hidden", "printed_as": {}}, "no key of 'mappings.hidden' is called 'hidden'"),
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said: str) -> None:
@@ -118,7 +110,7 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said
 
 def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, settings([{"cells": "1"}]))))
-    known = about(study, "mini-a", "rated")
+    known = readable_settings(study, "mini-a", "rated")
     assert value_at(known, "architecture.head") == 4
     assert value_at(known, "stages.1.schedule.steps") == 20
     assert value_at(known, "stages.1.terms.soft-labels.options.temperature") == 1.0
@@ -128,7 +120,7 @@ def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "value", "text"),
+    ("formatter", "value", "text"),
     [
         ("", 6, "6"), ("", 50.0, "50"), ("", 0.01, "0.01"), ("", True, "yes"), ("", 1024, "1024"), ("", 100.0, "100"),
         ("decimal", 1.0, "1.0"), ("decimal", 0, "0.0"), ("decimal", 0.07, "0.07"),
@@ -140,13 +132,13 @@ def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
         ("", ["a", "b"], "a, b"), ("", [], "-"),
     ],
 )  # fmt: skip
-def test_a_setting_as_papers_print_it(form: str, value: Any, text: str) -> None:
-    assert written(value, form, {}) == text
+def test_a_setting_as_papers_print_it(formatter: str, value: Any, text: str) -> None:
+    assert format_value(value, formatter, {}) == text
 
 
 def test_words_of_the_paper() -> None:
-    assert written(["last-k", "new"], "", {"last-k": "Last"}) == "Last, new"
-    assert set(forms) >= {"plain", "scientific-set"}
+    assert format_value(["last-k", "new"], "", {"last-k": "Last"}) == "Last, new"
+    assert set(formatters) >= {"plain", "scientific-set"}
 
 
 # --- the papers
@@ -158,17 +150,17 @@ def papers() -> Study:
     return open_whole(Config(scale="paper"))
 
 
-def of_kind(kind: type) -> list[tuple[str, str]]:
-    """Return (paper, table) for every table of a type."""
+def of_kind(kind: str) -> list[tuple[str, str]]:
+    """Return (paper, table) for every table of a kind."""
     study = open_whole(Config())
-    return [key for key, exhibit in sorted(study.exhibits.items()) if isinstance(exhibit, kind)]
+    return [key for key, exhibit in sorted(study.exhibits.items()) if exhibit.kind == kind]
 
 
-@pytest.mark.parametrize(("paper", "table"), of_kind(SettingsTable))
+@pytest.mark.parametrize(("paper", "table"), of_kind("settings"))
 def test_our_students_are_trained_as_the_paper_says(papers: Study, paper: str, table: str) -> None:
-    lines = settings_lines(papers, paper, table, {}, {})
-    verdicts = word_verdicts(papers.exhibits[paper, table], lines)  # type: ignore[arg-type]
-    printed = {(cell.row, cell.column): cell.text for cell in papers.exhibits[paper, table].published_cells()}  # type: ignore[union-attr]
+    spec, lines = collected(papers, table, paper=paper)
+    verdicts = spec.verdicts(lines)
+    printed = {(cell.row, cell.column): cell.text for cell in spec.published_cells()}
     ours = {(line.row, line.column): line.text for line in lines}
     differ = {key: (ours[key], printed[key]) for key, verdict in verdicts.items() if verdict != "agrees"}
     assert not differ
@@ -176,12 +168,12 @@ def test_our_students_are_trained_as_the_paper_says(papers: Study, paper: str, t
         assert verdicts, "no cell of the table reads a student of the paper"
 
 
-@pytest.mark.parametrize(("paper", "table"), of_kind(CountsTable))
+@pytest.mark.parametrize(("paper", "table"), of_kind("counts"))
 def test_counts_that_differ_are_those_that_the_audit_knows(papers: Study, paper: str, table: str) -> None:
-    lines = count_lines(papers, paper, table, {}, {})
-    verdicts = word_verdicts(papers.exhibits[paper, table], lines)  # type: ignore[arg-type]
+    spec, lines = collected(papers, table, paper=paper)
+    verdicts = spec.verdicts(lines)
     assert verdicts
-    known = [finding.place for finding in audit(papers)["sizes"].findings if finding.paper == paper]
+    known = [finding.where for finding in audit(papers)["sizes"].findings if finding.paper == paper]
     differ = [f"{row}, {column}" for (row, column), verdict in verdicts.items() if verdict == "differs"]
     number = table.removeprefix("table")
     assert sorted(f"Table {number}, {place}" for place in differ) == sorted(w for w in known if f"Table {number}," in w)

@@ -1,6 +1,6 @@
 """The audit: checks that find errors in the numbers that papers print, one check per type of error."""
 
-from retort.audit import numbers, rows, statements, texts
-from retort.audit.base import Finding, Looked, as_text, audit, checks, first_line
+from retort.audit import numbers, rows, texts
+from retort.audit.base import CheckResult, Finding, as_text, audit, checks, first_line
 
-__all__ = ["Finding", "Looked", "as_text", "audit", "checks", "first_line", "numbers", "rows", "statements", "texts"]
+__all__ = ["CheckResult", "Finding", "as_text", "audit", "checks", "first_line", "numbers", "rows", "texts"]

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from retort.registry import Registry
-from retort.specs.printed import AVERAGE, Number, TextTable
-from retort.specs.rows import Place
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import AVERAGE, Number
+from retort.specs.rows import CellSpec
 from retort.specs.statement import Facts, Statement
-from retort.specs.table import ProfilesTable, ScoresTable
 from retort.study.study import Study
 from retort.tables.layout import label_of
 from retort.tables.published import printed_tables
@@ -28,40 +28,39 @@ class Entry:
 
     paper: str
     table: str
-    place: Place
+    cell: CellSpec
     number: Number
     runs: int
 
     @property
     def where(self) -> str:
         """The cell in words: table, row, column."""
-        return f"{label_of(self.table)}, {self.place.row}, {self.place.column}"
+        return f"{label_of(self.table)}, {self.cell.row}, {self.cell.column}"
 
     @property
     def measure(self) -> tuple[str, ...]:
         """A key of what is measured: entries of one model with the same key should have the same number."""
-        place = self.place
-        if place.metric == AVERAGE:
-            metrics = {task: metric.partition("/")[0] for task, metric in place.tasks.items()}  # columns name no subset
-            return (place.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
-        inputs = place.spec.part if place.spec.part != place.part else ""  # of a latency: the row gives the batch
-        return (place.split if place.task else "", place.metric, place.task, place.part, inputs)
+        cell = self.cell
+        if cell.metric == AVERAGE:
+            metrics = {task: metric.partition("/")[0] for task, metric in cell.tasks.items()}  # columns name no subset
+            return (cell.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
+        return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, cell.timing)
 
 
-def entries_of(paper: str, name: str, table: ScoresTable | ProfilesTable) -> list[Entry]:
+def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
     """List every printed number of a table of models."""
-    columns = {column.name: column for column in table.columns}
+    columns = {cell.column: cell.spec for cell in table.cells()}
     numbers = {(cell.row, cell.column): cell.number for cell in table.printed_cells()}
-    found = []
-    for place in table.places():
-        number = numbers.get((place.row, place.column))
+    entries = []
+    for cell in table.cells():
+        number = numbers.get((cell.row, cell.column))
         if number is None:
             continue
-        if place.spec.mean_of and not place.tasks:  # the mean over these columns is the mean over their tasks
-            tasks = {columns[label].task: columns[label].metric for label in place.spec.mean_of}
-            place = replace(place, tasks=tasks)
-        found.append(Entry(paper, name, place, number, table.runs))
-    return found
+        if cell.spec.mean_of and not cell.tasks:  # the mean over these columns is the mean over their tasks
+            tasks = {columns[label].task: columns[label].metric for label in cell.spec.mean_of}
+            cell = replace(cell, tasks=tasks)
+        entries.append(Entry(paper, name, cell, number, table.published_runs))
+    return entries
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,14 @@ class Finding:
     """One thing that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
 
     paper: str
-    place: str
+    where: str
     printed: str
     other: str
     why: str
 
 
 @dataclass(frozen=True)
-class Looked:
+class CheckResult:
     """The result of a check: how many things it looked at, and its findings."""
 
     count: int
@@ -94,34 +93,34 @@ class Printed:
         facts: the sizes of each data set and the scores of the most frequent answer, by task.
     """
 
-    tables: dict[tuple[str, str], TextTable]
+    tables: dict[tuple[str, str], Exhibit]
     entries: list[Entry]
     statements: dict[str, list[Statement]]
     facts: dict[str, Facts]
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
         """Group the entries by (paper, table, row), and in each row by column."""
-        found: dict[tuple[str, str, str], dict[str, Entry]] = {}
+        rows: dict[tuple[str, str, str], dict[str, Entry]] = {}
         for entry in self.entries:
-            found.setdefault((entry.paper, entry.table, entry.place.row), {})[entry.place.column] = entry
-        return found
+            rows.setdefault((entry.paper, entry.table, entry.cell.row), {})[entry.cell.column] = entry
+        return rows
 
 
-Check = Callable[[Printed], Looked]
+Check = Callable[[Printed], CheckResult]
 checks: Registry[Check] = Registry("check")
 
 
-def by_column(listed: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
+def by_column(entries: Iterable[Entry]) -> dict[tuple[str, str, str], list[Entry]]:
     """Group entries by (paper, table, column)."""
-    found: dict[tuple[str, str, str], list[Entry]] = {}
-    for entry in listed:
-        found.setdefault((entry.paper, entry.table, entry.place.column), []).append(entry)
-    return found
+    columns: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        columns.setdefault((entry.paper, entry.table, entry.cell.column), []).append(entry)
+    return columns
 
 
-def span(listed: list[Entry]) -> str:
+def span(entries: list[Entry]) -> str:
     """Return the smallest and the largest of some numbers as printed, such as '71.2 to 73.5'."""
-    texts = [entry.number.text for entry in sorted(listed, key=lambda entry: entry.number.value)]
+    texts = [entry.number.text for entry in sorted(entries, key=lambda entry: entry.number.value)]
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
@@ -130,12 +129,7 @@ def printed(study: Study) -> Printed:
     tables = printed_tables(study)
     return Printed(
         tables,
-        [
-            entry
-            for (paper, name), table in tables.items()
-            if isinstance(table, (ScoresTable, ProfilesTable))
-            for entry in entries_of(paper, name, table)
-        ],
+        [entry for (paper, name), table in tables.items() for entry in entries_of(paper, name, table)],
         {
             paper: [*study.claims.get(paper, {}).values(), *study.statements.get(paper, {}).values()]
             for paper, spec in study.papers.items()
@@ -145,22 +139,22 @@ def printed(study: Study) -> Printed:
     )
 
 
-def audit(study: Study) -> dict[str, Looked]:
+def audit(study: Study) -> dict[str, CheckResult]:
     """Run every check and return the results by the name of the check."""
-    given = printed(study)
-    return {name: checks[name](given) for name in checks}
+    everything = printed(study)
+    return {name: checks[name](everything) for name in checks}
 
 
-def as_text(looked: dict[str, Looked]) -> str:
+def as_text(results: dict[str, CheckResult]) -> str:
     """Return the audit as text: for each check what it checks, then one line for each finding."""
     lines = []
-    for name, result in looked.items():
+    for name, result in results.items():
         lines += [f"{name}: {first_line(name)} {len(result.findings)} of {result.count} do not hold."]
-        for one in result.findings:
-            why = f" ({one.why})" if one.why else ""
-            lines.append(f"  {one.paper}, {one.place}: {one.printed}; but {one.other}{why}")
+        for finding in result.findings:
+            why = f" ({finding.why})" if finding.why else ""
+            lines.append(f"  {finding.paper}, {finding.where}: {finding.printed}; but {finding.other}{why}")
         lines.append("")
-    return "\n".join([*lines, f"{sum(len(result.findings) for result in looked.values())} findings"])
+    return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings"])
 
 
 def first_line(name: str) -> str:

@@ -4,101 +4,103 @@ from __future__ import annotations
 
 import statistics
 
-from retort.audit.base import TINY, Finding, Looked, Printed, by_column, checks, span
+from retort.audit.base import TINY, CheckResult, Finding, Printed, by_column, checks, span
 from retort.specs.printed import CHANGE
 from retort.tables.layout import label_of
 
 
 @checks.register("averages")
-def averages(given: Printed) -> Looked:
+def averages(printed: Printed) -> CheckResult:
     """Check that a printed average is the mean of its columns, as far as rounding allows."""
-    count, found = 0, []
-    for row in given.rows().values():
+    count, findings = 0, []
+    for row in printed.rows().values():
         for entry in row.values():
-            parts = [row[name].number for name in entry.place.spec.mean_of if name in row]
-            if not parts or len(parts) != len(entry.place.spec.mean_of):
+            parts = [row[name].number for name in entry.cell.spec.mean_of if name in row]
+            if not parts or len(parts) != len(entry.cell.spec.mean_of):
                 continue
             count += 1
             mean = statistics.mean(part.value for part in parts)
             slack = entry.number.half + statistics.mean(part.half for part in parts) + TINY
             if abs(mean - entry.number.value) > slack:
                 why = f"the mean of the row's {len(parts)} numbers; rounding explains at most {slack:.2f}"
-                found.append(Finding(entry.paper, entry.where, entry.number.text, f"{mean:.2f}", why))
-    return Looked(count, found)
+                findings.append(Finding(entry.paper, entry.where, entry.number.text, f"{mean:.2f}", why))
+    return CheckResult(count, findings)
 
 
 @checks.register("changes")
-def changes(given: Printed) -> Looked:
+def changes(printed: Printed) -> CheckResult:
     """Check that a printed relative change follows from its two numbers, as far as rounding allows."""
-    count, found = 0, []
-    for row in given.rows().values():
+    count, findings = 0, []
+    for row in printed.rows().values():
         for entry in row.values():
-            if entry.place.metric != CHANGE:
+            if entry.cell.metric != CHANGE:
                 continue
             count += 1
-            base, own = row[entry.place.spec.change_from].number, row[entry.place.before].number
+            base, own = row[entry.cell.spec.change_from].number, row[entry.cell.before].number
             ratio = own.value / base.value
             slack = 100 * ratio * (own.half / own.value + base.half / base.value) + entry.number.half + TINY
             if abs(100 * (ratio - 1) - entry.number.value) > slack:
                 why = f"{own.text} against {base.text}; rounding explains at most {slack:.2f}"
-                found.append(Finding(entry.paper, entry.where, entry.number.text, f"{100 * (ratio - 1):.2f}%", why))
-    return Looked(count, found)
+                findings.append(Finding(entry.paper, entry.where, entry.number.text, f"{100 * (ratio - 1):.2f}%", why))
+    return CheckResult(count, findings)
 
 
 @checks.register("floors")
-def floors(given: Printed) -> Looked:
+def floors(printed: Printed) -> CheckResult:
     """Check that a score on dev is not below that of a model that always gives the most frequent answer."""
-    floor = {(task, metric): value for task, facts in given.facts.items() for metric, value in facts.floors.items()}
+    floor = {(task, metric): value for task, facts in printed.facts.items() for metric, value in facts.floors.items()}
     held = [
         entry
-        for entry in given.entries
-        if entry.place.split == "dev" and (entry.place.task, entry.place.metric) in floor
+        for entry in printed.entries
+        if entry.cell.split == "dev" and (entry.cell.task, entry.cell.metric) in floor
     ]
-    found = []
-    for (paper, table, column), listed in by_column(held).items():
-        least = floor[listed[0].place.task, listed[0].place.metric]
-        below = [entry for entry in listed if entry.number.value + entry.number.half <= least]
+    findings = []
+    for (paper, table, column), entries in by_column(held).items():
+        least = floor[entries[0].cell.task, entries[0].cell.metric]
+        below = [entry for entry in entries if entry.number.value + entry.number.half <= least]
         if below:
-            rows = below[0].place.row if len(below) == 1 else f"{len(below)} of {len(listed)} rows"
-            why = f"{listed[0].place.metric} of always the commonest answer; {given.facts[listed[0].place.task].source}"
-            found.append(Finding(paper, f"{label_of(table)}, {column}, {rows}", span(below), f"{least:g}", why))
-    return Looked(len(held), found)
+            rows = below[0].cell.row if len(below) == 1 else f"{len(below)} of {len(entries)} rows"
+            why = (
+                f"{entries[0].cell.metric} of always the commonest answer; {printed.facts[entries[0].cell.task].source}"
+            )
+            findings.append(Finding(paper, f"{label_of(table)}, {column}, {rows}", span(below), f"{least:g}", why))
+    return CheckResult(len(held), findings)
 
 
 @checks.register("exact-match")
-def exact_match(given: Printed) -> Looked:
+def exact_match(printed: Printed) -> CheckResult:
     """Check that an exact match is never above the F1 of the same answers."""
-    count, found = 0, []
-    for row in given.rows().values():
-        for em in (entry for entry in row.values() if entry.place.metric == "exact"):
-            same = ("f1", em.place.task, em.place.part)
+    count, findings = 0, []
+    for row in printed.rows().values():
+        for em in (entry for entry in row.values() if entry.cell.metric == "exact"):
+            same = ("f1", em.cell.task, em.cell.subset)
             for f1 in row.values():
-                if (f1.place.metric, f1.place.task, f1.place.part) != same:
+                if (f1.cell.metric, f1.cell.task, f1.cell.subset) != same:
                     continue
                 count += 1
                 if em.number.value > f1.number.value:
                     why = "an answer that matches exactly has an F1 of 1"
-                    found.append(Finding(em.paper, em.where, em.number.text, f"at most {f1.number.text}", why))
-    return Looked(count, found)
+                    findings.append(Finding(em.paper, em.where, em.number.text, f"at most {f1.number.text}", why))
+    return CheckResult(count, findings)
 
 
 @checks.register("reachable")
-def reachable(given: Printed) -> Looked:
+def reachable(printed: Printed) -> CheckResult:
     """Check that an accuracy on a whole dev set is a count of right answers divided by the number of questions."""
     held = [
         entry
-        for entry in given.entries
-        if entry.place.metric == "accuracy" and entry.place.split == "dev" and entry.runs
-        and entry.place.task in given.facts and not entry.place.part
-        and not entry.place.quoted  # of how many runs a quoted number is the mean is unknown
+        for entry in printed.entries
+        if entry.cell.metric == "accuracy" and entry.cell.split == "dev" and entry.runs
+        and entry.cell.task in printed.facts and not entry.cell.subset
+        and not entry.cell.quoted  # of how many runs a quoted number is the mean is unknown
     ]  # fmt: skip
-    found = []
+    findings = []
     for entry in held:
-        questions = given.facts[entry.place.task].sizes["dev"] * entry.runs
+        questions = printed.facts[entry.cell.task].sizes["dev"] * entry.runs
         nearest = round(entry.number.value * questions / 100)
         value = 100 * nearest / questions
         if abs(value - entry.number.value) > entry.number.half + TINY:
             over = f"{questions} answers" if entry.runs == 1 else f"{questions} answers of {entry.runs} runs"
             why = f"{nearest} of {over} are {value:.3f} %, the next count is further; perhaps rounded twice, or a mean"
-            found.append(Finding(entry.paper, entry.where, entry.number.text, f"{value:.2f}", why))
-    return Looked(len(held), found)
+            findings.append(Finding(entry.paper, entry.where, entry.number.text, f"{value:.2f}", why))
+    return CheckResult(len(held), findings)

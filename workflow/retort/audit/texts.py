@@ -1,42 +1,62 @@
-"""Checks of words against numbers: the metric that a heading names, and the printed size of a data set."""
+"""Checks of words against numbers: the metric that a heading names, the size of a data set, a paper's text."""
 
 from __future__ import annotations
 
-from retort.audit.base import Finding, Looked, Printed, by_column, checks, span
-from retort.specs.printed import read_number
-from retort.specs.text_tables import CountsTable
+from retort.audit.base import CheckResult, Finding, Printed, by_column, checks, span
+from retort.specs.statement import Statement
+from retort.tables.judge import decide, published
 from retort.tables.layout import label_of
 
 
 @checks.register("metrics")
-def metrics(given: Printed) -> Looked:
+def metrics(printed: Printed) -> CheckResult:
     """Check that the numbers of a column are of the metric that its heading names."""
-    found = []
-    columns = by_column(given.entries)
-    for (paper, table, column), listed in columns.items():
-        spec = listed[0].place.spec
+    findings = []
+    columns = by_column(printed.entries)
+    for (paper, table, column), entries in columns.items():
+        spec = entries[0].cell.spec
         if spec.because:
-            says = f"{spec.printed}: {span(listed)}"
-            found.append(Finding(paper, f"{label_of(table)}, {column}", says, str(spec.metric), spec.because))
-    return Looked(len(columns), found)
+            says = f"{spec.printed}: {span(entries)}"
+            findings.append(Finding(paper, f"{label_of(table)}, {column}", says, str(spec.metric), spec.because))
+    return CheckResult(len(columns), findings)
 
 
 @checks.register("sizes")
-def sizes(given: Printed) -> Looked:
+def sizes(printed: Printed) -> CheckResult:
     """Check that the printed size of a data set is its true size, rounded or truncated."""
-    splits = {"#Train": "train", "#Dev": "dev", "#Test": "test"}
-    count, found = 0, []
-    for (paper, name), table in given.tables.items():
-        if not isinstance(table, CountsTable):
-            continue
-        for row, texts in zip(table.rows, table.texts, strict=True):
-            facts = given.facts[row.task]
-            for column, text in zip(table.columns, texts, strict=True):
-                number, size = read_number(text), facts.sizes.get(splits.get(column.label, ""))  # type: ignore[call-overload]
-                if not number or size is None:
-                    continue
-                count += 1
-                if not number.is_size(size):
-                    place = f"{label_of(name)}, {row.label}, {column.label}"
-                    found.append(Finding(paper, place, number.text, f"{size:,}", facts.source))
-    return Looked(count, found)
+    count, findings = 0, []
+    for (paper, name), table in printed.tables.items():
+        counted = table.counted()
+        for cell in table.printed_cells():
+            task, split = counted.get((cell.row, cell.column), ("", ""))
+            size = printed.facts[task].sizes.get(split) if task else None  # type: ignore[call-overload]
+            if not cell.number or size is None:
+                continue
+            count += 1
+            if not cell.number.is_size(size):
+                where = f"{label_of(name)}, {cell.row}, {cell.column}"
+                findings.append(Finding(paper, where, cell.number.text, f"{size:,}", printed.facts[task].source))
+    return CheckResult(count, findings)
+
+
+def _finding(paper: str, statement: Statement, other: str) -> Finding:
+    tables = ", ".join(map(label_of, statement.tables))
+    where = f"{statement.where}, against {tables}" if tables else statement.where
+    number = f" ({statement.number})" if statement.number else ""
+    return Finding(paper, where, statement.says.removesuffix(".") + number, other, statement.why)
+
+
+@checks.register("texts")
+def texts(printed: Printed) -> CheckResult:
+    """Check that what a paper's text says and claims about its numbers agrees with what its tables print."""
+    findings, count = [], 0
+    for paper in printed.statements:
+        side = published({name: table for (slug, name), table in printed.tables.items() if slug == paper})
+        for statement in printed.statements[paper]:
+            verdict = decide(statement, side)
+            if isinstance(verdict, str):  # a figure prints no numbers
+                continue
+            count += 1
+            if not verdict.holds:
+                findings.append(_finding(paper, statement, verdict.result or verdict.numbers))
+    return CheckResult(count, findings)

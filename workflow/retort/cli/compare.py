@@ -16,7 +16,7 @@ from retort.study.load import open_study, with_every_paper
 )
 def compare_two(given: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and a paired t-test over tasks and seeds."""
-    from retort.tables.two_rows import compare_rows
+    from retort.tables.paired_rows import compare_rows
 
     study = open_study(with_every_paper(config_of(given)))
     print("\n".join(compare_rows(study, given.table, given.row, given.other)))

@@ -1,18 +1,26 @@
-"""Draw a heat map of the p-values of a table of paired t-tests, with one panel per compared table."""
+"""Figures of the p-values of a table of paired t-tests as a heat map, with one panel per compared table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from pydantic import Field
 
-from retort.figures.kinds import Inputs, Kind, kinds
+from retort.figures.base import Figure
 from retort.figures.style import INK, MUTED, PAPER, figure, save
-from retort.tables.layout import label_of, matrix
-from retort.tables.numbers import p_value
+from retort.formatters import p_value
+from retort.specs.base import Name
+from retort.specs.exhibit import StudyParts, check_known, figure_kind
+from retort.tables.base import Inputs
+from retort.tables.kinds.paired_tests import matrix
+from retort.tables.layout import label_of
 from retort.tables.tidy import Line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 # (upper bound of p, colour of the cell, colour of its text); the last bound is above every p-value.
 LEVELS = [
@@ -25,9 +33,41 @@ NAMES = ["p < 0.001", "p < 0.01", "p < 0.05", "p ≥ 0.05"]
 CELL = 0.46  # inches
 
 
-def collect(inputs: Inputs) -> list[Line]:
-    """Return the lines of the drawn table, with the figure's name in place of the table's."""
-    return [replace(line, table=inputs.name) for line in inputs.tables[inputs.spec.of]]
+@figure_kind
+class TestsFigure(Figure):
+    """A figure that shows a table of paired tests as a heat map."""
+
+    kind: Literal["tests"] = Field(description="which kind of figure this is")
+    of: Name = Field(description="a table of paired tests")
+
+    def draws(self) -> list[str]:
+        """Return the table that it shows."""
+        return [self.of]
+
+    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+        """Yield a line if it shows no table of paired tests."""
+        tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
+        yield from check_known("of", "table", [self.of], tables)
+        if self.of in tables and not tables[self.of].compares():
+            yield f"of: '{self.of}' is not a table of kind 'paired-tests'"
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return the lines of the drawn table, with the figure's name in place of the table's."""
+        return [replace(line, table=inputs.name) for line in inputs.tables[self.of]]
+
+    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw and save the figure: uncorrected p-values above each diagonal, those after Holm's correction below."""
+        tables = dict.fromkeys(line.task for line in lines)
+        panels = {table: [line for line in lines if line.task == table] for table in tables}
+        sizes = [len(matrix(panel)[0]) for panel in panels.values()]
+        with figure(2.6 + CELL * max(sizes), 0.7 + sum(CELL * size + 0.6 for size in sizes)) as drawn:
+            grid = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=sizes)
+            for axes, (table, panel) in zip(grid[:, 0], panels.items(), strict=True):
+                _panel(axes, label_of(table), panel)
+                axes.set_xlim(-0.5, max(sizes) - 0.5)
+                axes.set_anchor("W")
+            _legend(drawn)
+            save(drawn, renders)
 
 
 def level(p: float) -> tuple[str, str]:
@@ -42,6 +82,8 @@ def short(value: float) -> str:
 
 
 def _panel(axes: Axes, title: str, lines: list[Line]) -> None:
+    from matplotlib.patches import Rectangle
+
     labels, cells = matrix(lines)
     for (row, column), line in cells.items():
         color, ink = level(line.mean) if line.mean is not None else (PAPER, MUTED)
@@ -58,23 +100,8 @@ def _panel(axes: Axes, title: str, lines: list[Line]) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _legend(drawn: Figure) -> None:
+def _legend(drawn: Drawing) -> None:
+    from matplotlib.patches import Patch
+
     handles = [Patch(facecolor=color, label=name) for (_, color, _), name in zip(LEVELS, NAMES, strict=True)]
     drawn.legend(handles=handles, loc="outside lower right", ncols=4, frameon=False, fontsize=9, handlelength=1.2)
-
-
-def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-    """Draw and save the heat map: uncorrected p-values above each diagonal, those after Holm's correction below it."""
-    panels = {of: [line for line in lines if line.task == of] for of in dict.fromkeys(line.task for line in lines)}
-    sizes = [len(matrix(of_one)[0]) for of_one in panels.values()]
-    with figure(2.6 + CELL * max(sizes), 0.7 + sum(CELL * size + 0.6 for size in sizes)) as drawn:
-        grid = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=sizes)
-        for axes, (of, of_one) in zip(grid[:, 0], panels.items(), strict=True):
-            _panel(axes, label_of(of), of_one)
-            axes.set_xlim(-0.5, max(sizes) - 0.5)
-            axes.set_anchor("W")
-        _legend(drawn)
-        save(drawn, renders)
-
-
-kinds.register("tests")(Kind(collect, draw))

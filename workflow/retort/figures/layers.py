@@ -1,32 +1,86 @@
-"""Draw scores against the teacher layer that was distilled."""
+"""Figures of scores against the teacher layer that was distilled."""
 
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING, Literal
 
-from matplotlib.axes import Axes
+from pydantic import Field, model_validator
 
-from retort.figures.kinds import Inputs, Kind, kinds
+from retort.figures.base import Figure, Point, point_cell
 from retort.figures.style import SERIES, figure, not_drawn, points, save
-from retort.tables.lines import score_lines
+from retort.specs.base import Name, Text
+from retort.specs.exhibit import figure_kind
+from retort.specs.names import StudentName
+from retort.specs.rows import CellSpec, Column
+from retort.study.study import Study
+from retort.tables.base import Inputs
 from retort.tables.tidy import Line
 
-
-def collect(inputs: Inputs) -> list[Line]:
-    """Return one tidy line per layer, then one per reference."""
-    return score_lines(inputs.study, inputs.paper, inputs.name, inputs.scores)
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-def teacher_layers(inputs: Inputs) -> int:
-    """Return the number of layers of the deepest teacher of the drawn students.
+@figure_kind
+class LayersFigure(Figure):
+    """A figure of the score (y) against the teacher layer that was distilled (x)."""
 
-    Without drawn students, it is the highest layer of the planned ones, or 1.
-    """
-    depths = []
-    for student in inputs.spec.points.values():
-        teacher = inputs.study.students[student].teacher if student in inputs.study.students else student
-        depths.append(inputs.study.model_of(teacher).architecture.layers)
-    return max(depths, default=max(inputs.spec.planned, default=1))
+    kind: Literal["layers"] = Field(description="which kind of figure this is")
+    task: Name = Field(description="an entry of workflow/tasks")
+    metric: Text = Field(description="one of the task's metrics")
+    points: dict[int, StudentName] = Field(default={}, description="teacher layer -> student")
+    planned: dict[int, StudentName] = Field(
+        default={}, description="teacher layer -> the name that its student will have"
+    )
+    references: list[Point] = Field(default=[], description="students drawn as level lines")
+
+    @model_validator(mode="after")
+    def _one_state(self) -> LayersFigure:
+        if bool(self.points) == bool(self.planned):
+            raise ValueError("a figure needs one of 'points' and 'planned'")
+        return self
+
+    def cells(self) -> list[CellSpec]:
+        """Return a point per layer, then one per reference."""
+        column = Column(label=self.metric, task=self.task, metric=self.metric)
+        return [
+            *(point_cell(f"layer {layer}", student, column) for layer, student in sorted(self.points.items())),
+            *(point_cell(f"layer {layer}", "", column, name) for layer, name in sorted(self.planned.items())),
+            *(point_cell(reference.label, reference.student, column) for reference in self.references),
+        ]
+
+    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw and save the figure: layers from left to right, references as horizontal lines.
+
+        Error bars and the bands of the references are one standard deviation.
+        """
+        layers = {student: layer for layer, student in self.points.items()}
+        good = [line for line in lines if line.student in layers and line.mean is not None]
+        deepest = self._teacher_layers(inputs.study)
+        with figure(5.0, 3.1) as drawn:
+            axes = drawn.subplots()
+            x: list[float] = [layers[line.student] for line in good]
+            y = [line.mean or 0.0 for line in good]
+            points(axes, x, y, yerr=[line.std or 0 for line in good], fmt="o-", linewidth=1.6)
+            _references(axes, [line for line in lines if line.student not in layers])
+            axes.set(
+                xlabel="teacher layer", ylabel=f"{self.metric.capitalize()} on {self.task}, × 100",
+                xlim=(0.6, deepest + 0.4), xticks=range(1, deepest + 1),
+            )  # fmt: skip
+            axes.grid(visible=False, axis="x")
+            not_drawn(drawn, lines)
+            save(drawn, renders)
+
+    def _teacher_layers(self, study: Study) -> int:
+        """Return the number of layers of the deepest teacher of the drawn students.
+
+        Without drawn students, it is the highest layer of the planned ones, or 1.
+        """
+        depths = []
+        for student in self.points.values():
+            teacher = study.students[student].teacher if student in study.students else student
+            depths.append(study.model_of(teacher).architecture.layers)
+        return max(depths, default=max(self.planned, default=1))
 
 
 def spaced(values: list[float], least: float) -> list[float]:
@@ -49,32 +103,4 @@ def _references(axes: Axes, lines: list[Line]) -> None:
     low, high = axes.get_ylim()
     heights = spaced([mean for _, mean in drawn], (high - low) * 0.07)
     for (line, _), color, height in zip(drawn, SERIES, heights, strict=False):
-        place = (1.015, height)
-        axes.annotate(line.row, place, xycoords=axes.get_yaxis_transform(), color=color, va="center")
-
-
-def draw(inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
-    """Draw and save the figure: layers from left to right, references as horizontal lines.
-
-    Error bars and the bands of the references are one standard deviation.
-    """
-    place = {student: layer for layer, student in inputs.spec.points.items()}
-    shown = [line for line in lines if line.student in place]
-    good = [line for line in shown if line.mean is not None]
-    with figure(5.0, 3.1) as drawn:
-        axes: Axes = drawn.subplots()
-        x = [place[line.student] for line in good]
-        points(
-            axes, x, [line.mean or 0.0 for line in good], yerr=[line.std or 0 for line in good], fmt="o-", linewidth=1.6
-        )
-        _references(axes, [line for line in lines if line.student not in place])
-        axes.set(
-            xlabel="teacher layer", ylabel=f"{inputs.spec.metric.capitalize()} on {inputs.spec.task}, × 100",
-            xlim=(0.6, teacher_layers(inputs) + 0.4), xticks=range(1, teacher_layers(inputs) + 1),
-        )  # fmt: skip
-        axes.grid(visible=False, axis="x")
-        not_drawn(drawn, lines)
-        save(drawn, renders)
-
-
-kinds.register("layers")(Kind(collect, draw))
+        axes.annotate(line.row, (1.015, height), xycoords=axes.get_yaxis_transform(), color=color, va="center")

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from retort.figures import heatmap, layers, pareto  # noqa: F401 - they register themselves
-from retort.figures.kinds import Inputs, kinds
+from retort.figures.base import figure_of
 from retort.figures.style import without_points
 from retort.jobs import Job
 from retort.specs.config import read_config
 from retort.study.load import open_study
+from retort.tables.base import Inputs
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.tidy import read, write
 
@@ -41,11 +41,11 @@ def plot_figure(
         read_profiles(study, profiles),
         {Path(path).stem: read(path) for path in tables},
     )
-    kind = kinds[inputs.spec.kind]
-    write(csv, kind.collect(inputs))
+    spec = figure_of(study, paper, figure)
+    write(csv, spec.collect(inputs))
     lines = read(csv)
     if any(line.mean is not None for line in lines):
-        kind.draw(inputs, lines, dict(renders))
+        spec.draw(inputs, lines, dict(renders))
     else:
         without_points(lines, dict(renders))
     job.say(f"{len(lines)} values")

@@ -1,4 +1,7 @@
-"""The style of all figures, and the writing of files that have the same bytes for the same numbers."""
+"""The style of all figures, and the writing of files that have the same bytes for the same numbers.
+
+matplotlib is imported only where something is drawn, since the kinds of figures are read whenever a study is.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from retort.tables.tidy import Line, Status
 
-from retort.tables.tidy import OK, Line
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
@@ -59,6 +61,10 @@ def figure(width: float, height: float) -> Iterator[Figure]:
         width: in inches.
         height: in inches.
     """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(STYLE):  # type: ignore[arg-type]
         drawn = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(drawn)
@@ -79,7 +85,7 @@ def svg(drawn: Figure) -> str:
     stream = io.StringIO()
     drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda found: found[1] + FONTS, text)
+    text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda match: match[1] + FONTS, text)
     return text.replace("</style>", f"{_dark()}</style>", 1)
 
 
@@ -95,21 +101,21 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
 
 def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
     """Write below the figure which of its points have no value, and why."""
-    left_out = [f"{line.row}: {line.status}" for line in lines if line.status != OK]
+    left_out = [f"{line.row}: {line.state}" for line in lines if line.status is not Status.OK]
     if left_out:
         drawn.supxlabel(f"not drawn: {'; '.join(left_out)}", fontsize=8, color=MUTED)
 
 
-def points(axes: Axes, x: list[float], y: list[float], **more: Any) -> None:
+def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None:
     """Draw markers with error bars, blue by default; `more` overrides arguments of matplotlib's `errorbar`."""
-    look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **more}
+    look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **overrides}
     axes.errorbar(x, y, **look)
 
 
 def without_points(lines: list[Line], renders: dict[str, str]) -> None:
     """Save a figure of which no point was run: it says why, in place of empty axes."""
-    reasons = list(dict.fromkeys(line.status for line in lines))
-    said = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
+    reasons = list(dict.fromkeys(line.state for line in lines))
+    reason = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
     with figure(5.0, 0.7) as drawn:
-        drawn.text(0.5, 0.5, f"No point to draw: {said}", ha="center", va="center", color=MUTED)
+        drawn.text(0.5, 0.5, f"No point to draw: {reason}", ha="center", va="center", color=MUTED)
         save(drawn, renders)

@@ -93,5 +93,5 @@ class Pages:
     def deviations(self, wildcards: Wildcards) -> list[list[str]]:
         """Return, for each student of a paper, the choices that were made where the paper is silent."""
         students = self.study.students.items()
-        mine = [spec for name, spec in students if self.study.paper_of(name) == wildcards.paper]
-        return [spec.deviations for spec in mine]
+        specs = [spec for name, spec in students if self.study.paper_of(name) == wildcards.paper]
+        return [spec.deviations for spec in specs]

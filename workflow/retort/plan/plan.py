@@ -19,7 +19,6 @@ from retort.plan import resolve
 from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config
-from retort.specs.table import ScoresTable, TestsTable
 from retort.study import questions
 from retort.study.cells import Cell, expand, profiled, score_address
 from retort.study.load import open_study
@@ -224,9 +223,8 @@ class Plan:
         return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
     def _cells(self, paper: str, name: str) -> list[Cell]:
-        """Return the cells of a table or figure; for a table of tests, the cells of the tables that it compares."""
-        exhibit = self.study.exhibits[paper, name]
-        names = exhibit.of if isinstance(exhibit, TestsTable) else [name]
+        """Return the cells of a table or figure; for one that compares tables, the cells of those tables."""
+        names = self.study.exhibits[paper, name].compares() or [name]
         return [cell for cell in self.list if cell.paper == paper and cell.table in names]
 
     def scores(self, paper: str, name: str) -> list[str]:
@@ -250,13 +248,11 @@ class Plan:
         pairs that the first of these rows shows.
         """
         exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
-        tables = [self.study.exhibits[wildcards.paper, name] for name in getattr(exhibit, "of", [])]
-        compared = [
-            (table, [row for row in table.rows if row.student]) for table in tables if isinstance(table, ScoresTable)
-        ]
+        tables = [self.study.exhibits[wildcards.paper, name] for name in exhibit.compares()]
+        compared = [(table, [row for row in table.compared_rows().values() if row.student]) for table in tables]
         return [
             [[row.student, row.label, row.baseline] for row in rows]
-            + [list(pair) for row in rows[:1] for pair in table.scores_of(row.student)]
+            + [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
             for table, rows in compared
         ]
 
@@ -282,8 +278,8 @@ class Plan:
 
     def figure_tables(self, wildcards: Wildcards) -> list[str]:
         """Return the tidy CSV files of the tables that a figure draws; empty if it draws none."""
-        of = getattr(self.study.exhibits[wildcards.paper, wildcards.figure], "of", None)
-        return [f"results/tables/{wildcards.paper}/{of}.csv"] if of else []
+        names = self.study.exhibits[wildcards.paper, wildcards.figure].draws()
+        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
 
     def claims_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a paper's claims."""

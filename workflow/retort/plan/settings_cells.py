@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from retort import formatters
 from retort.errors import RetortError
+from retort.formatters import format_value, formatters
 from retort.plan import resolve
 from retort.registry import unknown
 from retort.specs.base import Settings
 from retort.specs.load import Problems
-from retort.specs.settings_cells import TRIED, Bound
+from retort.specs.settings_cells import MAPPINGS, SettingsCell
 from retort.specs.student import Student
 from retort.study.questions import layer_pairs
 from retort.study.study import Study
@@ -27,7 +27,7 @@ def _cut(stage: Settings, length: int | None) -> Settings:
     return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
 
 
-def about(study: Study, name: str, task: str) -> Settings:
+def readable_settings(study: Study, name: str, task: str) -> Settings:
     """Return the settings of a student's jobs, with additions that settings tables read.
 
     The additions are 'finetuning' (the schedule on the task, and its grid), 'runs' (the number of seeds),
@@ -58,7 +58,7 @@ def about(study: Study, name: str, task: str) -> Settings:
 
 
 def _kind(pairs: list[tuple[int, int]]) -> str:
-    """Return the type of a mapping, as in `tried`."""
+    """Return the type of a mapping, as in `mappings_of`."""
     if len(pairs) == 1:
         return "single"
     return "one-to-one" if len({student for student, _ in pairs}) == len(pairs) else "one-to-many"
@@ -79,7 +79,7 @@ def _mapped(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
         yield term.objective, _kind(pairs), _named(term, pairs, depth)
 
 
-def tried(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
+def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
     """Return the mappings that a paper's students use: objective -> type of mapping -> names.
 
     The types are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and
@@ -120,31 +120,36 @@ def value_at(settings: Any, keys: str) -> Any:
 BY = ("objective",)  # keys whose value can name an entry of a list
 
 
-def ours(study: Study, paper: str, cell: Bound) -> str:
+def ours(study: Study, paper: str, cell: SettingsCell) -> str:
     """Return the value of our students for a cell, printed as the paper would print it.
 
     Raises:
         RetortError: a key of the cell does not exist, or its formatter cannot print the value.
     """
-    settings = about(study, cell.student, cell.task) if cell.student else {TRIED: tried(study, paper)}
+    if cell.student:
+        settings = readable_settings(study, cell.student, cell.task)
+    else:
+        settings = {MAPPINGS: mappings_of(study, paper)}
     value = value_at(settings, cell.reads)
     try:
-        return formatters.written(value, cell.form, cell.words)
+        return format_value(value, cell.formatter, cell.printed_as)
     except (TypeError, ValueError, ArithmeticError, KeyError) as error:
-        raise RetortError(f"'{cell.reads}' is {value!r}", f"form '{cell.form or 'plain'}' cannot print that") from error
+        raise RetortError(
+            f"'{cell.reads}' is {value!r}", f"formatter '{cell.formatter or 'plain'}' cannot print that"
+        ) from error
 
 
 def check_settings_cells(study: Study, problems: Problems) -> None:
     """Add a problem for each settings cell that names an unknown student, task, key or formatter."""
-    for (paper, name), table in study.exhibits.items():
+    for (paper, name), exhibit in study.exhibits.items():
         path = study.files["exhibits", f"{paper}/{name}"]
-        for cell in getattr(table, "bound", list)():
+        for cell in exhibit.settings_cells():
             where = f"row '{cell.row}', column '{cell.column}'"
             if cell.student and cell.student not in study.students:
                 problems.add(path, f"{where}: {unknown('student', cell.student, study.students)}")
             elif cell.task and cell.task not in study.tasks:
                 problems.add(path, f"{where}: {unknown('task', cell.task, study.tasks)}")
-            elif cell.form and cell.form not in formatters.forms:
-                problems.add(path, f"{where}: {unknown('form', cell.form, formatters.forms)}")
+            elif cell.formatter and cell.formatter not in formatters:
+                problems.add(path, f"{where}: {unknown('formatter', cell.formatter, formatters)}")
             else:
                 problems.attempt(path, where, ours, study, paper, cell)

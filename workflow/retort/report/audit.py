@@ -6,7 +6,7 @@ from typing import Any
 
 from retort.audit import audit, first_line
 from retort.jobs import Job
-from retort.report.parts import write_page
+from retort.report.html import write_page
 from retort.specs.config import read_config
 from retort.study.load import open_whole
 from retort.tables.published import printed_tables
@@ -15,14 +15,14 @@ from retort.tables.published import printed_tables
 def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
     """Run the audit and write its page to `to`, as one self-contained file."""
     study = open_whole(read_config(config))
-    looked = audit(study)
+    results = audit(study)
     tables = printed_tables(study)
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
-    found = sum(len(result.findings) for result in looked.values())
+    count = sum(len(result.findings) for result in results.values())
     write_page(
-        to, "audit.html", looked=looked, first_line=first_line,
+        to, "audit.html", results=results, first_line=first_line,
         papers=[paper for paper in study.papers.values() if not paper.ours],
         titles={slug: paper.title for slug, paper in study.papers.items()},
-        tables=len(tables), numbers=len(cells), found=found,
+        tables=len(tables), numbers=len(cells), findings=count,
     )  # fmt: skip
-    job.say(f"{to}: {found} findings in {len(cells)} numbers of {len(tables)} tables")
+    job.say(f"{to}: {count} findings in {len(cells)} numbers of {len(tables)} tables")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from retort.jobs import Job
+from retort.report.html import PageExhibit, exhibit, heading, write_page
 from retort.report.origin import collect_runs, origin
-from retort.report.parts import Exhibit, exhibit, heading, write_page
 from retort.report.tally import Tally, tally
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -27,20 +27,20 @@ class Entry:
     title: str
     reference: str
     tally: Tally
-    contents: list[Exhibit]
-    headline: Exhibit | None
+    contents: list[PageExhibit]
+    headline: PageExhibit | None
     claims: bool
 
 
 def _entry(study: Study, paper: str) -> Entry:
-    spec, shown = study.papers[paper], study.shown(paper)
-    first = next((name for name in shown if name.startswith("table")), None) if spec.ours else None
+    spec, names = study.papers[paper], study.shown(paper)
+    first = next((name for name in names if name.startswith("table")), None) if spec.ours else None
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
         tally=tally(study, paper),
-        contents=[heading(study, paper, name) for name in shown],
+        contents=[heading(study, paper, name) for name in names],
         headline=exhibit(study, paper, first) if first else None,
         claims=bool(study.claims.get(paper)),
     )

@@ -64,7 +64,7 @@ class Spent:
 
     name: str
     results: int
-    there: int
+    existing: int
     shared: int
     seconds: float
 
@@ -83,13 +83,13 @@ def in_words(seconds: float) -> str:
 
 def _wanted(study: Study) -> dict[tuple[str, str], dict[str, str]]:
     """Return the results that each table and figure reads: path -> 'score' or 'profile'."""
-    found: dict[tuple[str, str], dict[str, str]] = {
+    results: dict[tuple[str, str], dict[str, str]] = {
         key: {f"results/profiles/{student}.json": "profile" for student in profiled(study, exhibit)}
         for key, exhibit in study.exhibits.items()
     }
     for cell in expand(study):
-        found[cell.paper, cell.table][score_address(cell.student, cell.task, cell.seed)] = "score"
-    return found
+        results[cell.paper, cell.table][score_address(cell.student, cell.task, cell.seed)] = "score"
+    return results
 
 
 def collect_runs(study: Study) -> list[Run]:
@@ -108,15 +108,15 @@ def spent(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
     A result that several of them read counts in the first one.
     """
     seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
-    wanted, seen, found = _wanted(study), set[str](), []
+    wanted, seen, costs = _wanted(study), set[str](), []
     for name in study.shown(paper):
         paths = wanted[paper, name].keys()
         own = paths - seen
-        there = [seconds[path] for path in sorted(own) if path in seconds]
+        existing = [seconds[path] for path in sorted(own) if path in seconds]
         if paths:
-            found.append(Spent(name, len(own), len(there), len(paths) - len(own), sum(there)))
+            costs.append(Spent(name, len(own), len(existing), len(paths) - len(own), sum(existing)))
         seen |= paths
-    return found
+    return costs
 
 
 def _distinct(values: Iterable[object]) -> list[str]:
@@ -130,17 +130,17 @@ def origin(runs: Iterable[Run]) -> Origin:
     scores = [run.record for run in records.values() if run.kind == "score"]
     dates = sorted(str(record["at"]) for record in every if "at" in record)
     versions = {(name, version) for record in every for name, version in record.get("versions", {}).items()}
-    found = {
+    distinct = {
         "commits": _distinct(record.get("commit") for record in every),
         "devices": _distinct(record.get("device") for record in every),
         "precisions": _distinct(record["settings"].get("precision") for record in scores),
     }
-    mixed = [name for name, values in found.items() if len(values) > 1]
+    mixed = [name for name, values in distinct.items() if len(values) > 1]
     if len(versions) > len({name for name, _ in versions}):
         mixed.append("versions")
     return Origin(
         files=len(records),
-        **found,
+        **distinct,
         seeds=_distinct(record.get("seed") for record in scores),
         threads=_distinct(record.get("threads") for record in every),
         versions=[f"{name} {version}" for name, version in sorted(versions)],

@@ -10,8 +10,8 @@ from typing import Any
 from retort.audit import Finding, audit
 from retort.jobs import Job
 from retort.plan import resolve
+from retort.report.html import article, exhibit, write_page
 from retort.report.origin import collect_runs, origin, spent
-from retort.report.parts import article, exhibit, write_page
 from retort.report.tally import tally
 from retort.specs.config import read_config
 from retort.study.cells import expand
@@ -42,7 +42,7 @@ def _settings(study: Study, paper: str) -> list[Settings]:
     for cell in expand(study):
         if cell.paper == paper:
             tasks.setdefault(cell.student, cell.task)
-    found = []
+    settings = []
     for name in (name for name in (*study.teachers, *study.students) if name in tasks):
         task = tasks[name]
         stamped = resolve.score(study, name, task).as_json()
@@ -52,8 +52,8 @@ def _settings(study: Study, paper: str) -> list[Settings]:
                 stamped["task"] = task
         spec: Any = study.students.get(name) or study.teachers[name]
         text = json.dumps(stamped, indent=2, ensure_ascii=False)
-        found.append(Settings(name, spec.title, f"{name} on {task}\n{text}"))
-    return found
+        settings.append(Settings(name, spec.title, f"{name} on {task}\n{text}"))
+    return settings
 
 
 def students_of(study: Study, paper: str) -> list[str]:
@@ -75,14 +75,14 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
 
     Contradictions with another paper appear only in the audit, so that a page depends on its own paper alone.
     """
-    own = {key: shown for key, shown in study.exhibits.items() if key[0] == paper}
+    own = {key: exhibit for key, exhibit in study.exhibits.items() if key[0] == paper}
     alone = replace(
         study,
         papers={paper: study.papers[paper]},
         exhibits=own,
         statements={paper: study.statements.get(paper, {})},
     )
-    return [(name, found) for name, looked in audit(alone).items() for found in looked.findings]
+    return [(name, finding) for name, result in audit(alone).items() for finding in result.findings]
 
 
 def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retort.report.parts import tidy
-from retort.specs.table import ProfilesTable, ScoresTable, TestsTable
+from retort.report.html import tidy
 from retort.study.study import Study
+from retort.tables.base import table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all
-from retort.tables.collect import NOT_RUN
-from retort.tables.layout import agreement
-from retort.tables.lines import PLANNED
-from retort.tables.tidy import Line, read
-from retort.tables.unmeasured import OF_THE_SHAPE
+from retort.tables.layout import OF_THE_SHAPE
+from retort.tables.tidy import Line, Status, read
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Tally:
 def _cells(lines: list[Line]) -> Tally:
     counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
     measured = sum(line.mean is not None for line in counted)
-    not_run = sum(line.status.startswith((NOT_RUN, PLANNED)) for line in counted)
+    not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in counted)
     return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
 
 
@@ -82,14 +79,10 @@ def tally(study: Study, paper: str) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells."""
     total = _claims(study, paper)
     for name in study.shown(paper):
-        spec = study.exhibits[paper, name]
         if not name.startswith("table"):
             total += Tally(figures=1)
-        elif isinstance(spec, TestsTable):
-            total += Tally(tables=1)
-        else:
-            lines = read(tidy(paper, name))
-            agrees, judged = agreement(spec, lines)  # type: ignore[arg-type]
-            cells = _cells(lines) if isinstance(spec, (ScoresTable, ProfilesTable)) else Tally()
-            total += Tally(tables=1, agrees=agrees, judged=judged) + cells
+            continue
+        table, lines = table_of(study, paper, name), read(tidy(paper, name))
+        agrees, judged = table.agreement(lines)
+        total += Tally(tables=1, agrees=agrees, judged=judged) + _cells(table.tallied(lines))
     return total

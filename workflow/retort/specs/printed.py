@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Spec, Text
 from retort.specs.printed_block import header, read_block
+from retort.specs.timing import TIMED
 
 NOTHING = {"-", "–"}  # a cell in which a paper prints no value
 AVERAGE, CHANGE = "average", "change"
@@ -26,7 +27,7 @@ OF_A_MODEL = {
 }
 SHAPE = ("layers", "hidden")  # they follow from the architecture; the others of OF_A_MODEL need a profile
 # the names that papers use for a metric; any other name must be explained in `because`
-WORDS = {
+METRIC_NAMES = {
     "accuracy": {"Acc", "Accuracy"},
     "f1": {"F1"},
     "exact": {"EM", "Exact Match"},
@@ -94,7 +95,8 @@ class Measure(Spec):
     """What a number measures; the column of the cell, its row, or the two together give these fields."""
 
     task: Name = Field(default="", description="an entry of workflow/tasks")
-    part: Name = Field(default="", description="a part of the task that is scored by itself: a language, matched, ...")
+    subset: Name = Field(default="", description="a subset of the task that is scored by itself: a language, matched")
+    timing: Name = Field(default="", description="how a time is measured: batch-16 or another number, cpu, gpu")
     metric: str = Field(
         default="", description="what is measured: a metric of the task, or parameters, latency, ... of the model"
     )
@@ -105,11 +107,15 @@ class Measure(Spec):
 
     @model_validator(mode="after")
     def _explained(self) -> Measure:
-        odd = bool(self.printed) and self.printed not in WORDS.get(self.metric, ())
+        odd = bool(self.printed) and self.printed not in METRIC_NAMES.get(self.metric, ())
         if odd and not self.because:
             raise ValueError(f"'{self.printed}' is not a word for {self.metric or 'no metric'}; say why in 'because'")
         if self.because and not odd:
             raise ValueError("'because' explains why 'printed' and 'metric' differ, and here they do not")
+        if self.timing and self.metric and self.metric not in TIMED:
+            raise ValueError(f"'timing' is of a latency or a speed-up, not of '{self.metric}'; a task has a 'subset'")
+        if self.subset and self.metric in TIMED:
+            raise ValueError(f"'subset' is of a score, not of '{self.metric}'; say how it is measured in 'timing'")
         return self
 
 
@@ -154,14 +160,6 @@ def twice(what: str, names: list[str]) -> None:
         raise ValueError(f"{what} '{found[0]}' stands twice")
 
 
-class Titled(Spec):
-    """The text fields that every table and figure has."""
-
-    title: Text = Field(description="what it is, in one line")
-    question: Text = Field(description="what it answers, in one sentence")
-    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
-
-
 class TextTable(Spec):
     """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
 
@@ -185,6 +183,10 @@ class TextTable(Spec):
         """The text of each printed cell, row by row; a row is an empty list if the table prints none."""
         columns = [(column.heading, column.label) for column in self.headings()]
         return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
+
+    def row_headings(self) -> list[str]:
+        """Return the headings of the parts of a row's label."""
+        return list(self.stub) or [""]
 
     def check_cells(self) -> None:
         """Check that each row has one cell per column, names are unique, and no number is missing.

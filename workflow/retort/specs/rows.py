@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
 
 from retort.specs.base import Name, Text
 from retort.specs.names import StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
-from retort.specs.timing import TIMED
+from retort.specs.timing import TIMED, Timing, timing
 
 
 class Column(Measure, Heading):
@@ -53,31 +54,47 @@ class Row(Measure, TextRow):
         """The name of the row's model, whether it is run or not; empty if a quoted row gives none."""
         return self.model if self.quoted else self.student or self.planned
 
+    @property
+    def tested(self) -> bool:
+        """Whether paired tests compare the row: it is neither quoted nor a baseline."""
+        return not (self.quoted or self.baseline)
+
 
 @dataclass(frozen=True)
-class Place:
-    """One cell of a table: which model it shows and what it measures.
+class CellSpec:
+    """One cell of a table, or one point of a figure: which model it shows and what it measures.
 
     Args:
+        row: the name of its row.
+        column: the name of its column.
         student: the student or teacher whose score or profile the cell shows; empty if none is run.
+        task: the task of a score; empty for a number of the model.
+        metric: what is measured.
+        spec: the column.
         identity: the name of the model, whether it is run or not; empty if it has none.
+        subset: the part of the task's data that is scored by itself, such as a language; empty for all of it.
+        timing: how a time is measured: 'batch-16' or another number, 'cpu', 'gpu'; empty for the default.
+        length: tokens of a row that is timed; None for the default.
+        split: the split of a score; empty for the one that the task is scored on.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
+        quoted: whose number the paper quotes in this cell; empty for one of its own.
         before: the name of the column on the left; a cell with a relative change compares it with another column.
-        spec: the column of the cell.
     """
 
     row: str
     column: str
     student: str
-    identity: str
     task: str
-    part: str
     metric: str
-    split: str
-    tasks: dict[str, str]
-    quoted: str
-    before: str
     spec: Column
+    identity: str = ""
+    subset: str = ""
+    timing: str = ""
+    length: int | None = None
+    split: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    quoted: str = ""
+    before: str = ""
 
     @property
     def scored(self) -> list[tuple[str, str]]:
@@ -88,12 +105,21 @@ class Place:
             return list(self.tasks.items())
         if not self.task or self.metric in (*OF_A_MODEL, AVERAGE, CHANGE):
             return []
-        return [(self.task, f"{self.metric}/{self.part}" if self.part else self.metric)]
+        return [(self.task, f"{self.metric}/{self.subset}" if self.subset else self.metric)]
 
     @property
     def is_timed(self) -> bool:
         """Whether the cell shows the latency or the speed-up of a model that is run."""
         return bool(self.student) and self.metric in TIMED
+
+    @property
+    def measurement(self) -> Timing:
+        """The measurement of a latency or a speed-up.
+
+        Raises:
+            ValueError: there is no such measurement.
+        """
+        return timing(self.timing, self.length)
 
     @property
     def of_shape(self) -> bool:
@@ -110,7 +136,9 @@ def _joined(name: str, variant: str) -> str:
     return f"{name}-{variant}" if name and variant else name
 
 
-def meet(name: str, row: Row, column: Column, before: str, split: str) -> Place:
+def cell_at(
+    name: str, row: Row, column: Column, before: str = "", split: str = "", length: int | None = None
+) -> CellSpec:
     """Return the cell at a row and a column; the fields of the row override those of the column.
 
     Args:
@@ -119,16 +147,19 @@ def meet(name: str, row: Row, column: Column, before: str, split: str) -> Place:
         column: the column.
         before: the name of the column on the left; empty for the first one.
         split: the split of the table's scores, used if neither row nor column gives one.
+        length: the tokens of a row that is timed; None for the default.
     """
     tasks = row.tasks or column.tasks
     derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
-    return Place(
+    return CellSpec(
         row=name,
         column=column.name,
         student=_joined(row.student, column.variant),
         identity=_joined(row.identity, column.variant),
         task=row.task or column.task,
-        part=row.part or column.part,
+        subset=row.subset or column.subset,
+        timing=row.timing or column.timing,
+        length=length,
         metric=derived or row.metric or column.metric,
         split=row.split or column.split or split,
         tasks=tasks,

@@ -17,6 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
+from retort.specs.exhibit import exhibit_type
 from retort.specs.json_schema import Generator, by_name, one_entry, with_families
 from retort.specs.model import Model
 from retort.specs.paper import Paper
@@ -25,7 +26,6 @@ from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student
-from retort.specs.table import Figure, Table
 from retort.specs.task import Task
 
 FOLDER = ROOT / "workflow" / "schemas"
@@ -62,8 +62,8 @@ FILES: dict[str, File] = {
     "scale": File("workflow/scales/*.yaml", Scale),
     "paper": File("workflow/papers/*/paper.yaml", Paper),
     "students": File("workflow/papers/*/students.yaml", Student, with_families),
-    "table": File("workflow/papers/*/table*.yaml", Table),
-    "figure": File("workflow/papers/*/figure*.yaml", Figure),
+    "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
+    "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),
     "claims": File("workflow/papers/*/claims.yaml", Statement, by_name),
     "audit": File("workflow/papers/*/audit.yaml", Statement, by_name),
 }

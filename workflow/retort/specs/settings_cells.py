@@ -1,4 +1,4 @@
-"""What a cell of a settings table says of itself: which setting of which student it shows."""
+"""Settings cells: the cells of a settings table that show a setting of one of our students."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from retort.specs.base import Name, Spec, Text
 from retort.specs.names import StudentName
 
-TRIED = "tried"  # the first key for values that come from all students of the paper together
+MAPPINGS = "mappings"  # the first key of what the paper's students have together: the mappings that they use
 
 
 class Reads(Spec):
@@ -19,12 +19,12 @@ class Reads(Spec):
     student: StudentName = Field(default="", description="whose settings are read")
     task: Name = Field(default="", description="on which task, or after distillation with which fine-tuning")
     reads: str = Field(default="", pattern=r"^[\w.-]*$", description="dotted keys; a row's stand before its column's")
-    form: Name = Field(default="", description="how the paper prints the value")
-    words: dict[str, Text] = Field(default={}, description="a value -> the paper's own word for it")
-    alone: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
+    formatter: Name = Field(default="", description="how the paper prints the value")
+    printed_as: dict[str, Text] = Field(default={}, description="a value -> how the paper prints it")
+    as_printed: list[Text] = Field(default=[], description="a row's columns whose cells stand as the paper prints them")
 
 
-class Owner(Protocol):
+class Defaults(Protocol):
     """A table that may say whose settings its cells show."""
 
     student: Name
@@ -32,23 +32,42 @@ class Owner(Protocol):
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A settings cell: whose settings it reads, under which keys, and how the paper prints the value."""
+class SettingsCell:
+    """A cell that shows a setting of ours: whose, under which keys, and how the paper prints the value.
+
+    Args:
+        row: the name of its row.
+        column: the name of its column.
+        student: whose settings are read; empty for those of all students of the paper together.
+        task: the task on which the settings are read; empty for those of a task-agnostic distillation.
+        reads: the dotted keys of the setting.
+        formatter: the name of the formatter; empty for 'plain'.
+        printed_as: value -> how the paper prints it.
+    """
 
     row: str
     column: str
     student: str
     task: str
     reads: str
-    form: str
-    words: dict[str, str]
+    formatter: str
+    printed_as: dict[str, str]
 
 
-def meet(table: Owner, name: str, row: Reads, column: Reads, label: str) -> Bound | None:
-    """Return the settings cell where a row meets a column, or None if the cell holds only the paper's text."""
+def settings_cell(table: Defaults, name: str, row: Reads, column: Reads, label: str) -> SettingsCell | None:
+    """Return the settings cell at a row and a column, or None if the cell holds only the paper's text.
+
+    Args:
+        table: the table, which may give a student and a task for all cells.
+        name: the full name of the row.
+        row: the row.
+        column: the column.
+        label: the full name of the column.
+    """
     reads = ".".join(filter(None, (row.reads, column.reads)))
     student = row.student or column.student or table.student
     task = row.task or column.task or table.task
-    if label in row.alone or not reads or not (student or reads.split(".")[0] == TRIED):
+    if label in row.as_printed or not reads or not (student or reads.split(".")[0] == MAPPINGS):
         return None
-    return Bound(name, label, student, task, reads, row.form or column.form, {**column.words, **row.words})
+    printed_as = {**column.printed_as, **row.printed_as}
+    return SettingsCell(name, label, student, task, reads, row.formatter or column.formatter, printed_as)

@@ -31,7 +31,7 @@ class Cells(Spec):
     columns: list[Text] = Field(min_length=1, description="names of columns")
 
     @property
-    def places(self) -> list[tuple[str, str, str]]:
+    def keys(self) -> list[tuple[str, str, str]]:
         """The (table, row, column) of each cell."""
         return [(self.table, row, column) for row in self.rows for column in self.columns]
 

@@ -29,17 +29,17 @@ class Timing:
         return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}"
 
 
-def timing(part: str, length: int | None) -> Timing:
+def timing(name: str, length: int | None) -> Timing:
     """Return the measurement that a cell with a latency or a speed-up shows.
 
     Args:
-        part: the `part` of the cell: 'batch-16' or another number, 'cpu', 'gpu', or empty.
+        name: the `timing` of the cell: 'batch-16' or another number, 'cpu', 'gpu', or empty.
         length: the tokens per row that the table gives; None for the default of 32.
 
     Raises:
-        ValueError: the part is none of these.
+        ValueError: the name is none of these.
     """
-    found = re.fullmatch(r"batch-([1-9]\d{0,4})|cpu|gpu|", part)
-    if not found:
-        raise ValueError(f"no time has the part '{part}'; give 'batch-16' or another number, 'cpu' or 'gpu'")
-    return Timing(int(found[1] or ROWS), length or TOKENS, part if part in ("cpu", "gpu") else "")
+    match = re.fullmatch(r"batch-([1-9]\d{0,4})|cpu|gpu|", name)
+    if not match:
+        raise ValueError(f"there is no timing '{name}'; give 'batch-16' or another number, 'cpu' or 'gpu'")
+    return Timing(int(match[1] or ROWS), length or TOKENS, name if name in ("cpu", "gpu") else "")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retort.specs.rows import Place
-from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
+from retort.specs.exhibit import Exhibit
+from retort.specs.rows import CellSpec
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 
@@ -34,30 +34,22 @@ def answers_address(score: str) -> str:
     return score.removesuffix(".json") + ".answers.json"
 
 
-def held_back(study: Study, place: Place) -> list[str]:
+def held_back(study: Study, cell: CellSpec) -> list[str]:
     """Return the tasks of a cell whose test labels only a server has, so that no score can be computed here."""
-    if place.split != "test":
+    if cell.split != "test":
         return []
-    splits = {task: study.tasks[task].splits.get("test") for task, _ in place.scored if task in study.tasks}
+    splits = {task: study.tasks[task].splits.get("test") for task, _ in cell.scored if task in study.tasks}
     return [task for task, split in splits.items() if split and not split.labelled]
 
 
-def scored(study: Study, table: object) -> list[tuple[str, str, str, str, str]]:
-    """Return (row label, column label, student, task, metric) for each score that a table or figure shows."""
-    if isinstance(table, ScoresTable):
-        return [
-            (place.row, place.column, place.student, task, metric)
-            for place in table.places()
-            if not held_back(study, place)
-            for task, metric in place.scored
-        ]
-    if isinstance(table, LayersFigure):
-        names = [(f"layer {layer}", student) for layer, student in sorted(table.points.items())]
-        names += [(row.label, row.student) for row in table.references]
-        return [(label, table.metric, student, table.task, table.metric) for label, student in names]
-    if isinstance(table, ParetoFigure):
-        return [(row.label, table.metric, row.student, table.task, table.metric) for row in table.points]
-    return []
+def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str]]:
+    """Return (row, column, student, task, metric) for each score of a table or figure that is computed here."""
+    return [
+        (cell.row, cell.column, cell.student, task, metric)
+        for cell in exhibit.cells()
+        if not held_back(study, cell)
+        for task, metric in cell.scored
+    ]
 
 
 def submission_address(study: Study, student: str) -> str:
@@ -65,33 +57,23 @@ def submission_address(study: Study, student: str) -> str:
     return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
 
 
-def served(study: Study, table: object) -> list[tuple[str, str]]:
+def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table that are run here but scored only by a server."""
-    places = table.places() if isinstance(table, ScoresTable) else []
-    pairs = [(place.student, task) for place in places for task in held_back(study, place)]
+    pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
     return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair)))
 
 
-def profiled(study: Study, table: object) -> list[str]:
+def profiled(study: Study, exhibit: Exhibit) -> list[str]:
     """Return the students and teachers whose profile a table or figure reads, without those not run at this scale."""
-    return [student for student in _profiled(table) if student not in study.not_run]
-
-
-def _profiled(table: object) -> list[str]:
-    if isinstance(table, (ProfilesTable, ScoresTable)):
-        found = [place.student for place in table.places() if place.student and place.profiled]
-        return list(dict.fromkeys([*found, *([table.first] if table.timed else [])]))
-    if isinstance(table, ParetoFigure):
-        return [row.student for row in table.points]
-    return []
+    return [student for student in exhibit.profiled() if student not in study.not_run]
 
 
 def expand(study: Study) -> list[Cell]:
     """Return every scored cell of every table and figure, once per seed."""
     return [
         Cell(paper, name, row, column, student, task, metric, seed)
-        for (paper, name), table in sorted(study.exhibits.items())
-        for row, column, student, task, metric in scored(study, table)
+        for (paper, name), exhibit in sorted(study.exhibits.items())
+        for row, column, student, task, metric in scored(study, exhibit)
         if runs(study, student, task)
         for seed in seeds_of(study, student)
     ]

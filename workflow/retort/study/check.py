@@ -12,14 +12,10 @@ from retort.specs.load import Problems
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.student import Stage, Student, Term
-from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable, TestsFigure, TestsTable
-from retort.specs.text_tables import CountsTable
 from retort.study import check_initialisation, check_lengths, check_terms
 from retort.study.check_statements import Known, check_statements
 from retort.study.reading import check_tasks
 from retort.study.study import Study
-
-KINDS: dict[type, str] = {ScoresTable: "scores", TestsTable: "paired-tests"}
 
 
 class Checker:
@@ -157,45 +153,20 @@ class Checker:
         everyone = {**self.study.students, **self.study.teachers}
         for (slug, name), exhibit in self.study.exhibits.items():
             path = self.study.files["exhibits", f"{slug}/{name}"]
-            students = dict.fromkeys(exhibit_students(exhibit))
+            students = list(exhibit.students())
             unknown_students = [name for name in students if not self.known(path, "student", "student", name, everyone)]
-            for task, metric in dict.fromkeys(exhibit_columns(exhibit)):
+            for task, metric in exhibit.metrics():
                 if self.known(path, "task", "task", task, self.study.tasks):
                     spec = self.study.tasks[task]
                     self.known(path, f"metric of {task}", "metric", metric, spec.measures(spec.evaluation_split))
-            if isinstance(exhibit, TestsTable):
-                for table in exhibit.of:
-                    self.of_kind(path, "of", slug, table, ScoresTable)
-                self.said_of_tests(path, slug, exhibit)
-            if isinstance(exhibit, TestsFigure):
-                self.of_kind(path, "of", slug, exhibit.of, TestsTable)
-            if isinstance(exhibit, ScoresTable) and not unknown_students:
-                self.published(path, exhibit)
-            for row in exhibit.rows if isinstance(exhibit, CountsTable) else []:
-                self.known(path, "rows", "data set of facts.yaml", row.task, self.study.facts)
+            for line in exhibit.problems(self.study, slug) if not unknown_students else ():
+                self.problems.add(path, line)
         for slug, paper in self.study.papers.items():
             there = [
                 key.split("/")[1] for kind, key in self.study.files if kind == "exhibits" and key.startswith(f"{slug}/")
             ]
             for name in paper.show:
                 self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
-
-    def said_of_tests(self, path: Path, slug: str, exhibit: TestsTable) -> None:
-        """Check that the rows in a paper's statements about tests are rows that are tested."""
-        for name, said in exhibit.said.items():
-            table = self.study.exhibits.get((slug, name))
-            if self.known(path, "said", "table of 'of'", name, exhibit.of) and isinstance(table, ScoresTable):
-                for row in (row for rows in (*said.among.values(), *said.alike) for row in rows):
-                    self.known(path, f"said.{name}", "row that is tested", row, table.tested())
-
-    def of_kind(self, path: Path, where: str, slug: str, name: str, kind: type) -> bool:
-        """Return whether a paper's table exists and is of a given class; if not, add a problem."""
-        if not self.known(path, where, "table", name, [n for s, n in self.study.exhibits if s == slug]):
-            return False
-        found = isinstance(self.study.exhibits[slug, name], kind)
-        if not found:
-            self.problems.add(path, f"{where}: '{name}' is not a table of kind '{KINDS[kind]}'")
-        return found
 
     def names(self) -> None:
         """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""
@@ -206,36 +177,6 @@ class Checker:
             for name in sorted(set(getattr(self.study, one)) & set(getattr(self.study, other))):
                 path = self.study.files[one, name]
                 self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
-
-    def published(self, path: Path, table: ScoresTable) -> None:
-        """Check that the published scores of a table belong to its rows and columns."""
-        rows, columns = [r.student for r in table.rows], [c.name for c in table.columns]
-        for student, values in table.published.items():
-            self.known(path, "published", "row", student, rows)
-            for label in values:
-                self.known(path, f"published.{student}", "column", label, columns)
-
-
-def exhibit_students(exhibit: object) -> list[str]:
-    """Return every student and teacher that a table or figure names."""
-    if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return [place.student for place in exhibit.places() if place.student] + [exhibit.against] * bool(
-            exhibit.against
-        )
-    if isinstance(exhibit, LayersFigure):
-        return [*exhibit.points.values(), *(row.student for row in exhibit.references)]
-    if isinstance(exhibit, ParetoFigure):
-        return [row.student for row in exhibit.points]
-    return []
-
-
-def exhibit_columns(exhibit: object) -> list[tuple[str, str]]:
-    """Return every (task, metric) that a table or figure names."""
-    if isinstance(exhibit, ScoresTable):
-        return [pair for place in exhibit.places() for pair in place.scored]
-    if isinstance(exhibit, (LayersFigure, ParetoFigure)):
-        return [] if getattr(exhibit, "planned", None) else [(exhibit.task, exhibit.metric)]
-    return []
 
 
 def check(study: Study, problems: Problems) -> None:

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from retort.specs import catalogue
+from retort.specs.exhibit import Exhibit
 from retort.specs.load import Problems
-from retort.specs.printed import PublishedCell, row_names
 from retort.specs.statement import Cells, Statement
-from retort.specs.table import LayersFigure, ParetoFigure, ProfilesTable, ScoresTable
 from retort.study.study import Study
 
 Known = Callable[[Path, str, str, str, Any], bool]
 # parameter of a comparison -> the key of a statement that gives its value
-NEEDED = {"said": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
+NEEDED = {"stated": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
 
 
-def _columns(listed: Iterable[Cells]) -> set[str]:
-    return {column for part in listed for column in part.columns}
+def _columns(groups: Iterable[Cells]) -> set[str]:
+    return {column for group in groups for column in group.columns}
 
 
 def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
@@ -33,25 +32,10 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
     if "against" in needs and statement.than:
         alone = sorted(_columns(statement.cells) ^ _columns(statement.than))
         lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
-    elif "said" in needs or "than" in needs:
-        counts = [sum(len(part.places) for part in side) for side in (statement.cells, statement.than)]
+    elif "stated" in needs or "than" in needs:
+        counts = [sum(len(group.keys) for group in side) for side in (statement.cells, statement.than)]
         lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
     return lines
-
-
-def shown(exhibit: object) -> dict[str, list[str]]:
-    """Return the rows of a table or figure by name, each with the names of its columns.
-
-    The result is empty for a table or figure that shows neither scores nor sizes.
-    """
-    if isinstance(exhibit, (ScoresTable, ProfilesTable)):
-        return {row: [column.name for column in exhibit.columns] for row in row_names(exhibit.rows)}
-    if isinstance(exhibit, LayersFigure):
-        layers = [f"layer {layer}" for layer in sorted({**exhibit.points, **exhibit.planned})]
-        return {row: [exhibit.metric] for row in (*layers, *(drawn.label for drawn in exhibit.references))}
-    if isinstance(exhibit, ParetoFigure):
-        return {drawn.label: [exhibit.metric] for drawn in exhibit.points}
-    return {}
 
 
 def check_statements(study: Study, problems: Problems, known: Known) -> None:
@@ -65,14 +49,14 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
     """
     comparisons = catalogue.comparisons()
     for file, papers, check in (
-        ("claims.yaml", study.claims, _check_shown),
+        ("claims.yaml", study.claims, _check_cells),
         ("audit.yaml", study.statements, _check_printed),
     ):
         for slug, statements in papers.items():
             path = study.folder / "papers" / slug / file
             tables = {name: exhibit for (paper, name), exhibit in study.exhibits.items() if paper == slug}
             for name, statement in statements.items():
-                if statement.other and check is _check_shown:
+                if statement.other and check is _check_cells:
                     problems.add(path, f"{name}: 'other' compares text with text, which audit.yaml is for")
                 before = len(problems.lines)
                 for cells in (*statement.cells, *statement.than):
@@ -84,9 +68,9 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                         problems.add(path, f"{name}: {line}")
 
 
-def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any], bool]) -> None:
+def _check_printed(cells: Cells, exhibit: Exhibit, known: Callable[[str, str, Any], bool]) -> None:
     """Check that the paper prints a number in each of the cells."""
-    printed: list[PublishedCell] = getattr(table, "printed_cells", list)()
+    printed = exhibit.printed_cells()
     for row in cells.rows:
         if known("row", row, {cell.row for cell in printed}):
             names = {cell.column for cell in printed if cell.row == row and cell.number}
@@ -94,10 +78,10 @@ def _check_printed(cells: Cells, table: object, known: Callable[[str, str, Any],
                 known("number in column", column, names)
 
 
-def _check_shown(cells: Cells, exhibit: object, known: Callable[[str, str, Any], bool]) -> None:
+def _check_cells(cells: Cells, exhibit: Exhibit, known: Callable[[str, str, Any], bool]) -> None:
     """Check that the table or figure has the rows and columns of the cells."""
-    rows = shown(exhibit)
-    columns = dict.fromkeys(column for listed in rows.values() for column in listed)
+    rows = exhibit.rows_and_columns()
+    columns = dict.fromkeys(column for groups in rows.values() for column in groups)
     for row in cells.rows:
         known(f"row of {cells.table}", row, rows)
     for column in cells.columns if rows else []:

@@ -10,11 +10,11 @@ from typing import Any
 
 from retort.registry import unknown
 from retort.specs import families, load
+from retort.specs.exhibit import exhibit_type
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
 from retort.specs.statement import Statement
 from retort.specs.student import Student
-from retort.specs.table import Figure, Table
 from retort.study.study import Study
 
 
@@ -119,9 +119,10 @@ def _read_statements(study: Study, path: Path, problems: load.Problems) -> None:
 
 
 def _read_exhibits(study: Study, path: Path, names: Names, problems: load.Problems) -> None:
-    for pattern, kind in (("table*.yaml", Table), ("figure*.yaml", Figure)):
-        for file in sorted(path.glob(pattern)):
-            exhibit = load.one(file, kind, problems, names)
+    for noun in ("table", "figure"):
+        kinds = exhibit_type(noun)
+        for file in sorted(path.glob(f"{noun}*.yaml")):
+            exhibit = load.one(file, kinds, problems, names)
             problems.attempt(file, "file name", load.checked_name, file.stem)
             if exhibit is not None:
                 study.exhibits[path.name, file.stem] = exhibit

@@ -85,7 +85,7 @@ def further(study: Study, student: str) -> list[dict[str, Any]]:
     """Return the measurements that tables require beside the one that every profile has, sorted, as plain values."""
     asked: set[Timing] = set()
     for exhibit in study.exhibits.values():
-        asked |= getattr(exhibit, "timed", {}).get(student, set())
+        asked |= exhibit.timed.get(student, set())
     where = {
         replace(one, device="") if one.device == "gpu" else one for one in asked
     }  # a job has the GPU if there is one, so 'gpu' is its own device

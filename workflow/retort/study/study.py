@@ -8,6 +8,7 @@ from pathlib import Path
 
 from retort.specs.config import Config
 from retort.specs.corpus import Corpus
+from retort.specs.exhibit import Exhibit
 from retort.specs.model import Model
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
@@ -16,7 +17,6 @@ from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student, Teacher
-from retort.specs.table import Figure, Table
 from retort.specs.task import Task
 
 
@@ -42,7 +42,7 @@ class Study:
     papers: dict[str, Paper] = field(default_factory=dict)
     students: dict[str, Student] = field(default_factory=dict)
     teachers: dict[str, Teacher] = field(default_factory=dict)
-    exhibits: dict[tuple[str, str], Table | Figure] = field(default_factory=dict)
+    exhibits: dict[tuple[str, str], Exhibit] = field(default_factory=dict)
     claims: dict[str, dict[str, Statement]] = field(default_factory=dict)
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     facts: dict[str, Facts] = field(default_factory=dict)

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from retort.formatters import number
 from retort.jobs import Job
 from retort.specs import catalogue
 from retort.specs.config import read_config
+from retort.specs.exhibit import Exhibit
 from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.compare import pooled, standard_error
-from retort.tables.comparisons import Pair, Reached
+from retort.tables.comparison_types import Pair, Reached
 from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
-from retort.tables.numbers import number
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
@@ -57,48 +58,48 @@ class Judged:
     ours: Judgement
 
 
-def _deviations(exhibit: Any, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
+def _deviations(exhibit: Exhibit, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
     """Return (standard deviation, number of runs) of each cell, ours and published; None for an unknown deviation."""
-    runs = getattr(exhibit, "runs", 0)
+    runs = exhibit.published_runs
     return [pair for line in lines for pair in ((line.std, line.n), (line.published_std, runs or line.n))]
 
 
-def _remark(pair: Pair | None, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]) -> str:
+def _remark(pair: Pair | None, exhibits: Mapping[str, Exhibit], tables: Mapping[str, list[Line]]) -> str:
     """Return WITHIN if the two deciding cells differ by less than 2 standard errors over seeds, else an empty string.
 
     The remark is also empty if the cells are in different columns or if a spread or a number of runs is unknown.
     """
     if not pair or pair[0].column != pair[1].column:
         return ""
-    one, other = pair
-    column = [line for line in tables[one.table] if line.column == one.column]
-    spread = pooled(_deviations(exhibits[one.table], column))
-    if spread is None or not (one.n and other.n):
+    first, other = pair
+    column = [line for line in tables[first.table] if line.column == first.column]
+    spread = pooled(_deviations(exhibits[first.table], column))
+    if spread is None or not (first.n and other.n):
         return ""
-    apart = abs(one.number.value - other.number.value)
+    distance = abs(first.number.value - other.number.value)
     # |a - b| < 2 SE, SE = s_p sqrt(1/n_a + 1/n_b), with s_p pooled over the column (see tables/compare.py).
-    return WITHIN if apart < 2 * standard_error(spread, one.n, other.n) else ""
+    return WITHIN if distance < 2 * standard_error(spread, first.n, other.n) else ""
 
 
 def judge_one(
-    statement: Statement, side: Side, exhibits: Mapping[str, Any], tables: Mapping[str, list[Line]]
+    statement: Statement, side: Side, exhibits: Mapping[str, Exhibit], tables: Mapping[str, list[Line]]
 ) -> Judgement:
     """Judge a claim on one side: the verdict with the numbers that decide, or the reason why none is possible."""
-    found = decide(statement, side)
-    if isinstance(found, str):
-        return Judgement(OPEN, AT_THIS_SCALE if side.asks is Reached else "", found)
-    apart = number(found.pair[0].number.value - found.pair[1].number.value, 1) if found.pair else ""
-    difference = f"; at worst {apart}" if "; " in found.numbers else f": difference {apart}"
-    text = f": {found.result}" if found.result else difference if apart else ""
-    said = f"; the text says {statement.number}" if statement.number else ""
-    remark = _remark(found.pair, exhibits, tables)
-    return Judgement(HOLDS if found.holds else FAILS, remark, f"{found.numbers}{text}{said}")
+    verdict = decide(statement, side)
+    if isinstance(verdict, str):
+        return Judgement(OPEN, AT_THIS_SCALE if side.rule is Reached else "", verdict)
+    distance = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1) if verdict.pair else ""
+    difference = f"; at worst {distance}" if "; " in verdict.numbers else f": difference {distance}"
+    text = f": {verdict.result}" if verdict.result else difference if distance else ""
+    stated = f"; the text says {statement.number}" if statement.number else ""
+    remark = _remark(verdict.pair, exhibits, tables)
+    return Judgement(HOLDS if verdict.holds else FAILS, remark, f"{verdict.numbers}{text}{stated}")
 
 
 def _test(statement: Statement) -> str:
     """Return the comparison in words, with the columns that it reads."""
     # The first docstring line of the registered comparison is printed on the page.
-    columns = list(dict.fromkeys(column for part in statement.cells for column in part.columns))
+    columns = list(dict.fromkeys(column for group in statement.cells for column in group.columns))
     summary = catalogue.comparisons()[statement.compare].summary.removesuffix(".")
     return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
 
@@ -117,9 +118,11 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
 
 
 def _tally(judgements: list[Judgement]) -> str:
-    counts = {verdict: sum(one.verdict == verdict for one in judgements) for verdict in (HOLDS, FAILS, OPEN)}
-    words = {HOLDS: "hold", FAILS: "do not", OPEN: "cannot be decided"}
-    return ", ".join(f"{count} {words[verdict]}" for verdict, count in counts.items() if count)
+    counts = {
+        verdict: sum(judgement.verdict == verdict for judgement in judgements) for verdict in (HOLDS, FAILS, OPEN)
+    }
+    phrases = {HOLDS: "hold", FAILS: "do not", OPEN: "cannot be decided"}
+    return ", ".join(f"{count} {phrases[verdict]}" for verdict, count in counts.items() if count)
 
 
 def counts(claims: list[Judged]) -> str:
@@ -133,8 +136,8 @@ def markdown(title: str, claims: list[Judged]) -> str:
     lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
     lines += ["| claim | published | ours |", "| --- | --- | --- |"]
     for item in claims:
-        place = f"{item.where}; {', '.join(map(label_of, item.tables))}. {item.test}"
-        cells = [f"{markdown_escape(item.claim)}<br>*{markdown_escape(place)}*"]
+        where = f"{item.where}; {', '.join(map(label_of, item.tables))}. {item.test}"
+        cells = [f"{markdown_escape(item.claim)}<br>*{markdown_escape(where)}*"]
         cells[0] += f"<br>{markdown_escape(f'Why: {item.why}.')}" if item.why else ""
         for side in (item.published, item.ours):
             remark = f", {side.remark}" if side.remark else ""

@@ -14,9 +14,8 @@ from retort.plan import resolve
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
-from retort.tables.tidy import AGAIN, OK
+from retort.tables.tidy import AGAIN, Status
 
-NOT_RUN = "not run at this scale"
 Record = dict[str, Any]
 Scores = dict[tuple[str, str, int], Record]
 
@@ -70,7 +69,7 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
     Raises:
         RetortError: a file was made with other settings than the study's, or does not belong at its address.
     """
-    found: Scores = {}
+    scores: Scores = {}
     expected: dict[tuple[str, str], Any] = {}
     for path in map(Path, paths):
         student, task = path.parent.parent.name, path.parent.name
@@ -80,10 +79,10 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
         seed = int(number)
         if (student, task) not in expected:
             expected[student, task] = resolve.score(study, student, task).as_json()
-        found[student, task, seed] = _read(
+        scores[student, task, seed] = _read(
             path, expected[student, task], {"student": student, "task": task, "seed": seed}
         )
-    return found
+    return scores
 
 
 def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record]:
@@ -92,12 +91,12 @@ def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record
     Raises:
         RetortError: a file was made with other settings than the study's, or does not belong at its address.
     """
-    found = {}
+    profiles = {}
     for path in map(Path, paths):
         if path.stem not in study.students and path.stem not in study.teachers:
             raise RetortError(f"{path} is not the address of a profile of this study", "see `retort list`")
-        found[path.stem] = _read(path, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
-    return found
+        profiles[path.stem] = _read(path, resolve.profile(study, path.stem).as_json(), {"student": path.stem})
+    return profiles
 
 
 def summary(values: list[float]) -> dict[str, Any]:
@@ -115,7 +114,7 @@ def value_of(record: Record, metric: str) -> float | None:
     Raises:
         RetortError: the score has no such metric.
     """
-    if record["status"] != OK:
+    if record["status"] != Status.OK:
         return None
     if metric not in record["metrics"]:
         if record.get("unlabelled"):
@@ -132,37 +131,43 @@ def _seeds(seeds: list[int]) -> str:
 
 def sampled(records: Iterable[Record]) -> str:
     """Return 'measured on a sample: ...' if a score was measured on a part of a data set; else an empty string."""
-    rows = {name: of for record in records for name, of in record.get("sample", {}).items()}
-    listed = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
-    return f"measured on a sample: {listed}" if rows else ""
+    rows = {name: counts for record in records for name, counts in record.get("sample", {}).items()}
+    parts = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
+    return f"measured on a sample: {parts}" if rows else ""
 
 
-def not_run_status(study: Study, student: str) -> str:
-    """Return the status 'not run at this scale', with the reason if the study gives one."""
-    reason = study.not_run.get(student)
-    return f"{NOT_RUN}: {reason}" if reason else NOT_RUN
+def without_value(status: Status, reason: str = "") -> dict[str, Any]:
+    """Return the fields of a cell without a value of ours."""
+    return {**summary([]), "status": status, "reason": reason}
+
+
+def not_run(study: Study, student: str) -> dict[str, Any]:
+    """Return the fields of a cell whose student this scale does not run, with the reason if the study gives one."""
+    return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
 
 
 def score_cell(study: Study, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
-    """Return mean, standard deviation, n and status of one cell; the mean is None unless every seed has a value."""
+    """Return the fields of the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
-        return {**summary([]), "status": not_run_status(study, student)}
+        return not_run(study, student)
     seeds = seeds_of(study, student)
-    there = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
-    values = {seed: value_of(record, metric) for seed, record in there.items()}
+    records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
+    values = {seed: value_of(record, metric) for seed, record in records.items()}
     good = [value for value in values.values() if value is not None]
-    steps = sorted(record["step"] for record in there.values() if record["status"] == "diverged")
-    absent = [seed for seed in seeds if seed not in there]
-    undefined = [seed for seed, value in values.items() if value is None and there[seed]["status"] == OK]
-    status = OK
+    steps = sorted(record["step"] for record in records.values() if record["status"] == "diverged")
+    absent = [seed for seed in seeds if seed not in records]
+    undefined = [seed for seed, value in values.items() if value is None and records[seed]["status"] == Status.OK]
+    fields = {**summary(good), "note": sampled(records.values())}
+    status, reason = Status.MISSING, ""
     if steps:
-        share = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
-        status = f"diverged at step {', '.join(map(str, steps))}{share}"
+        some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
+        status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
     elif absent:
-        status = f"missing ({_seeds(absent)} of {len(seeds)})"
-    elif any(there[seed].get("unlabelled") for seed in undefined):
-        status = "missing (the rows have no labels)"
+        reason = f"{_seeds(absent)} of {len(seeds)}"
+    elif any(records[seed].get("unlabelled") for seed in undefined):
+        reason = "the rows have no labels"
     elif undefined:
-        status = f"missing (not defined for {_seeds(undefined)})"
-    found = {**summary(good), "note": sampled(there.values())}
-    return {**found, "status": status, **({} if status == OK else {"mean": None, "std": None})}
+        reason = f"not defined for {_seeds(undefined)}"
+    else:
+        return {**fields, "status": Status.OK}
+    return {**fields, "status": status, "reason": reason, "mean": None, "std": None}

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from retort.specs.table import ScoresTable, TestsTable
-from retort.study.questions import seeds_of
-from retort.study.study import Study
-from retort.tables.collect import Scores, summary, value_of
-from retort.tables.lines import PLANNED
-from retort.tables.tidy import OK, Line
+from retort.tables.collect import summary
+from retort.tables.tidy import Line, Status
 
 RULE = (
     "A cell 'agrees' when ours and the published mean are at most 2 standard errors apart, is 'close' up to 4, and "
     "'differs' beyond; the standard error comes from the standard deviation over seeds, pooled over the whole column."
 )
-NO_VARIANCE = "no variance"
 AGREES, CLOSE, DIFFERS = "agrees", "close", "differs"
-Key = tuple[str, str, int]  # variant, task, seed
 
 
 def pooled(deviations: Iterable[tuple[float | None, int]]) -> float | None:
@@ -59,8 +52,8 @@ def score_verdict(line: Line, column: Iterable[Line]) -> str:
         return ""
     error = standard_error(spread_of, line.n, line.n)
     # z = |ours - published| / SE: 'agrees' for z <= 2, 'close' for z <= 4, else 'differs'.
-    apart = abs(line.mean - line.published)
-    return AGREES if apart <= 2 * error else CLOSE if apart <= 4 * error else DIFFERS
+    distance = abs(line.mean - line.published)
+    return AGREES if distance <= 2 * error else CLOSE if distance <= 4 * error else DIFFERS
 
 
 def exact_verdict(line: Line, decimals: int) -> str:
@@ -99,14 +92,15 @@ def holm(p: list[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a paired t-test of two rows; t and p are None if the test cannot be computed, `status` says why.
+    """The result of a paired t-test of two rows; t and p are None if the test cannot be computed.
 
     Args:
         mean: mean of the pairwise differences; None without pairs.
         std: sample standard deviation of the differences; None below two pairs.
         n: number of pairs.
         p: two-sided p-value.
-        status: 'ok', 'no variance' (all differences are equal), or 'missing (why)'.
+        status: OK, NO_VARIANCE (all differences are equal) or MISSING.
+        reason: why it is missing.
         t: the t statistic, with n - 1 degrees of freedom.
     """
 
@@ -114,7 +108,8 @@ class Comparison:
     std: float | None
     n: int
     p: float | None
-    status: str
+    status: Status
+    reason: str = ""
     t: float | None = None
 
 
@@ -124,79 +119,10 @@ def paired(first: list[float], second: list[float]) -> Comparison:
 
     # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
     differences = [a - b for a, b in zip(first, second, strict=True)]
-    found = summary(differences)
+    moments = summary(differences)
     if len(differences) < 2:
-        return Comparison(**found, p=None, status="missing (fewer than two pairs)")
+        return Comparison(**moments, p=None, status=Status.MISSING, reason="fewer than two pairs")
     if max(differences) - min(differences) < 1e-9:  # scores times 100, equal except for float rounding: s_d = 0
-        return Comparison(**found, p=None, status=NO_VARIANCE)
+        return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
     tested = ttest_rel(first, second)
-    return Comparison(**found, p=float(tested.pvalue), status=OK, t=float(tested.statistic))
-
-
-def row_values(study: Study, table: ScoresTable, row: str, scores: Scores) -> dict[tuple[str, str, int], float]:
-    """Return the scores times 100 of a row by (variant, task, seed); the first cell that shows a task gives its score.
-
-    A seed without a score or with an undefined metric is left out.
-    """
-    cells: dict[tuple[str, str], tuple[str, str]] = {}
-    for place in table.places():
-        for task, metric in place.scored if place.row == row else []:
-            cells.setdefault((place.spec.variant, task), (place.student, metric))
-    found = {}
-    for (variant, task), (student, metric) in cells.items():
-        for seed in seeds_of(study, student):
-            record = scores.get((student, task, seed))
-            value = value_of(record, metric) if record else None
-            if value is not None:
-                found[variant, task, seed] = value
-    return found
-
-
-def paired_values(first: Mapping[Key, float], second: Mapping[Key, float]) -> Comparison:
-    """Return the paired t-test over the (variant, task, seed) keys that both rows have."""
-    shared = sorted(first.keys() & second.keys())
-    return paired([first[key] for key in shared], [second[key] for key in shared])
-
-
-def test_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
-    """Return three lines for each pair of rows: the mean difference, p, and p after Holm's correction.
-
-    The `task` of a line is the name of the table whose rows are compared.
-    """
-    spec = study.exhibits[paper, name]
-    assert isinstance(spec, TestsTable)
-    lines: list[Line] = []
-    for of in spec.of:
-        table = study.exhibits[paper, of]
-        if isinstance(table, ScoresTable):
-            lines += _lines_of(study, (paper, name, of), table, scores, spec)
-    return lines
-
-
-def _lines_of(
-    study: Study, place: tuple[str, str, str], table: ScoresTable, scores: Scores, spec: TestsTable
-) -> list[Line]:
-    paper, name, of = place
-    rows, published = table.tested(), spec.published.get(of, {})
-    groups = list(spec.said[of].among.values()) if of in spec.said else []
-    pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
-    values = {row: row_values(study, table, row, scores) for row in rows}
-    tests = [paired_values(values[a], values[b]) for a, b in pairs]
-    # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
-    corrected = iter(holm([test.p for test in tests if test.p is not None]))
-    lines = []
-    for (a, b), test in zip(pairs, tests, strict=True):
-        one, other = rows[a], rows[b]
-        printed = published.get(f"{one.student} vs {other.student}") or published.get(
-            f"{other.student} vs {one.student}"
-        )
-        theirs = printed[0] if printed else None
-        status = test.status if one.student and other.student else PLANNED
-        kept = {"n": test.n, "status": status, "scale": study.config.scale}
-        where = (paper, name, a, b, one.student, of)
-        lines += [
-            Line(*where, "difference", "x100", None, None, test.mean, test.std, **kept),  # type: ignore[arg-type]
-            Line(*where, "p", "p", theirs, None, test.p, None, **kept),  # type: ignore[arg-type]
-            Line(*where, "p-holm", "p", None, None, next(corrected) if test.p is not None else None, None, **kept),  # type: ignore[arg-type]
-        ]
-    return lines
+    return Comparison(**moments, p=float(tested.pvalue), status=Status.OK, t=float(tested.statistic))

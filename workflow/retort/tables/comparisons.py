@@ -1,6 +1,6 @@
 """Comparisons of cells by name: a statement of a paper about its tables is data, and names the comparison to apply.
 
-A comparison takes cells, and whatever else it requires as keyword-only parameters: `said` (the number in the text),
+A comparison takes cells, and whatever else it requires as keyword-only parameters: `stated` (the number in the text),
 `than` (one other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both`
 (two texts).
 
@@ -10,274 +10,187 @@ The first docstring line of a comparison is printed in the table of claims, in f
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from retort.formatters import number as formatted
 from retort.registry import Registry
 from retort.specs.printed import Number
-from retort.tables.numbers import number as written
+from retort.tables.comparison_types import TINY, NumberedCell, Pair, Stated, Verdict
 
-TINY = 1e-9  # tolerance: binary floating point can make a distance of exactly half a digit a little larger
 SHOWN = 3  # of many pairs of cells, so many are printed
-
-
-@dataclass(frozen=True)
-class Named:
-    """One cell with a number: its table, row and column, its number, and the runs averaged in that number.
-
-    Args:
-        n: number of runs; 0 if unknown.
-        unit: the unit of the tidy CSV; empty for a published number.
-    """
-
-    table: str
-    row: str
-    column: str
-    number: Number
-    n: int = 0
-    unit: str = ""
-
-    @property
-    def text(self) -> str:
-        """The number as printed, with its standard deviation if there is one."""
-        return self.number.text + (f" ± {self.number.std_text}" if self.number.std_text else "")
-
-
-Pair = tuple[Named, Named]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The result of a comparison.
-
-    Args:
-        holds: whether the statement is true of the cells.
-        numbers: the cells that decide, with their numbers, as text.
-        result: the one computed number that decides, as text; empty if there is no single one.
-        pair: the two cells that decide; None if they are not exactly two.
-    """
-
-    holds: bool
-    numbers: str
-    result: str = ""
-    pair: Pair | None = None
 
 
 Comparison = Callable[..., Verdict]
 comparisons: Registry[Comparison] = Registry("comparison")
 
 
-@dataclass(frozen=True)
-class Said:
-    """The number in a paper's text with its tolerance; a value meets it if |value - number| <= tolerance.
-
-    Args:
-        number: the number in the text.
-        within: the tolerance; by default half a unit of the last printed digit.
-    """
-
-    number: Number
-    within: float
-
-    def met(self, value: float, slack: float) -> bool:
-        """Return whether a value is the number: |value - number| <= within + slack.
-
-        Args:
-            value: the value computed from cells.
-            slack: how much rounding of the printed cells may have moved the value.
-        """
-        return abs(value - self.number.value) <= slack + self.within + TINY
-
-    def decide(self, value: float, numbers: str, pair: Pair | None = None, slack: float = 0.0) -> Verdict:
-        """Return the verdict on a value computed from cells.
-
-        Args:
-            value: the computed value.
-            numbers: the cells behind it, as text.
-            pair: the two cells behind it; None if they are not exactly two.
-            slack: how much rounding of the printed cells may have moved the value.
-        """
-        digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×Mk")))
-        return Verdict(self.met(value, slack), numbers, f"{value:.{digits}f}", pair)
+def _against(first: NumberedCell, other: NumberedCell) -> str:
+    return f"{first.column}: {first.text} ({first.row}) against {other.text} ({other.row})"
 
 
-class Reached(Said):
-    """The number in a paper's text for our runs: a value needs its sign and at least its size, less the tolerance."""
-
-    def met(self, value: float, slack: float) -> bool:
-        """Return whether the value has the number's sign and |value| >= |number| - within; `slack` is not used."""
-        towards = math.copysign(1.0, self.number.value) * value
-        return towards > 0 and towards >= abs(self.number.value) - self.within - TINY
-
-
-def _against(one: Named, other: Named) -> str:
-    return f"{one.column}: {one.text} ({one.row}) against {other.text} ({other.row})"
-
-
-def _apart(pair: Pair) -> float:
+def _gap(pair: Pair) -> float:
     return pair[0].number.value - pair[1].number.value
 
 
-def _ratio(one: Number, other: Number) -> tuple[float, float]:
+def _ratio(first: Number, other: Number) -> tuple[float, float]:
     """Return the ratio of two printed numbers, and how much rounding may have moved it."""
-    ratio = one.value / other.value
+    ratio = first.value / other.value
     # First-order error of r = a / b: |dr| <= r (da / a + db / b), with da and db half a unit of the last digit.
-    return ratio, ratio * (one.half / one.value + other.half / other.value)
+    return ratio, ratio * (first.half / first.value + other.half / other.value)
 
 
 # --- one cell, or one cell and one other
 
 
 @comparisons.register("value")
-def value(cells: list[Named], *, said: Said) -> Verdict:
+def value(cells: list[NumberedCell], *, stated: Stated) -> Verdict:
     """Check that the cell is the number in the text."""
-    (one,) = cells
-    return Verdict(said.met(one.number.value, 0.0), f"{one.column}: {one.text} ({one.row})", one.number.text)
+    (cell,) = cells
+    return Verdict(stated.met(cell.number.value, 0.0), f"{cell.column}: {cell.text} ({cell.row})", cell.number.text)
 
 
 @comparisons.register("difference")
-def difference(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
+def difference(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell minus the other cell is the number in the text."""
     pair = (cells[0], than[0])
-    return said.decide(_apart(pair), _against(*pair), pair)
+    return stated.decide(_gap(pair), _against(*pair), pair)
 
 
 @comparisons.register("exceeds")
-def exceeds(cells: list[Named], *, than: list[Named]) -> Verdict:
+def exceeds(cells: list[NumberedCell], *, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is above the other cell, whatever their columns are called."""
     pair = (cells[0], than[0])
-    return Verdict(_apart(pair) > 0, _against(*pair), pair=pair)
+    return Verdict(_gap(pair) > 0, _against(*pair), pair=pair)
 
 
 @comparisons.register("percent")
-def percent(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
+def percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell, in per cent of the other cell, is the number in the text."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
-    return said.decide(100 * ratio, _against(cells[0], than[0]), slack=100 * slack)
+    return stated.decide(100 * ratio, _against(cells[0], than[0]), slack=100 * slack)
 
 
 @comparisons.register("times")
-def times(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
+def times(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell divided by the other cell is the number in the text."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
-    return said.decide(ratio, _against(cells[0], than[0]), slack=slack)
+    return stated.decide(ratio, _against(cells[0], than[0]), slack=slack)
 
 
 @comparisons.register("at-least-percent")
-def at_least_percent(cells: list[Named], *, said: Said, than: list[Named]) -> Verdict:
+def at_least_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell, in per cent of the other cell, is more than the number in the text."""
-    share = 100 * cells[0].number.value / than[0].number.value
-    return Verdict(share > said.number.value, _against(cells[0], than[0]), f"{share:.1f}")
+    ratio = 100 * cells[0].number.value / than[0].number.value
+    return Verdict(ratio > stated.number.value, _against(cells[0], than[0]), f"{ratio:.1f}")
 
 
 # --- cells against others, column by column
 
 
-def _pairs(cells: list[Named], against: list[Named]) -> list[Pair]:
-    return [(one, other) for one in cells for other in against if one.column == other.column]
+def _pairs(cells: list[NumberedCell], against: list[NumberedCell]) -> list[Pair]:
+    return [(first, other) for first in cells for other in against if first.column == other.column]
 
 
 def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
     """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
-    bad, closest = [pair for pair in pairs if not good(pair)], min(pairs, key=_apart)
-    more = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
+    bad, closest = [pair for pair in pairs if not good(pair)], min(pairs, key=_gap)
+    further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
     text = "; ".join(itertools.starmap(_against, bad[:SHOWN] or [closest]))
-    return Verdict(not bad, text + more, pair=closest)
+    return Verdict(not bad, text + further, pair=closest)
 
 
-def _by_column(cells: list[Named]) -> dict[str, list[Named]]:
-    found: dict[str, list[Named]] = {}
+def _by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:
+    columns: dict[str, list[NumberedCell]] = {}
     for cell in cells:
-        found.setdefault(cell.column, []).append(cell)
-    return found
+        columns.setdefault(cell.column, []).append(cell)
+    return columns
 
 
-def _best(cells: list[Named]) -> list[Named]:
-    return [max(listed, key=lambda cell: cell.number.value) for listed in _by_column(cells).values()]
+def _best(cells: list[NumberedCell]) -> list[NumberedCell]:
+    return [max(column, key=lambda cell: cell.number.value) for column in _by_column(cells).values()]
 
 
 @comparisons.register("above")
-def above(cells: list[Named], *, against: list[Named]) -> Verdict:
+def above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is above each of the others."""
-    return _every(_pairs(cells, against), lambda pair: _apart(pair) > 0)
+    return _every(_pairs(cells, against), lambda pair: _gap(pair) > 0)
 
 
 @comparisons.register("above-by")
-def above_by(cells: list[Named], *, said: Said, against: list[Named]) -> Verdict:
+def above_by(cells: list[NumberedCell], *, stated: Stated, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is above each of the others by at least the number in the text."""
-    return _every(_pairs(cells, against), lambda pair: _apart(pair) >= said.number.value - said.within - TINY)
+    return _every(_pairs(cells, against), lambda pair: _gap(pair) >= stated.number.value - stated.within - TINY)
 
 
 @comparisons.register("not-below")
-def not_below(cells: list[Named], *, against: list[Named]) -> Verdict:
+def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is at least as high as each of the others."""
-    return _every(_pairs(cells, against), lambda pair: _apart(pair) >= 0)
+    return _every(_pairs(cells, against), lambda pair: _gap(pair) >= 0)
 
 
 @comparisons.register("best-above")
-def best_above(cells: list[Named], *, against: list[Named]) -> Verdict:
+def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is above the best of the others."""
-    return _every(_pairs(_best(cells), _best(against)), lambda pair: _apart(pair) > 0)
+    return _every(_pairs(_best(cells), _best(against)), lambda pair: _gap(pair) > 0)
 
 
 @comparisons.register("best-not-below")
-def best_not_below(cells: list[Named], *, against: list[Named]) -> Verdict:
+def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is at least as high as the best of the others."""
-    return _every(_pairs(_best(cells), _best(against)), lambda pair: _apart(pair) >= 0)
+    return _every(_pairs(_best(cells), _best(against)), lambda pair: _gap(pair) >= 0)
 
 
-def _most(cells: list[Named], against: list[Named]) -> Verdict:
+def _most(cells: list[NumberedCell], against: list[NumberedCell]) -> Verdict:
     """Return whether in more than half of the columns every cell is above every other one."""
-    columns = {column: _pairs(listed, against) for column, listed in _by_column(cells).items()}
-    lost = [closest for pairs in columns.values() if _apart(closest := min(pairs, key=_apart)) <= 0]
+    columns = {column: _pairs(group, against) for column, group in _by_column(cells).items()}
+    lost = [closest for pairs in columns.values() if _gap(closest := min(pairs, key=_gap)) <= 0]
     rest = f"; not {'; '.join(itertools.starmap(_against, lost[:SHOWN]))}" if lost else ""
-    more = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+    further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     won = len(columns) - len(lost)
-    return Verdict(2 * won > len(columns), f"{won} of {len(columns)} columns{rest}{more}")
+    return Verdict(2 * won > len(columns), f"{won} of {len(columns)} columns{rest}{further}")
 
 
 @comparisons.register("mostly-above")
-def mostly_above(cells: list[Named], *, against: list[Named]) -> Verdict:
+def mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns each of the cells is above each of the others."""
     return _most(cells, against)
 
 
 @comparisons.register("best-mostly-above")
-def best_mostly_above(cells: list[Named], *, against: list[Named]) -> Verdict:
+def best_mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns the best of the cells is above the best of the others."""
     return _most(_best(cells), _best(against))
 
 
 def _near(pairs: list[Pair], allowed: float) -> Verdict:
     """Return whether the two cells of every pair differ by at most `allowed`; the pair farthest apart is printed."""
-    farthest = max(pairs, key=lambda pair: abs(_apart(pair)))
-    return Verdict(abs(_apart(farthest)) <= allowed + TINY, _against(*farthest), pair=farthest)
+    farthest = max(pairs, key=lambda pair: abs(_gap(pair)))
+    return Verdict(abs(_gap(farthest)) <= allowed + TINY, _against(*farthest), pair=farthest)
 
 
 @comparisons.register("near")
-def near(cells: list[Named], *, allowed: float, against: list[Named]) -> Verdict:
+def near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells differs from each of the others by at most the allowed distance."""
     return _near(_pairs(cells, against), allowed)
 
 
 @comparisons.register("best-near")
-def best_near(cells: list[Named], *, allowed: float, against: list[Named]) -> Verdict:
+def best_near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best cell differs from the best of the others by at most the allowed distance."""
     return _near(_pairs(_best(cells), _best(against)), allowed)
 
 
 @comparisons.register("gains-more")
-def gains_more(cells: list[Named], *, against: list[Named]) -> Verdict:
+def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the gain from the first cell to the last is larger than among the others."""
     ours, theirs = _by_column(cells), _by_column(against)
     gains = {
-        column: [listed[-1].number.value - listed[0].number.value for listed in (ours[column], theirs[column])]
+        column: [side[-1].number.value - side[0].number.value for side in (ours[column], theirs[column])]
         for column in ours
     }
     text = "; ".join(
-        f"{column}: {written(gains[column][0], 1)} ({ours[column][0].row}, then {ours[column][-1].row}) against "
-        f"{written(gains[column][1], 1)} ({theirs[column][0].row}, then {theirs[column][-1].row})"
+        f"{column}: {formatted(gains[column][0], 1)} ({ours[column][0].row}, then {ours[column][-1].row}) against "
+        f"{formatted(gains[column][1], 1)} ({theirs[column][0].row}, then {theirs[column][-1].row})"
         for column in gains
     )
     return Verdict(all(gain > other for gain, other in gains.values()), text)
@@ -286,30 +199,30 @@ def gains_more(cells: list[Named], *, against: list[Named]) -> Verdict:
 # --- cells in their order, and texts
 
 
-def _steps(cells: list[Named], wrong: Callable[[float, float], bool]) -> Verdict:
+def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> Verdict:
     """Return whether no step from a cell to the next one is wrong; printed are the wrong steps, or all cells."""
     bad = [
         f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})"
         for a, b in itertools.pairwise(cells)
         if wrong(a.number.value, b.number.value)
     ]
-    more = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    return Verdict(not bad, "; ".join(bad[:SHOWN]) + more or ", ".join(cell.text for cell in cells))
+    further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
+    return Verdict(not bad, "; ".join(bad[:SHOWN]) + further or ", ".join(cell.text for cell in cells))
 
 
 @comparisons.register("not-rising")
-def not_rising(cells: list[Named]) -> Verdict:
+def not_rising(cells: list[NumberedCell]) -> Verdict:
     """Check that the cells in their order never rise."""
     return _steps(cells, lambda a, b: b > a)
 
 
 @comparisons.register("not-falling")
-def not_falling(cells: list[Named]) -> Verdict:
+def not_falling(cells: list[NumberedCell]) -> Verdict:
     """Check that the cells in their order never fall."""
     return _steps(cells, lambda a, b: b < a)
 
 
 @comparisons.register("two-texts")
-def two_texts(cells: list[Named], *, both: tuple[str, str]) -> Verdict:
+def two_texts(cells: list[NumberedCell], *, both: tuple[str, str]) -> Verdict:
     """Check that the text gives the same number at both places."""
     return Verdict(both[0] == both[1], both[1])

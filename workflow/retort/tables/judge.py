@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from retort.formatters import number as formatted
 from retort.specs import catalogue
+from retort.specs.exhibit import Exhibit
 from retort.specs.printed import Number, read_number
 from retort.specs.statement import Cells, Statement
-from retort.study.check_statements import shown
-from retort.tables.comparisons import Named, Reached, Said, Verdict, comparisons
-from retort.tables.numbers import number as written
-from retort.tables.tidy import OK, Line
+from retort.tables.comparison_types import NumberedCell, Reached, Stated, Verdict
+from retort.tables.comparisons import comparisons
+from retort.tables.tidy import Line, Status
 
 Key = tuple[str, str, str]  # table, row, column
 SHOWN = 3  # of many rows without a number, so many are named
@@ -41,12 +41,12 @@ class Side:
     Args:
         cells: every cell that has a number.
         reasons: why a cell has no number, if the reason is known.
-        asks: the rule for a number in the text: `Said` (must be met) or `Reached` (its sign and at least its size).
+        asks: the rule for a number in the text: `Stated` (must be met) or `Reached` (its sign and at least its size).
     """
 
-    cells: Mapping[Key, Named]
+    cells: Mapping[Key, NumberedCell]
     reasons: Mapping[Key, str]
-    asks: type[Said] = Said
+    rule: type[Stated] = Stated
 
     def missing(self, keys: Iterable[Key]) -> list[Key]:
         """Return those of the cells that have no number, each once."""
@@ -56,64 +56,51 @@ class Side:
         """Return a text that names the rows of cells without a number, grouped by reason."""
         rows: dict[str, list[str]] = {}
         for key in keys:
-            listed = rows.setdefault(self.reasons.get(key, UNPRINTED), [])
-            listed += [key[1]] if key[1] not in listed else []
+            names = rows.setdefault(self.reasons.get(key, UNPRINTED), [])
+            names += [key[1]] if key[1] not in names else []
         return "; ".join(f"no number of {_few(names)}: {reason}" for reason, names in rows.items())
 
 
 def _few(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    further = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + further
 
 
-def published(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]] | None = None) -> Side:
+def published(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]] | None = None) -> Side:
     """Return the numbers that a paper prints in its tables, or that a study of ours recorded; figures print none.
 
     Args:
         exhibits: the tables and figures of the paper by name.
         lines: their tidy lines, which hold the number of seeds behind a recorded mean; None if not at hand.
     """
-    runs = {(name, line.row, line.column): line.n for name, listed in (lines or {}).items() for line in listed}
-    found = {}
+    runs = {(name, line.row, line.column): line.n for name, lines_of in (lines or {}).items() for line in lines_of}
+    numbers = {}
     for name, exhibit in exhibits.items():
-        for cell in getattr(exhibit, "published_cells", list)():
+        for cell in exhibit.published_cells():
             if cell.number:
                 key = (name, cell.row, cell.column)
-                printed = cell.number if exhibit.numbers else _short(cell.number, exhibit.decimals)
-                found[key] = Named(*key, printed, getattr(exhibit, "runs", 0) or runs.get(key, 0))
-    return Side(found, {})
+                numbers[key] = NumberedCell(
+                    *key, exhibit.as_stated(cell.number), exhibit.published_runs or runs.get(key, 0)
+                )
+    return Side(numbers, {})
 
 
-def _short(number: Number, decimals: int) -> Number:
-    """Return a recorded number with as many decimals in its text as the table prints; its value stays exact."""
-    std = "" if number.std is None else f"{number.std:.{decimals}f}"
-    return Number(f"{number.value:.{decimals}f}", number.value, std)
-
-
-def ours(exhibits: Mapping[str, Any], lines: Mapping[str, list[Line]]) -> Side:
+def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
     """Return the numbers of our runs, and the reason for each cell that has none."""
-    found, reasons = {}, {}
-    for name, listed in lines.items():
-        decimals = getattr(exhibits[name], "decimals", 1)
-        every = [line.status for line in listed if not line.column]  # one line for all points of a planned figure
-        for row, column in _places(exhibits[name]) if every else []:
-            reasons[name, row, column] = every[0]
-        for line in listed:
-            key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, decimals)
+    numbers, reasons = {}, {}
+    for name, lines_of in lines.items():
+        for line in lines_of:
+            key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
             if line.mean is None:
-                reasons[key] = line.status if line.status != OK else "no number"
+                reasons[key] = "no number" if line.status is Status.OK else line.state
                 continue
-            std = "" if line.std is None else written(line.std, digits)
-            found[key] = Named(*key, Number(written(line.mean, digits), line.mean, std), line.n, line.unit)
-    return Side(found, reasons, Reached)
+            std = "" if line.std is None else formatted(line.std, digits)
+            numbers[key] = NumberedCell(*key, Number(formatted(line.mean, digits), line.mean, std), line.n, line.unit)
+    return Side(numbers, reasons, Reached)
 
 
-def _places(exhibit: Any) -> list[tuple[str, str]]:
-    return [(row, column) for row, columns in shown(exhibit).items() for column in columns]
-
-
-def _keys(listed: list[Cells]) -> list[Key]:
-    return [key for part in listed for key in part.places]
+def _keys(groups: list[Cells]) -> list[Key]:
+    return [key for group in groups for key in group.keys]
 
 
 def decide(statement: Statement, side: Side) -> Verdict | str:
@@ -122,16 +109,16 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
     missing = side.missing([*cells, *than])
     if missing:
         return side.why(missing)
-    named = [side.cells[key] for key in cells]
+    compared = [side.cells[key] for key in cells]
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
-    asks = Said if all(cell.unit == "M" for cell in named) else side.asks
+    rule = Stated if all(cell.unit == "M" for cell in compared) else side.rule
     offered = {
-        "said": asks(number, within) if number else None,
+        "stated": rule(number, within) if number else None,
         "than": [side.cells[key] for key in than],
         "against": [side.cells[key] for key in than],
         "both": (statement.number, statement.other),
         "allowed": statement.within,
     }
     needs = catalogue.comparisons()[statement.compare].options
-    return comparisons[statement.compare](named, **{name: offered[name] for name in needs})
+    return comparisons[statement.compare](compared, **{name: offered[name] for name in needs})

@@ -1,23 +1,26 @@
-"""Lay out tidy lines as the content of a printed table, before any markup."""
+"""Lay out tidy lines as the content of a printed table, before any markup: what the kinds of tables have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from retort.registry import Registry
+from retort.formatters import DASH, signed, with_std
+from retort.specs.exhibit import Exhibit
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
-from retort.specs.table import ProfilesTable, ScoresTable, Table, TestsTable
-from retort.specs.text_tables import CountsTable, SettingsTable
-from retort.study.study import Study
-from retort.tables.compare import AGREES, DIFFERS, NO_VARIANCE, RULE, verdicts
-from retort.tables.lines import AVERAGE
-from retort.tables.numbers import NOTHING, p_value, signed, with_std
-from retort.tables.tidy import OK, SERVER, Line
-from retort.tables.words import COUNTS, SETTINGS, word_verdicts
+from retort.tables.compare import AGREES
+from retort.tables.tidy import INCOMPLETE, Line, Status
 
-SHORT = {"diverged": "div.", SERVER: SERVER}  # prefix of a status -> what its cell prints
+SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # what their cells print; others print a dash
+STANDS = "the numbers are the published ones."
+# status of a cell -> what its table says; the first entry that any cell has is used
+STATES = {
+    Status.NOT_RUN: "Not run at this scale{why}: " + STANDS,
+    Status.PLANNED: "Not run, for no student stands for these rows yet: " + STANDS,
+    Status.QUOTED: "Quoted from other work and never run: " + STANDS,
+}
+OF_THE_SHAPE = ("layers", "units")  # units of values that an architecture alone determines, run or not
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Sheet:
     state: str = ""
 
 
-class _Notes:
+class Notes:
     """A collector of footnotes; equal texts share a letter."""
 
     def __init__(self) -> None:
@@ -106,10 +109,6 @@ class _Notes:
         return [(letter, text) for text, letter in self.letters.items()]
 
 
-Layout = Callable[[Table, list[Line]], Sheet]
-layouts: Registry[Layout] = Registry("layout")
-
-
 def label_of(title: str) -> str:
     """Return 'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
     stem, _, rest = title.partition("-")
@@ -117,31 +116,43 @@ def label_of(title: str) -> str:
     return f"{kind.capitalize()} {stem[len(kind) :]}".strip() + (f" ({rest})" if rest else "")
 
 
-def agreement(table: Table, lines: list[Line]) -> tuple[int, int]:
+def agreement(verdicts: Mapping[tuple[str, str], str]) -> tuple[int, int]:
     """Return how many cells agree with the published values, and how many have a verdict at all."""
-    words = isinstance(table, (SettingsTable, CountsTable))
-    found = word_verdicts(table, lines) if words else verdicts(lines, table.decimals)  # type: ignore[arg-type, union-attr]
-    given = [verdict for verdict in found.values() if verdict]
-    return given.count(AGREES), len(given)
+    judged = [verdict for verdict in verdicts.values() if verdict]
+    return judged.count(AGREES), len(judged)
 
 
-def _as_printed(table: ScoresTable | ProfilesTable) -> dict[tuple[str, str], str]:
-    """Return the text of each published cell of a paper; empty for a recorded run, whose numbers have more digits."""
-    cells = table.printed_cells() if table.numbers else []
-    return {(cell.row, cell.column): cell.text for cell in cells}
+def agreed(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
+    """Return a remark with the number of cells that agree; empty if no cell has a verdict."""
+    agrees, judged = agreement(verdicts)
+    return [f"{agrees} of {judged} cells agree with the published values."] if judged else []
 
 
-def _entry(line: Line, decimals: int, verdict: str, notes: _Notes, printed: str | None) -> Entry:
+def entry(line: Line, decimals: int, verdict: str, notes: Notes, printed: str | None) -> Entry:
+    """Return the printed cell of a line.
+
+    Args:
+        line: the line.
+        decimals: digits after the point.
+        verdict: the verdict on the cell.
+        notes: the footnotes of the table, to which those of the cell are added.
+        printed: the published value as the paper prints it; None to format it like ours.
+    """
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
-    if line.status != OK:
-        text = next((word for status, word in SHORT.items() if line.status.startswith(status)), NOTHING)
-        return Entry(text, published, mark=notes.mark(line.status))
+    if line.status is not Status.OK:
+        return Entry(SHORT.get(line.status, DASH), published, mark=notes.mark(line.state))
     mark = notes.mark(line.note) if line.note else ""
-    apart = "" if line.mean is None or line.published is None else signed(line.mean - line.published, decimals)
-    return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark, difference=apart)
+    difference = "" if line.mean is None or line.published is None else signed(line.mean - line.published, decimals)
+    return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark, difference=difference)
 
 
-def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], Entry]) -> list[PrintedRow]:
+def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
+    """Return the text of each cell that a paper prints; empty for a recorded run, whose numbers have more digits."""
+    return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
+
+
+def model_rows(rows: list[Row], columns: list[str], entries: Mapping[tuple[str, str], Entry]) -> list[PrintedRow]:
+    """Return the printed rows of a table of models; a new group opens with a rule."""
     printed, group = [], rows[0].group
     for name, row in zip(row_names(rows), rows, strict=True):
         printed.append(PrintedRow(name, [entries[name, c] for c in columns], row.baseline, row.group != group))
@@ -149,161 +160,42 @@ def _rows(rows: list[Row], columns: list[str], entries: dict[tuple[str, str], En
     return printed
 
 
-def _best(table: ScoresTable, lines: list[Line]) -> set[tuple[str, str]]:
-    """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
-    baselines = {row.student for row in table.rows if row.baseline}
-    best: dict[str, float] = {}
-    shown = {}
-    for line in lines:
-        if line.mean is not None and line.unit == "x100" and line.student not in baselines:
-            value = shown[line.row, line.column] = round(line.mean, table.decimals)
-            best[line.column] = max(value, best.get(line.column, value))
-    return {key for key, value in shown.items() if value == best[key[1]]}
-
-
-def _agreed(table: Table, lines: list[Line]) -> list[str]:
-    agrees, judged = agreement(table, lines)
-    return [f"{agrees} of {judged} cells agree with the published values."] if judged else []
-
-
-def _runs(lines: list[Line]) -> list[str]:
-    """Return a remark with the number of runs behind each of our means."""
-    counts = sorted({line.n for line in lines if line.status == OK and line.n})
-    few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
-    return [f"Ours: n = {few}."] if few else []
-
-
-def _sheet(table: Table, lines: list[Line], grids: list[Grid], notes: _Notes, remarks: list[str]) -> Sheet:
+def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], notes: Notes, remarks: list[str]) -> Sheet:
+    """Return the sheet of a table from its grids, footnotes and remarks."""
     first = lines[0]
-    common = (first.paper, first.table, first.scale, table.title, table.question, table.caption)
-    return Sheet(*common, grids, notes.listed(), remarks)
+    titles = (first.paper, first.table, first.scale, exhibit.title, exhibit.question, exhibit.caption)
+    return Sheet(*titles, grids, notes.listed(), remarks)
 
 
-@layouts.register("scores")
-def scores(table: Table, lines: list[Line]) -> Sheet:
-    """Lay out a table of scores: one row per student, one column per task."""
-    assert isinstance(table, ScoresTable)
-    notes, judged, best = _Notes(), verdicts(lines, table.decimals), _best(table, lines)
-    columns = list(dict.fromkeys(line.column for line in lines))
-    entries, order, printed = {}, row_names(table.rows), _as_printed(table)
-    for line in sorted(lines, key=lambda line: order.index(line.row)):
-        key = (line.row, line.column)
-        entries[key] = replace(_entry(line, table.decimals, judged[key], notes, printed.get(key)), bold=key in best)
-    remarks = [*_agreed(table, lines), RULE] if any(judged.values()) else []
-    remarks += _runs(lines)
-    if AVERAGE in columns:
-        counted = [column.label for column in table.columns if column.average]
-        remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
-    else:
-        remarks.append("Bold: the best student of the column.")
-    return _sheet(table, lines, [Grid(columns, _rows(table.rows, columns, entries))], notes, remarks)
+def _state(lines: list[Line]) -> str:
+    """Return why no cell of a table was run; an empty string if a cell was run or should have been."""
+    counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
+    whole = [line for line in counted if (line.status, line.reason) != (Status.MISSING, INCOMPLETE)]
+    statuses = {line.status for line in whole}
+    text = next((text for status, text in STATES.items() if status in statuses), "")
+    if not text or statuses - set(STATES):
+        return ""
+    reasons = sorted({line.reason for line in counted if line.status is Status.NOT_RUN and line.reason})
+    return text.format(why=f" ({'; '.join(reasons)})" if reasons else "")
 
 
-@layouts.register("profiles")
-def profiles(table: Table, lines: list[Line]) -> Sheet:
-    """Lay out a table of profiles: one row per architecture, with its parameters, latency and speed-up."""
-    assert isinstance(table, ProfilesTable)
-    notes, judged, printed = _Notes(), verdicts(lines, table.decimals), _as_printed(table)
-    columns = list(dict.fromkeys(line.column for line in lines))
-    entries = {
-        key: _entry(line, table.decimals, judged[key], notes, printed.get(key))
-        for line in lines
-        for key in [(line.row, line.column)]
-    }
-    remarks = _agreed(table, lines)
-    if any(line.published is not None for line in lines):
-        remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
-    remarks.append(f"Speed-up against {table.rows[0].label}.")
-    return _sheet(table, lines, [Grid(columns, _rows(table.rows, columns, entries))], notes, remarks)
+def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
+    """Return the sheet unchanged if a cell was run; else one with the published numbers and one line that says why."""
+    state = _state(lines)
+    if not state:
+        return laid_out
+    sentences = {line.state for line in lines if line.status is Status.QUOTED}
+    quoted = [text for _, text in laid_out.notes if text in sentences]
+    kept = {text: chr(97 + at) for at, text in enumerate(quoted)}
+    letters = {mark: kept.get(text, "") for mark, text in laid_out.notes}
 
+    def alone(entry: Entry) -> Entry:
+        return Entry(entry.published or entry.text, mark=letters.get(entry.mark, "") if entry.published else "")
 
-@layouts.register("counts")
-@layouts.register("settings")
-def in_words(table: Table, lines: list[Line]) -> Sheet:
-    """Lay out a table of settings or counts: ours above what the paper prints, or the paper's text alone."""
-    assert isinstance(table, (SettingsTable, CountsTable))
-    judged = word_verdicts(table, lines)
-    printed = {(cell.row, cell.column): cell.text for cell in table.printed_cells()}
-    entries = {key: Entry(text) for key, text in printed.items()}
-    for line in lines:
-        key = (line.row, line.column)
-        if line.status == OK:
-            text = line.text if line.mean is None else f"{line.mean:,.0f}"
-            entries[key] = Entry(text, printed[key], judged.get(key, ""))
-    columns = [column.name for column in table.columns]
-    rows = [
-        PrintedRow(row.label, [entries[name, column] for column in columns])
-        for name, row in zip(row_names(table.rows), table.rows, strict=True)
+    grids = [
+        replace(grid, rows=[replace(row, entries=[alone(entry) for entry in row.entries]) for row in grid.rows])
+        for grid in laid_out.grids
     ]
-    ours = COUNTS if isinstance(table, CountsTable) else SETTINGS
-    remarks = [*_agreed(table, lines), *([ours] if judged else [])]
-    alone = "Cells without a verdict stand as the paper prints them." if judged else "As the paper prints it."
-    return _sheet(table, lines, [Grid(columns, rows)], _Notes(), [*remarks, alone])
-
-
-def _p_entry(line: Line | None, table: TestsTable, notes: _Notes) -> Entry:
-    if line is None:
-        return Entry("")
-    published = "" if line.published is None else p_value(line.published, table.decimals)
-    said, verdict = table.said.get(line.task), ""
-    if said:
-        apart = said.apart(line.row, line.column)
-        published = f"{'<' if apart else '≥'} {said.below:g}"
-        verdict = "" if line.mean is None else AGREES if (line.mean < said.below) == apart else DIFFERS
-    if line.mean is None:
-        why = "the differences of all pairs are equal" if line.status == NO_VARIANCE else line.status
-        return Entry("-", published, mark=notes.mark(why))
-    return Entry(p_value(line.mean, table.decimals), published, verdict, bold=line.mean < table.alpha)
-
-
-def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
-    """Return the row labels and the lines of p-values by (row, column) index.
-
-    Above the diagonal the p-values are uncorrected; below it they are corrected by Holm's procedure.
-    """
-    labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
-    cells = {}
-    for line in lines:
-        upper = sorted((labels.index(line.row), labels.index(line.column)))
-        if line.metric == "p":
-            cells[upper[0], upper[1]] = line
-        elif line.metric == "p-holm":
-            cells[upper[1], upper[0]] = line
-    return labels, cells
-
-
-def _tested(table: TestsTable, lines: list[Line]) -> Iterator[tuple[str, str, list[Line]]]:
-    """Yield (name of the compared table, title, lines) for each group of rows compared with one another."""
-    for of in dict.fromkeys(line.task for line in lines):
-        mine = [line for line in lines if line.task == of]
-        groups = table.said[of].among if of in table.said else {}
-        for group, rows in (groups or {"": [line.row for line in mine]}).items():
-            title = f"{label_of(of)}: {group}" if group else label_of(of)
-            yield of, title, [line for line in mine if line.row in rows]
-
-
-@layouts.register("paired-tests")
-def paired_tests(table: Table, lines: list[Line]) -> Sheet:
-    """Lay out paired t-tests: one matrix of p-values per group of rows; rows are numbered to keep columns narrow."""
-    assert isinstance(table, TestsTable)
-    notes, grids = _Notes(), []
-    counts: dict[str, set[int]] = {}
-    for of, title, mine in _tested(table, lines):
-        labels, cells = matrix(mine)
-        rows = [
-            PrintedRow(f"{i + 1}\u2002{label}", [_p_entry(cells.get((i, j)), table, notes) for j in range(len(labels))])
-            for i, label in enumerate(labels)
-        ]
-        grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, title))
-        counts.setdefault(of, set()).update(line.n for line in mine)
-    remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {table.alpha:g}."]
-    for of, found in counts.items():
-        pairs = sorted(found)
-        remarks.append(f"{label_of(of)}: {' to '.join(map(str, pairs[:: max(1, len(pairs) - 1)]))} pairs a test.")
-    return _sheet(table, lines, grids, notes, remarks)
-
-
-def lay_out(study: Study, paper: str, name: str, lines: list[Line]) -> Sheet:
-    """Lay out a table with the layout registered for its kind."""
-    table = study.exhibits[paper, name]
-    return layouts[table.kind](table, lines)  # type: ignore[arg-type]
+    return replace(
+        laid_out, grids=grids, notes=[(letter, text) for text, letter in kept.items()], remarks=[], state=state
+    )

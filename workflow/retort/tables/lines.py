@@ -1,4 +1,4 @@
-"""Turn scores and profiles into tidy lines: one per printed cell, with the published value beside ours."""
+"""Turn scores and profiles into tidy lines: one per cell of a table or figure, with the published value beside ours."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell, row_names
-from retort.specs.rows import Place
-from retort.specs.table import PROFILE_COLUMNS, ScoresTable
-from retort.specs.timing import Timing, timing
-from retort.study.cells import held_back, profiled, scored, submission_address
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
+from retort.specs.rows import CellSpec
+from retort.specs.timing import Timing
+from retort.study.cells import held_back, submission_address
 from retort.study.questions import runs
 from retort.study.study import Study
-from retort.tables.collect import Record, Scores, not_run_status, score_cell, summary
-from retort.tables.tidy import OK, SERVER, Line
+from retort.tables.base import Inputs
+from retort.tables.collect import Record, not_run, score_cell, summary, without_value
+from retort.tables.tidy import INCOMPLETE, Line, Status
 
-AVERAGE = "Average"
-PLANNED = "not run: this row has no student yet"
-INCOMPLETE = "missing (the row is incomplete)"
 PLAIN = Timing()
-Cells = dict[tuple[str, str], PublishedCell]
 
 
 Profile = Callable[[Record, Record, Timing], list[float]]
 
 
-def times(profile: Record, of: Timing) -> list[float]:
+def times(profile: Record, measurement: Timing) -> list[float]:
     """Return the times of one measurement in ms, one value per run; empty if the profile lacks the measurement."""
-    if of.device == "gpu":  # a profile made on a GPU stores its GPU times without a device name
-        of = replace(of, device="") if not profile["device"].startswith("cpu") else of
-    return list(profile["latency_ms"] if of == Timing() else profile.get("further", {}).get(of.name, []))
+    if measurement.device == "gpu" and not profile["device"].startswith("cpu"):
+        measurement = replace(measurement, device="")  # a profile made on a GPU names no device for its times
+    if measurement == Timing():
+        return list(profile["latency_ms"])
+    return list(profile.get("further", {}).get(measurement.name, []))
 
 
-def _speed_up(own: Record, first: Record, of: Timing) -> list[float]:
-    both = [times(first, of), times(own, of)]
+def _speed_up(own: Record, first: Record, measurement: Timing) -> list[float]:
+    both = [times(first, measurement), times(own, measurement)]
     return [statistics.mean(both[0]) / statistics.mean(both[1])] if all(both) else []
 
 
@@ -43,172 +42,118 @@ def _speed_up(own: Record, first: Record, of: Timing) -> list[float]:
 MEASURED: dict[str, Profile] = {
     "parameters": lambda own, *_: [own["parameters"] / 1e6],
     "without_embeddings": lambda own, *_: [own["without_embeddings"] / 1e6],
-    "latency": lambda own, _, of: times(own, of),
+    "latency": lambda own, _, measurement: times(own, measurement),
     "speed-up": _speed_up,
 }
 
 
-def _printed(cell: PublishedCell | None) -> dict[str, Any]:
+def published_value(cell: PublishedCell | None) -> dict[str, Any]:
+    """Return the published fields of a line: None for a cell that holds no number."""
     number = cell.number if cell else None
     return {"published": number.value if number else None, "published_std": number.std if number else None}
 
 
-def _published(exhibit: Any) -> Cells:
-    return {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
+def _unit(cell: CellSpec) -> str:
+    return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
 
 
-def _unit(place: Place) -> str:
-    return OF_A_MODEL.get(place.metric, "%" if place.metric == CHANGE else "x100")
-
-
-def _mean(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def mean_of(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the mean of some cells; without a value if a cell has none, as an average of a part would mislead."""
     cells = list(cells)
     if not cells or any(cell["mean"] is None for cell in cells):
-        return {**summary([]), "status": INCOMPLETE}
+        return without_value(Status.MISSING, INCOMPLETE)
     mean = statistics.mean(cell["mean"] for cell in cells)
     note = "the mean of cells measured on samples" if any(cell.get("note") for cell in cells) else ""
-    return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": OK, "note": note}
+    return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": Status.OK, "note": note}
 
 
-def _of_the_model(metric: str, own: Record | None, first: Record | None, of: Timing = PLAIN) -> dict[str, Any]:
+def _of_the_model(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
     """Return a cell read from a profile: the model's size, its latency, or its speed-up over the first row's model."""
-    values = MEASURED[metric](own, first or own, of) if own else []
+    values = MEASURED[metric](own, first or own, measurement) if own else []
     if not values:
-        why = "no profile" if not own else f"its profile was timed on {own['device']}"
-        return {**summary([]), "status": f"missing ({why})"}
-    return {**summary(values), "status": OK}
+        return without_value(Status.MISSING, f"its profile was timed on {own['device']}" if own else "no profile")
+    return {**summary(values), "status": Status.OK}
 
 
-def _of_the_shape(study: Study, place: Place) -> dict[str, Any]:
+def _of_the_shape(study: Study, cell: CellSpec) -> dict[str, Any]:
     """Return a cell read from a model's architecture alone, such as its number of layers or its width."""
-    of = study.students[place.student] if place.student in study.students else study.model_of(place.student)
-    return {**summary([float(getattr(of.architecture, place.metric))]), "status": OK}
+    model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
+    return {**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK}
 
 
-def _on_a_server(study: Study, place: Place, held: list[str]) -> dict[str, Any]:
-    """Return the cell of a score that only a test server can compute; its status names the file to submit."""
-    if not any(runs(study, place.student, task) for task in held):
-        return {**summary([]), "status": not_run_status(study, place.student)}
-    zipped = submission_address(study, place.student)
-    return {**summary([]), "status": f"{SERVER}: it alone has the labels of the test set; {zipped} is what it is sent"}
+def _on_a_server(study: Study, cell: CellSpec, tasks: list[str]) -> dict[str, Any]:
+    """Return the cell of a score that only a test server can compute; its reason names the file to submit."""
+    if not any(runs(study, cell.student, task) for task in tasks):
+        return not_run(study, cell.student)
+    zipped = submission_address(study, cell.student)
+    reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
+    return without_value(Status.SERVER, reason)
 
 
-def _ours(study: Study, place: Place, scores: Scores, profiles: dict[str, Record], table: Any) -> dict[str, Any]:
-    """Return mean, standard deviation, n and status of one cell that does not depend on other cells."""
-    if not place.student:
-        return {**summary([]), "status": f"quoted ({place.quoted}), never run" if place.quoted else PLANNED}
-    if place.of_shape:
-        return _of_the_shape(study, place)
-    if place.profiled:
-        if place.student in study.not_run:
-            return {**summary([]), "status": not_run_status(study, place.student)}
-        of = timing(place.part, table.length) if place.is_timed else PLAIN
-        return _of_the_model(place.metric, profiles.get(place.student), profiles.get(table.first), of)
-    if held := held_back(study, place):
-        return _on_a_server(study, place, held)
-    cells = [score_cell(study, scores, place.student, task, metric) for task, metric in place.scored]
-    return cells[0] if len(cells) == 1 else _mean(cells)
+def _ours(inputs: Inputs, cell: CellSpec, first: str) -> dict[str, Any]:
+    """Return mean, standard deviation, n and status of one cell that does not depend on other cells.
+
+    Args:
+        inputs: the study, and the scores and profiles that have been run.
+        cell: the cell.
+        first: the student or teacher that speed-ups are relative to.
+    """
+    study, profiles = inputs.study, inputs.profiles
+    if not cell.student and cell.quoted:
+        return without_value(Status.QUOTED, f"({cell.quoted}), never run")
+    if not cell.student:
+        return without_value(Status.PLANNED)
+    if cell.of_shape:
+        return _of_the_shape(study, cell)
+    if cell.profiled:
+        if cell.student in study.not_run:
+            return not_run(study, cell.student)
+        measurement = cell.measurement if cell.is_timed else PLAIN
+        return _of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement)
+    if tasks := held_back(study, cell):
+        return _on_a_server(study, cell, tasks)
+    cells = [score_cell(study, inputs.scores, cell.student, task, metric) for task, metric in cell.scored]
+    return cells[0] if len(cells) == 1 else mean_of(cells)
 
 
-def _from_the_row(place: Place, row: dict[str, Line]) -> dict[str, Any]:
+def _from_the_row(cell: CellSpec, row: dict[str, Line]) -> dict[str, Any]:
     """Return mean, n and status of a cell computed from other cells of its row: a mean, or a change in %."""
-    read = place.spec.mean_of or [place.spec.change_from, place.before]
-    if waiting := [row[name].status for name in read if row[name].status.startswith(SERVER)]:
-        return {**summary([]), "status": waiting[0]}
-    if place.spec.mean_of:
-        return _mean({"mean": row[name].mean, "n": row[name].n, "note": row[name].note} for name in place.spec.mean_of)
-    base, own = row[place.spec.change_from], row[place.before]
+    read = cell.spec.mean_of or [cell.spec.change_from, cell.before]
+    if waiting := [row[name].reason for name in read if row[name].status is Status.SERVER]:
+        return without_value(Status.SERVER, waiting[0])
+    if cell.spec.mean_of:
+        return mean_of({"mean": row[name].mean, "n": row[name].n, "note": row[name].note} for name in read)
+    base, own = row[cell.spec.change_from], row[cell.before]
     if not base.mean or own.mean is None:
-        return {**summary([]), "status": INCOMPLETE}
-    return {"mean": 100 * (own.mean / base.mean - 1), "std": None, "n": own.n, "status": OK}
+        return without_value(Status.MISSING, INCOMPLETE)
+    return {"mean": 100 * (own.mean / base.mean - 1), "std": None, "n": own.n, "status": Status.OK}
 
 
 def _beside(line: Line, quoted: str) -> Line:
     """Return our line with a note that the published number beside it is quoted from other work."""
-    if line.status != OK:
-        return replace(line, status=f"quoted ({quoted}); ours: {line.status}")
-    said = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
-    return replace(line, note="; ".join(filter(None, (said, line.note))))
+    if line.status is not Status.OK:
+        return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
+    note = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
+    return replace(line, note="; ".join(filter(None, (note, line.note))))
 
 
-def table_lines(study: Study, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    """Return a line per (row, column) of a table of models, and one per row if a study of ours asks for an average."""
-    exhibit: Any = study.exhibits[paper, name]
-    cells, places = _published(exhibit), exhibit.places()
+def cell_lines(inputs: Inputs, exhibit: Exhibit) -> list[Line]:
+    """Return a line per cell of a table or figure, row by row."""
+    study, first, specs = inputs.study, exhibit.first, exhibit.cells()
+    published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
     lines = {
-        (place.row, place.column): Line(
-            paper, name, place.row, place.column, place.student, place.task, place.metric, _unit(place),
-            **_printed(cells.get((place.row, place.column))),
-            **_ours(study, place, scores, profiles, exhibit), scale=study.config.scale,
+        (cell.row, cell.column): Line(
+            inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, _unit(cell),
+            **published_value(published.get((cell.row, cell.column))),
+            **_ours(inputs, cell, first), scale=study.config.scale,
         )
-        for place in places
+        for cell in specs
     }  # fmt: skip
-    for place in places:
-        if place.student and (place.spec.mean_of or place.spec.change_from):
-            row = {column: line for (label, column), line in lines.items() if label == place.row}
-            key = (place.row, place.column)
-            lines[key] = replace(lines[key], **_from_the_row(place, row))
-    for place in (place for place in places if place.student and place.quoted):
-        lines[place.row, place.column] = _beside(lines[place.row, place.column], place.quoted)
-    return [*lines.values(), *_averages(exhibit, list(lines.values()))]
-
-
-def figure_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
-    """Return a line per point of a figure; a single line for all points if its students are only planned."""
-    if getattr(study.exhibits[paper, name], "planned", None):
-        return [Line(paper, name, "all points", "", "", "", "", "x100", status=PLANNED, scale=study.config.scale)]
-    return [
-        Line(
-            paper, name, row, column, student, task, metric, "x100",
-            **score_cell(study, scores, student, task, metric), scale=study.config.scale,
-        )
-        for row, column, student, task, metric in scored(study, study.exhibits[paper, name])
-    ]  # fmt: skip
-
-
-def score_lines(study: Study, paper: str, name: str, scores: Scores) -> list[Line]:
-    """Return the lines of a table or figure that reads only scores, no profiles."""
-    if isinstance(study.exhibits[paper, name], ScoresTable):
-        return table_lines(study, paper, name, scores, {})
-    return figure_lines(study, paper, name, scores)
-
-
-def _averages(table: Any, lines: list[Line]) -> list[Line]:
-    counted = [column.name for column in table.columns if column.average]
-    if not counted:
-        return []
-    averages = []
-    for name, row in zip(row_names(table.rows), table.rows, strict=True):
-        cells = [line for line in lines if line.row == name and line.column in counted]
-        theirs = [cell.published for cell in cells if cell.published is not None]
-        averages.append(
-            Line(
-                cells[0].paper,
-                cells[0].table,
-                name,
-                AVERAGE,
-                row.student,
-                "",
-                "average",
-                "x100",
-                published=statistics.mean(theirs) if len(theirs) == len(counted) else None,
-                **_mean({"mean": cell.mean, "n": cell.n, "note": cell.note} for cell in cells),
-                scale=cells[0].scale,
-            )
-        )
-    return averages
-
-
-def profile_lines(study: Study, paper: str, name: str, profiles: dict[str, Record]) -> list[Line]:
-    """Return a line per (student, measure) of the profiles that a figure draws."""
-    labels = {point.student: point.label for point in getattr(study.exhibits[paper, name], "points", [])}
-    students = profiled(study, study.exhibits[paper, name])
-    return [
-        Line(
-            paper, name, labels[student], column.label, student, "", column.metric, OF_A_MODEL[column.metric],
-            **_of_the_model(column.metric, profiles.get(student), profiles.get(students[0])), scale=study.config.scale,
-        )
-        for student in students
-        for column in PROFILE_COLUMNS
-    ]  # fmt: skip
+    for cell in specs:
+        key = (cell.row, cell.column)
+        if cell.student and (cell.spec.mean_of or cell.spec.change_from):
+            row = {column: line for (name, column), line in lines.items() if name == cell.row}
+            lines[key] = replace(lines[key], **_from_the_row(cell, row))
+    for cell in (cell for cell in specs if cell.student and cell.quoted):
+        lines[cell.row, cell.column] = _beside(lines[cell.row, cell.column], cell.quoted)
+    return list(lines.values())

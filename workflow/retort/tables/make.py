@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from retort.jobs import Job
-from retort.registry import Registry
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.study.study import Study
-from retort.tables import compare
-from retort.tables.collect import Record, Scores, read_profiles, read_scores
-from retort.tables.layout import agreement, lay_out
-from retort.tables.lines import table_lines
+from retort.tables.base import Inputs, table_of
+from retort.tables.collect import read_profiles, read_scores
+from retort.tables.layout import published_alone
 from retort.tables.render import formats
-from retort.tables.tidy import OK, Line, read, write
-from retort.tables.unmeasured import once
-from retort.tables.words import count_lines, settings_lines
-
-Collector = Callable[[Study, str, str, Scores, dict[str, Record]], list[Line]]
-collectors: Registry[Collector] = Registry("kind of table")
-
-
-collectors.register("scores")(table_lines)
-collectors.register("profiles")(table_lines)
-collectors.register("settings")(settings_lines)
-collectors.register("counts")(count_lines)
-
-
-@collectors.register("paired-tests")
-def _tests(study: Study, paper: str, name: str, scores: Scores, profiles: dict[str, Record]) -> list[Line]:
-    return compare.test_lines(study, paper, name, scores)
+from retort.tables.tidy import Status, read, write
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -57,16 +38,15 @@ def make_table(
         RetortError: a score or profile was made with other settings than the study's.
     """
     study = open_study(read_config(config))
-    spec: Any = study.exhibits[paper, table]
-    found = collectors[spec.kind](study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
-    write(csv, found)
+    spec = table_of(study, paper, table)
+    write(csv, spec.collect(Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))))
     lines = read(csv)
-    sheet = once(lay_out(study, paper, table, lines), lines)
-    for kind, path in renders.items():
-        write_text(path, formats[kind](sheet))
-    agrees, judged = agreement(spec, lines)
-    odd = sum(line.status != OK for line in lines)
-    said = [f"{len(lines)} cells"]
-    said += [f"{odd} without a value"] if odd else []
-    said += [f"{agrees} of {judged} agree with the published"] if judged else []
-    job.say(", ".join(said))
+    sheet = published_alone(spec.lay_out(lines), lines)
+    for ending, path in renders.items():
+        write_text(path, formats[ending](sheet))
+    agrees, judged = spec.agreement(lines)
+    without = sum(line.status is not Status.OK for line in lines)
+    counts = [f"{len(lines)} cells"]
+    counts += [f"{without} without a value"] if without else []
+    counts += [f"{agrees} of {judged} agree with the published"] if judged else []
+    job.say(", ".join(counts))

@@ -7,7 +7,8 @@ import io
 
 from retort.errors import RetortError
 from retort.registry import unknown
-from retort.specs.printed import NOTHING, TextTable
+from retort.specs.exhibit import Exhibit
+from retort.specs.printed import NOTHING
 from retort.study.study import Study
 from retort.tables.render import markdown_escape
 
@@ -20,11 +21,11 @@ def natural(name: str) -> tuple[str, int, str]:
     return name.rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789"), int(digits or 0), name
 
 
-def printed_tables(study: Study) -> dict[tuple[str, str], TextTable]:
+def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
     """Return every table printed in a paper, by paper and name; a study of ours has none."""
     keys = sorted(study.exhibits, key=lambda key: (key[0], natural(key[1])))
     tables = {key: study.exhibits[key] for key in keys if not study.papers[key[0]].ours}
-    return {key: table for key, table in tables.items() if isinstance(table, TextTable)}
+    return {key: table for key, table in tables.items() if table.headings()}
 
 
 def counts(study: Study) -> list[str]:
@@ -32,11 +33,11 @@ def counts(study: Study) -> list[str]:
     lines, numbers, deviations = [], 0, 0
     tables = printed_tables(study)
     for (paper, name), table in tables.items():
-        found = [cell.number for cell in table.printed_cells() if cell.number]
-        stds = sum(number.std is not None for number in found)
-        numbers, deviations = numbers + len(found), deviations + stds
-        said = f"{len(table.lines())} rows, {len(table.headings())} columns, {len(found)} numbers"
-        lines.append(f"{paper}/{name}: {said}" + (f", {stds} with a standard deviation" if stds else ""))
+        printed = [cell.number for cell in table.printed_cells() if cell.number]
+        stds = sum(number.std is not None for number in printed)
+        numbers, deviations = numbers + len(printed), deviations + stds
+        sizes = f"{len(table.lines())} rows, {len(table.headings())} columns, {len(printed)} numbers"
+        lines.append(f"{paper}/{name}: {sizes}" + (f", {stds} with a standard deviation" if stds else ""))
     return [*lines, f"{len(tables)} tables, {numbers} numbers, {deviations} of them with a standard deviation"]
 
 
@@ -75,7 +76,7 @@ def show(study: Study, which: str) -> str:
         raise unknown("printed table", which, names)
     paper, _, name = which.partition("/")
     table = tables[paper, name]
-    stub, headings = table.stub or [""], table.headings()
+    stub, headings = table.row_headings(), table.headings()
     heads = [[*[""] * len(stub), *(column.heading for column in headings)]]
     heads = heads if any(heads[0]) else []
     first, *rest = [*heads, [*stub, *(column.label for column in headings)]]

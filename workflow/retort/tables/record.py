@@ -13,39 +13,28 @@ from retort.errors import RetortError
 from retort.specs.names import Names
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
-from retort.tables.lines import AVERAGE
-from retort.tables.tidy import OK, Line, read
+from retort.tables.base import Inputs, table_of
+from retort.tables.tidy import AVERAGE, Line, Status, read
 
 KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # unit -> decimals kept, more than are printed
 
 
-def _value(line: Line) -> list[float] | None:
-    if line.status != OK or line.mean is None:
+def recorded_value(line: Line) -> list[float] | None:
+    """Return [mean] or [mean, standard deviation] of a line, rounded; None for a line without a value."""
+    if line.status is not Status.OK or line.mean is None:
         return None
     decimals = KEPT[line.unit]
     return [round(value, decimals) for value in (line.mean, line.std) if value is not None]
 
 
-def _nested(names: Names, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
-    found: dict[str, dict[str, list[float]]] = {}
+def recorded_cells(names: Names, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+    """Return the values of a table of models by student and column; averages, which follow from them, are left out."""
+    recorded: dict[str, dict[str, list[float]]] = {}
     for line in lines:
-        value = _value(line)
+        value = recorded_value(line)
         if value is not None and line.column != AVERAGE:
-            found.setdefault(names.short(line.student), {})[line.column] = value
-    return found
-
-
-def _tests(study: Study, paper: str, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
-    found: dict[str, dict[str, list[float]]] = {}
-    names = study.names(paper)
-    for line in lines:
-        value = _value(line)
-        if value is not None and line.metric == "p":
-            rows: Any = study.exhibits[paper, line.task]
-            other = rows.tested()[line.column].student
-            pair = " vs ".join(map(names.short, (line.student, other)))
-            found.setdefault(line.task, {})[pair] = value
-    return found
+            recorded.setdefault(names.short(line.student), {})[line.column] = value
+    return recorded
 
 
 def replace_block(path: Path, key: str, content: Any) -> None:
@@ -75,19 +64,19 @@ def origin(study: Study, paper: str) -> dict[str, str]:
             raise RetortError(f"{path} is missing", "run the whole study first")
         if cell.paper == paper:
             stamps.append(json.loads(path.read_text(encoding="utf-8")))
-    about = {
+    stamped = {
         "machine": {stamp["device"] for stamp in stamps},
         "commit": {stamp["commit"] for stamp in stamps},
-        "versions": {", ".join(f"{name} {of}" for name, of in stamp["versions"].items()) for stamp in stamps},
+        "versions": {", ".join(f"{name} {version}" for name, version in stamp["versions"].items()) for stamp in stamps},
     }
-    for what, values in about.items():
+    for what, values in stamped.items():
         if len(values) != 1:
             raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
-    found = {what: next(iter(values)) for what, values in about.items()}
-    if found["commit"].endswith("+changes"):
+    agreed = {what: next(iter(values)) for what, values in stamped.items()}
+    if agreed["commit"].endswith("+changes"):
         raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
     return {
-        **found,
+        **agreed,
         "precision": study.config.resolved_precision(),
         "date": max(stamp["at"] for stamp in stamps)[:10],
     }
@@ -103,22 +92,20 @@ def record(study: Study, paper: str) -> list[str]:
         raise RetortError(
             f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
-    about = origin(study, paper)
+    stamped = origin(study, paper)
     folder = study.folder / "papers" / paper
     written = []
-    for (slug, name), exhibit in sorted(study.exhibits.items()):
-        if slug != paper or not hasattr(exhibit, "published"):
-            continue
+    for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):
         path = Path(f"results/tables/{paper}/{name}.csv")
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-        lines = read(path)
-        content = _tests(study, paper, lines) if exhibit.kind == "paired-tests" else _nested(study.names(paper), lines)
-        replace_block(folder / f"{name}.yaml", "published", content)
-        written.append(f"{name}.yaml")
+        content = table_of(study, paper, name).recorded(Inputs(study, paper, name), read(path))
+        if content is not None:
+            replace_block(folder / f"{name}.yaml", "published", content)
+            written.append(f"{name}.yaml")
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
         (folder / "recorded").mkdir(exist_ok=True)
         shutil.copyfile(figure, folder / "recorded" / figure.name)
         written.append(f"recorded/{figure.name}")
-    replace_block(folder / "paper.yaml", "recorded", about)
+    replace_block(folder / "paper.yaml", "recorded", stamped)
     return [*written, "paper.yaml"]

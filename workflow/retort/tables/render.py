@@ -37,16 +37,16 @@ def markdown_escape(text: str) -> str:
 @functools.cache
 def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
     """Return the Jinja environment of a folder of templates; autoescape is on, an undefined name is an error."""
-    found = jinja2.Environment(
+    jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["label"] = label_of
-    found.globals["style"] = style()
-    return found
+    jinja.filters["label"] = label_of
+    jinja.globals["style"] = style()
+    return jinja
 
 
 def style() -> Markup:

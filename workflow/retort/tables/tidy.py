@@ -5,14 +5,49 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 
 from retort.errors import RetortError
 
-OK = "ok"
-SERVER = "server"  # prefix of the status of a score that only a test server can compute
 AGAIN = "delete it, the next run makes it again"
+AVERAGE = "Average"  # the column that a study of ours adds
+INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed from cells of which one is missing
 NUMBERS = ("published", "published_std", "mean", "std")
+
+
+class Status(StrEnum):
+    """What became of a cell: whether it has a value of ours and, if not, what kind of reason there is."""
+
+    OK = "ok"
+    AS_PRINTED = "as-printed"  # a text of the paper that shows no setting or count of ours
+    DIVERGED = "diverged"
+    MISSING = "missing"
+    NO_VARIANCE = "no-variance"  # all differences of a paired test are equal, so that there is no p-value
+    NOT_RUN = "not-run"  # at this scale
+    PLANNED = "planned"  # the row has no student yet
+    QUOTED = "quoted"  # from other work
+    SERVER = "server"  # only a test server can compute the score
+
+
+# status -> its sentence without a reason, and with one
+_SENTENCES = {
+    Status.OK: ("ok", "ok"),
+    Status.AS_PRINTED: ("as the paper prints it", "as the paper prints it"),
+    Status.DIVERGED: ("diverged", "diverged {reason}"),
+    Status.MISSING: ("missing", "missing ({reason})"),
+    Status.NO_VARIANCE: ("no variance", "no variance"),
+    Status.NOT_RUN: ("not run at this scale", "not run at this scale: {reason}"),
+    Status.PLANNED: ("not run: this row has no student yet", "not run: this row has no student yet"),
+    Status.QUOTED: ("quoted", "quoted {reason}"),
+    Status.SERVER: ("server", "server: {reason}"),
+}
+
+
+def sentence(status: Status, reason: str = "") -> str:
+    """Return the words in which pages and footnotes give the status of a cell."""
+    without, within = _SENTENCES[status]
+    return within.format(reason=reason) if reason else without
 
 
 @dataclass(frozen=True)
@@ -22,7 +57,8 @@ class Line:
     Args:
         unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows'.
         std: sample standard deviation (n - 1); None for a single value.
-        status: 'ok', 'diverged at step ...', 'not run at this scale', 'server: ...', or 'missing (why)'.
+        status: what became of the cell.
+        reason: why it has no value of ours, to be read after the status, such as 'at step 42' or 'no profile'.
         note: what a reader of the value must know, such as that it was measured on a part of the data.
         text: our value as the paper would print it, in a cell that holds a setting.
     """
@@ -40,10 +76,16 @@ class Line:
     mean: float | None = None
     std: float | None = None
     n: int = 0
-    status: str = OK
+    status: Status = Status.OK
+    reason: str = ""
     scale: str = ""
     note: str = ""
     text: str = ""
+
+    @property
+    def state(self) -> str:
+        """The status and its reason as a sentence."""
+        return sentence(self.status, self.reason)
 
 
 HEADER = [field.name for field in fields(Line)]
@@ -72,7 +114,7 @@ def read(path: Path | str) -> list[Line]:
     """Read the lines of a tidy CSV.
 
     Raises:
-        RetortError: the file has other columns or holds no number where one belongs.
+        RetortError: the file has other columns, an unknown status, or no number where one belongs.
     """
     with Path(path).open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
@@ -85,6 +127,6 @@ def read(path: Path | str) -> list[Line]:
 
 
 def _line(record: dict[str, str]) -> Line:
-    texts = {name: value for name, value in record.items() if name not in (*NUMBERS, "n")}
+    texts = {name: value for name, value in record.items() if name not in (*NUMBERS, "n", "status")}
     numbers = {name: float(record[name]) if record[name] else None for name in NUMBERS}
-    return Line(**texts, **numbers, n=int(record["n"]))  # type: ignore[arg-type]
+    return Line(**texts, **numbers, n=int(record["n"]), status=Status(record["status"]))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Building blocks of the report's pages: templates, rendered tables and claims, figures."""
+"""The HTML of the report's pages: templates, rendered tables and claims, figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class PageExhibit:
     """One table or figure on a page: its anchor, its heading, and its markup or picture.
 
     Args:
@@ -61,15 +61,15 @@ def picture(path: Path) -> str:
 
 def _width(path: Path) -> float:
     """Return the width of an SVG in points; 0 if it gives none."""
-    found = re.search(r'<svg[^>]* width="([0-9.]+)pt"', path.read_text(encoding="utf-8"))
-    return float(found[1]) if found else 0.0
+    match = re.search(r'<svg[^>]* width="([0-9.]+)pt"', path.read_text(encoding="utf-8"))
+    return float(match[1]) if match else 0.0
 
 
 def _in_words(path: Path) -> str:
     """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points."""
     lines = [line for line in read(path) if line.mean is not None and line.metric != "difference"]
-    said = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
-    return "; ".join(said) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
+    phrases = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
+    return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
 
 
 def tidy(paper: str, name: str) -> Path:
@@ -77,18 +77,18 @@ def tidy(paper: str, name: str) -> Path:
     return Path(f"results/tables/{paper}/{name}.csv")
 
 
-def heading(study: Study, paper: str, name: str) -> Exhibit:
+def heading(study: Study, paper: str, name: str) -> PageExhibit:
     """Return a table or figure without its content: enough for a list of contents."""
-    return Exhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
+    return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 
-def exhibit(study: Study, paper: str, name: str) -> Exhibit:
+def exhibit(study: Study, paper: str, name: str) -> PageExhibit:
     """Return a table or figure with its markup or picture, read from the files of the report."""
     spec, top = study.exhibits[paper, name], heading(study, paper, name)
     if name.startswith("table"):
-        return Exhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
+        return PageExhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
     drawn = Path(f"reports/{paper}/{name}.svg")
-    return Exhibit(
+    return PageExhibit(
         top.anchor,
         top.label,
         top.title,
@@ -102,9 +102,9 @@ def exhibit(study: Study, paper: str, name: str) -> Exhibit:
 
 def environment() -> jinja2.Environment:
     """Return the Jinja environment of the pages' templates, with their styles."""
-    found = render.environment(TEMPLATES)
-    found.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
-    return found
+    jinja = render.environment(TEMPLATES)
+    jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    return jinja
 
 
 def write_page(to: str, template: str, **values: object) -> int:

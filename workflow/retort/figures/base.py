@@ -1,0 +1,67 @@
+"""What every kind of figure adds to an exhibit: how its lines are collected and drawn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import cast
+
+from pydantic import Field
+
+from retort.specs.base import Spec, Text
+from retort.specs.exhibit import Exhibit
+from retort.specs.names import StudentName
+from retort.specs.rows import CellSpec, Column
+from retort.study.study import Study
+from retort.tables.base import Inputs
+from retort.tables.lines import cell_lines
+from retort.tables.tidy import Line
+
+
+class Point(Spec):
+    """One student or teacher that is drawn in a figure."""
+
+    student: StudentName = Field(description="a student or teacher")
+    label: Text = Field(description="as printed")
+    group: str = Field(default="", description="as in the row of a table; not drawn")
+    baseline: bool = Field(default=False, description="as in the row of a table; not drawn")
+
+
+def point_cell(label: str, student: str, column: Column, planned: str = "") -> CellSpec:
+    """Return the cell of one point of a figure.
+
+    Args:
+        label: the name of the point.
+        student: the student or teacher that it shows; empty for one that is only planned.
+        column: what it measures.
+        planned: the name that its student will have, if it has none yet.
+    """
+    return CellSpec(
+        row=label, column=column.name, student=student, task=column.task, metric=column.metric, spec=column,
+        identity=student or planned,
+    )  # fmt: skip
+
+
+class Figure(Exhibit):
+    """The base of all kinds of figures; a kind is a file of `retort/figures`.
+
+    Such a file is imported whenever a study is read, so it imports matplotlib only inside the functions that draw.
+    """
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return the tidy lines of the figure: one per cell."""
+        return cell_lines(inputs, self)
+
+    @abstractmethod
+    def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
+        """Draw the lines and save the figure.
+
+        Args:
+            inputs: the study, with the paper and the name of the figure.
+            lines: the lines that `collect` returned; at least one has a value.
+            renders: file format ('svg', 'png') -> path.
+        """
+
+
+def figure_of(study: Study, paper: str, name: str) -> Figure:
+    """Return a figure of a study."""
+    return cast(Figure, study.exhibits[paper, name])  # files called figure*.yaml are read as kinds of figures only

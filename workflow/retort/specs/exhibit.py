@@ -1,0 +1,230 @@
+"""What every table and figure answers about itself, and where the kinds of tables and figures are found.
+
+An exhibit is a table or a figure. A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of
+`retort/figures`: its class reads the YAML file, answers the questions below, collects the tidy lines, and prints or
+draws them. Nothing else in the package asks which kind an exhibit is of.
+
+`exhibit_type` is the one place that looks for kinds. It imports the files of these two folders by name, since this
+package is imported by theirs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property, reduce
+from operator import or_
+from typing import Annotated, Any, Protocol, TypeVar, get_args
+
+from pydantic import Field
+
+from retort.errors import RetortError
+from retort.registry import Registry, unknown
+from retort.specs.base import Spec, Text
+from retort.specs.printed import Heading, Number, PublishedCell, TextRow
+from retort.specs.rows import CellSpec, Row
+from retort.specs.settings_cells import SettingsCell
+from retort.specs.timing import Timing
+
+
+class StudyParts(Protocol):
+    """The parts of a study that an exhibit may check its names against."""
+
+    @property
+    def exhibits(self) -> Mapping[tuple[str, str], Exhibit]:
+        """The tables and figures by paper and name."""
+
+    @property
+    def facts(self) -> Collection[str]:
+        """The data sets of facts.yaml."""
+
+
+class Exhibit(Spec):
+    """A table or figure of a paper.
+
+    Most answers follow from `cells`. A kind that shows something else than cells gives its own.
+    """
+
+    kind: str
+    title: Text = Field(description="what it is, in one line")
+    question: Text = Field(description="what it answers, in one sentence")
+    caption: str = Field(default="", description="what stands below it: data, units, number of runs")
+
+    # --- what it shows of our students and teachers
+
+    def cells(self) -> list[CellSpec]:
+        """Return every cell or point that shows a model, row by row."""
+        return []
+
+    def students(self) -> list[str]:
+        """Return the students and teachers that it names, each once."""
+        return list(dict.fromkeys(cell.student for cell in self.cells() if cell.student))
+
+    def metrics(self) -> list[tuple[str, str]]:
+        """Return the (task, metric) pairs of its scores, each once."""
+        return list(dict.fromkeys(pair for cell in self.cells() for pair in cell.scored))
+
+    def metrics_of(self, student: str) -> list[tuple[str, str]]:
+        """Return the (task, metric) pair of every score that it shows of a student, in the order of its cells."""
+        return [pair for cell in self.cells() if cell.student == student for pair in cell.scored]
+
+    @property
+    def first(self) -> str:
+        """The student or teacher that speed-ups are relative to; empty if no cell is timed."""
+        return next((cell.student for cell in self.cells() if cell.is_timed), "")
+
+    @cached_property
+    def timed(self) -> dict[str, set[Timing]]:
+        """The latency measurements that it requires: student or teacher -> measurements."""
+        timed: dict[str, set[Timing]] = {}
+        first = self.first
+        for cell in self.cells():
+            for name in (cell.student, first) if cell.is_timed else ():
+                timed.setdefault(name, set()).add(cell.measurement)
+        return timed
+
+    def profiled(self) -> list[str]:
+        """Return the students and teachers whose profile it reads, each once."""
+        shown = [cell.student for cell in self.cells() if cell.student and cell.profiled]
+        return list(dict.fromkeys([*shown, *self.timed]))
+
+    def rows_and_columns(self) -> dict[str, list[str]]:
+        """Return the rows by name, each with the names of its columns, as statements may name them."""
+        rows: dict[str, list[str]] = {}
+        for cell in self.cells():
+            rows.setdefault(cell.row, []).append(cell.column)
+        return rows
+
+    def settings_cells(self) -> list[SettingsCell]:
+        """Return the cells that show a setting of ours."""
+        return []
+
+    # --- what it has to do with other exhibits
+
+    def compared_rows(self) -> dict[str, Row]:
+        """Return its rows of scores by name; empty if paired tests cannot compare rows of it."""
+        return {}
+
+    def compares(self) -> list[str]:
+        """Return the tables of its paper whose scores it compares; it reads theirs in place of its own."""
+        return []
+
+    def draws(self) -> list[str]:
+        """Return the tables of its paper whose tidy lines it reads."""
+        return []
+
+    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+        """Yield a line for each mistake that only shows beside the rest of the study.
+
+        Students, teachers, tasks and metrics that `cells` names are checked already.
+
+        Args:
+            study: the study.
+            paper: the paper to which it belongs.
+        """
+        yield from ()
+
+    # --- what the paper prints, or a recorded run of ours published
+
+    def headings(self) -> list[Heading]:
+        """Return the columns of the printed cells; empty if the paper prints no cells."""
+        return []
+
+    def row_headings(self) -> list[str]:
+        """Return the headings of the parts of a row's label."""
+        return [""]
+
+    def lines(self) -> list[TextRow]:
+        """Return the rows of the printed cells."""
+        return []
+
+    @cached_property
+    def texts(self) -> list[list[str]]:
+        """The text of each printed cell, row by row; empty if the paper prints no cells."""
+        return []
+
+    def printed_cells(self) -> list[PublishedCell]:
+        """Return every cell as the paper prints it."""
+        return []
+
+    def published_cells(self) -> list[PublishedCell]:
+        """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
+        return self.printed_cells()
+
+    def counted(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Return (row, column) -> (task, split) for each cell that holds a number of rows of a data set."""
+        return {}
+
+    @property
+    def published_runs(self) -> int:
+        """The number of runs that a published mean is of; 0 if it is not known."""
+        return 0
+
+    @property
+    def digits(self) -> int:
+        """The decimals of our values in print."""
+        return 1
+
+    def as_stated(self, number: Number) -> Number:
+        """Return a published number with the text that statements give it."""
+        return number
+
+
+def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Yield a line for each name that is not known.
+
+    Args:
+        key: the key of the file that gives the names.
+        noun: what a name is of, such as 'table'.
+        names: the names.
+        known: those that there are.
+    """
+    yield from (f"{key}: {unknown(noun, name, known)}" for name in names if name not in known)
+
+
+# --- kinds
+
+table_kinds: Registry[type[Exhibit]] = Registry("kind of table")
+figure_kinds: Registry[type[Exhibit]] = Registry("kind of figure")
+KINDS = {"table": (table_kinds, "retort.tables.kinds"), "figure": (figure_kinds, "retort.figures")}
+Kind = TypeVar("Kind", bound=Exhibit)
+
+
+def _register(registry: Registry[type[Exhibit]], cls: type[Kind]) -> type[Kind]:
+    """Register a class under the value of its field `kind`.
+
+    Raises:
+        RetortError: the class lacks a method that its base class requires, or another class has this name.
+    """
+    (name,) = get_args(cls.model_fields["kind"].annotation)
+    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
+        raise RetortError(f"{registry.noun} '{name}' lacks {', '.join(lacking)}", f"give them to {cls.__name__}")
+    registry.register(name)(cls)
+    return cls
+
+
+def table_kind(cls: type[Kind]) -> type[Kind]:
+    """Register a kind of table: a class decorator."""
+    return _register(table_kinds, cls)
+
+
+def figure_kind(cls: type[Kind]) -> type[Kind]:
+    """Register a kind of figure: a class decorator."""
+    return _register(figure_kinds, cls)
+
+
+def exhibit_type(noun: str) -> Any:
+    """Return the type by which pydantic reads a table or figure: the union of all kinds, discriminated by `kind`.
+
+    Args:
+        noun: 'table' or 'figure'.
+
+    Raises:
+        RetortError: a kind is not complete, or two have the same name.
+    """
+    registry, folder = KINDS[noun]
+    for file in pkgutil.iter_modules(importlib.import_module(folder).__path__):
+        importlib.import_module(f"{folder}.{file.name}")
+    kinds: Any = reduce(or_, (registry[name] for name in registry))
+    return Annotated[kinds, Field(discriminator="kind")]

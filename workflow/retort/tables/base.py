@@ -1,0 +1,68 @@
+"""What every kind of table adds to an exhibit: how its lines are collected, printed and counted."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from retort.specs.exhibit import Exhibit
+from retort.study.study import Study
+from retort.tables.collect import Record, Scores
+from retort.tables.layout import Sheet, agreement
+from retort.tables.tidy import Line
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a table or figure: its study, paper and name, and the contents of the files that it reads.
+
+    Args:
+        study: the study.
+        paper: the paper of the table or figure.
+        name: its name.
+        scores: the scores that have been run.
+        profiles: student or teacher -> its profile.
+        tables: the tidy lines of the tables that it reads.
+    """
+
+    study: Study
+    paper: str
+    name: str
+    scores: Scores = field(default_factory=dict)
+    profiles: Mapping[str, Record] = field(default_factory=dict)
+    tables: Mapping[str, list[Line]] = field(default_factory=dict)
+
+
+class Table(Exhibit):
+    """The base of all kinds of tables; a kind is a file of `retort/tables/kinds`."""
+
+    @abstractmethod
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return the tidy lines of the table."""
+
+    @abstractmethod
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out the tidy lines as the content of a printed table."""
+
+    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
+        """Return (row, column) -> the verdict on each cell, empty for a cell without one."""
+        return {}
+
+    def agreement(self, lines: list[Line]) -> tuple[int, int]:
+        """Return how many cells agree with the published values, and how many have a verdict at all."""
+        return agreement(self.verdicts(lines))
+
+    def tallied(self, lines: list[Line]) -> list[Line]:
+        """Return the lines that count as cells in the report: those of a value that is measured, if it is run."""
+        return []
+
+    def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any] | None:
+        """Return the numbers of a run as the table's `published` gives them; None if nothing of it is recorded."""
+        return None
+
+
+def table_of(study: Study, paper: str, name: str) -> Table:
+    """Return a table of a study."""
+    return cast(Table, study.exhibits[paper, name])  # files called table*.yaml are read as kinds of tables only

@@ -1,0 +1,95 @@
+"""What a comparison takes and returns: cells with numbers, the number in a paper's text, and a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from retort.specs.printed import Number
+
+TINY = 1e-9  # tolerance: binary floating point can make a distance of exactly half a digit a little larger
+
+
+@dataclass(frozen=True)
+class NumberedCell:
+    """One cell with a number: its table, row and column, its number, and the runs averaged in that number.
+
+    Args:
+        n: number of runs; 0 if unknown.
+        unit: the unit of the tidy CSV; empty for a published number.
+    """
+
+    table: str
+    row: str
+    column: str
+    number: Number
+    n: int = 0
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """The number as printed, with its standard deviation if there is one."""
+        return self.number.text + (f" ± {self.number.std_text}" if self.number.std_text else "")
+
+
+Pair = tuple[NumberedCell, NumberedCell]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a comparison.
+
+    Args:
+        holds: whether the statement is true of the cells.
+        numbers: the cells that decide, with their numbers, as text.
+        result: the one computed number that decides, as text; empty if there is no single one.
+        pair: the two cells that decide; None if they are not exactly two.
+    """
+
+    holds: bool
+    numbers: str
+    result: str = ""
+    pair: Pair | None = None
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The number in a paper's text with its tolerance; a value meets it if |value - number| <= tolerance.
+
+    Args:
+        number: the number in the text.
+        within: the tolerance; by default half a unit of the last printed digit.
+    """
+
+    number: Number
+    within: float
+
+    def met(self, value: float, slack: float) -> bool:
+        """Return whether a value is the number: |value - number| <= within + slack.
+
+        Args:
+            value: the value computed from cells.
+            slack: how much rounding of the printed cells may have moved the value.
+        """
+        return abs(value - self.number.value) <= slack + self.within + TINY
+
+    def decide(self, value: float, numbers: str, pair: Pair | None = None, slack: float = 0.0) -> Verdict:
+        """Return the verdict on a value computed from cells.
+
+        Args:
+            value: the computed value.
+            numbers: the cells behind it, as text.
+            pair: the two cells behind it; None if they are not exactly two.
+            slack: how much rounding of the printed cells may have moved the value.
+        """
+        digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×Mk")))
+        return Verdict(self.met(value, slack), numbers, f"{value:.{digits}f}", pair)
+
+
+class Reached(Stated):
+    """The number in a paper's text for our runs: a value needs its sign and at least its size, less the tolerance."""
+
+    def met(self, value: float, slack: float) -> bool:
+        """Return whether the value has the number's sign and |value| >= |number| - within; `slack` is not used."""
+        towards = math.copysign(1.0, self.number.value) * value
+        return towards > 0 and towards >= abs(self.number.value) - self.within - TINY

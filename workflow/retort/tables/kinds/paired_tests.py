@@ -1,0 +1,186 @@
+"""Tables of paired t-tests between the rows of tables of scores."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retort.formatters import p_value
+from retort.specs.base import Name, Spec, Text
+from retort.specs.exhibit import Exhibit, StudyParts, check_known, table_kind
+from retort.specs.names import StudentPair
+from retort.specs.rows import Row
+from retort.specs.table import Printed
+from retort.tables.base import Inputs, Table
+from retort.tables.compare import AGREES, DIFFERS, Comparison, holm
+from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
+from retort.tables.paired_rows import paired_values, row_values
+from retort.tables.record import recorded_value
+from retort.tables.tidy import Line, Status
+
+
+class ReportedTests(Spec):
+    """A paper's own tests of one table: the rows it compared, and the pairs without a significant difference."""
+
+    below: float = Field(gt=0, lt=1, description="the p-value below which the paper calls a difference significant")
+    among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
+    not_significant: list[tuple[Text, Text]] = Field(
+        default=[], description="the pairs whose difference it does not call significant"
+    )
+
+    def is_significant(self, row: str, other: str) -> bool:
+        """Return whether the paper calls the difference between two rows significant."""
+        return (row, other) not in self.not_significant and (other, row) not in self.not_significant
+
+
+@table_kind
+class PairedTestsTable(Table):
+    """A table of paired t-tests over (task, seed), between all rows of each listed table or those a paper compared."""
+
+    kind: Literal["paired-tests"] = Field(description="which kind of table this is")
+    of: list[Name] = Field(min_length=1, description="tables of scores")
+    alpha: float = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
+    decimals: int = Field(default=3, description="digits after the point")
+    reported: dict[Name, ReportedTests] = Field(
+        default={}, description="table -> what the paper reports of its own tests of it"
+    )
+    published: dict[str, dict[StudentPair, Printed]] = Field(
+        default={}, description="table -> pair of students -> p-value of a recorded run"
+    )
+
+    @property
+    def digits(self) -> int:
+        """The decimals of our values in print."""
+        return self.decimals
+
+    def compares(self) -> list[str]:
+        """Return the tables whose scores it compares."""
+        return self.of
+
+    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+        """Yield a line for each name that is no table of scores, and for each reported row that is not tested."""
+        tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
+        yield from check_known("of", "table", self.of, tables)
+        compared = {name: tables[name].compared_rows() for name in self.of if name in tables}
+        yield from (f"of: '{name}' is not a table of kind 'scores'" for name, rows in compared.items() if not rows)
+        yield from check_known("reported", "table of 'of'", self.reported, self.of)
+        for name, tests in self.reported.items():
+            named = [row for rows in (*tests.among.values(), *tests.not_significant) for row in rows]
+            rows = _tested(tables[name]) if compared.get(name) else dict.fromkeys(named)
+            yield from check_known(f"reported.{name}", "row that is tested", named, rows)
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return three lines for each pair of rows: the mean difference, p, and p after Holm's correction.
+
+        The `task` of a line is the name of the table whose rows are compared.
+        """
+        return [line for name in self.of for line in self._lines(inputs, name)]
+
+    def _lines(self, inputs: Inputs, name: str) -> Iterator[Line]:
+        table = inputs.study.exhibits[inputs.paper, name]
+        rows = _tested(table)
+        groups = list(self.reported[name].among.values()) if name in self.reported else []
+        pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
+        values = {row: row_values(inputs.study, table, row, inputs.scores) for row in rows}
+        tests = [paired_values(values[a], values[b]) for a, b in pairs]
+        # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
+        corrected = iter(holm([test.p for test in tests if test.p is not None]))
+        for (a, b), test in zip(pairs, tests, strict=True):
+            first, other = rows[a], rows[b]
+            where = (inputs.paper, inputs.name, a, b, first.student, name)
+            state = {**_state(first, other, test), "n": test.n, "scale": inputs.study.config.scale}
+            p, p_holm = test.p, next(corrected) if test.p is not None else None
+            yield Line(*where, "difference", "x100", mean=test.mean, std=test.std, **state)
+            yield Line(*where, "p", "p", self._published(name, first, other), mean=p, **state)
+            yield Line(*where, "p-holm", "p", mean=p_holm, **state)
+
+    def _published(self, table: str, first: Row, other: Row) -> float | None:
+        """Return the recorded p-value of a pair of rows, whichever of the two comes first."""
+        published = self.published.get(table, {})
+        names = (f"{first.student} vs {other.student}", f"{other.student} vs {first.student}")
+        return next((published[name][0] for name in names if name in published), None)
+
+    def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
+        """Return the p-values of a run by table and pair of students."""
+        recorded: dict[str, dict[str, list[float]]] = {}
+        names = inputs.study.names(inputs.paper)
+        for line in lines:
+            value = recorded_value(line)
+            if value is not None and line.metric == "p":
+                rows = inputs.study.exhibits[inputs.paper, line.task].compared_rows()
+                pair = " vs ".join(map(names.short, (line.student, rows[line.column].student)))
+                recorded.setdefault(line.task, {})[pair] = value
+        return recorded
+
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out one matrix of p-values per group of rows; rows are numbered to keep columns narrow."""
+        notes, grids = Notes(), []
+        counts: dict[str, set[int]] = {}
+        for name, title, group in self._groups(lines):
+            labels, cells = matrix(group)
+            rows = [
+                PrintedRow(f"{i + 1}\u2002{label}", [self._entry(cells.get((i, j)), notes) for j in range(len(labels))])
+                for i, label in enumerate(labels)
+            ]
+            grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, title))
+            counts.setdefault(name, set()).update(line.n for line in group)
+        remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {self.alpha:g}."]
+        for name, numbers in counts.items():
+            pairs = sorted(numbers)
+            remarks.append(f"{label_of(name)}: {' to '.join(map(str, pairs[:: max(1, len(pairs) - 1)]))} pairs a test.")
+        return sheet(self, lines, grids, notes, remarks)
+
+    def _groups(self, lines: list[Line]) -> Iterator[tuple[str, str, list[Line]]]:
+        """Yield (name of the compared table, title, lines) for each group of rows compared with one another."""
+        for name in dict.fromkeys(line.task for line in lines):
+            tests = [line for line in lines if line.task == name]
+            groups = self.reported[name].among if name in self.reported else {}
+            for group, rows in (groups or {"": [line.row for line in tests]}).items():
+                title = f"{label_of(name)}: {group}" if group else label_of(name)
+                yield name, title, [line for line in tests if line.row in rows]
+
+    def _entry(self, line: Line | None, notes: Notes) -> Entry:
+        if line is None:
+            return Entry("")
+        published = "" if line.published is None else p_value(line.published, self.decimals)
+        tests, verdict = self.reported.get(line.task), ""
+        if tests:
+            significant = tests.is_significant(line.row, line.column)
+            published = f"{'<' if significant else '≥'} {tests.below:g}"
+            verdict = "" if line.mean is None else AGREES if (line.mean < tests.below) == significant else DIFFERS
+        if line.mean is None:
+            equal = line.status is Status.NO_VARIANCE
+            reason = "the differences of all pairs are equal" if equal else line.state
+            return Entry("-", published, mark=notes.mark(reason))
+        return Entry(p_value(line.mean, self.decimals), published, verdict, bold=line.mean < self.alpha)
+
+
+def _tested(table: Exhibit) -> dict[str, Row]:
+    """Return the rows of a table that tests compare, by name."""
+    return {name: row for name, row in table.compared_rows().items() if row.tested}
+
+
+def _state(first: Row, other: Row, test: Comparison) -> dict[str, Any]:
+    """Return status and reason of the lines of a pair of rows."""
+    if not (first.student and other.student):
+        return {"status": Status.PLANNED}
+    return {"status": test.status, "reason": test.reason}
+
+
+def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
+    """Return the row labels and the lines of p-values by (row, column) index.
+
+    Above the diagonal the p-values are uncorrected; below it they are corrected by Holm's procedure.
+    """
+    labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
+    cells = {}
+    for line in lines:
+        upper = sorted((labels.index(line.row), labels.index(line.column)))
+        if line.metric == "p":
+            cells[upper[0], upper[1]] = line
+        elif line.metric == "p-holm":
+            cells[upper[1], upper[0]] = line
+    return labels, cells

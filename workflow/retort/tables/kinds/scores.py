@@ -1,0 +1,100 @@
+"""Tables of scores: students as rows, tasks as columns, means and standard deviations over seeds."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import Field
+
+from retort.specs.exhibit import table_kind
+from retort.specs.rows import Column, Row
+from retort.specs.table import MeasuredTable
+from retort.tables.base import Inputs, Table
+from retort.tables.compare import RULE, verdicts
+from retort.tables.layout import Entry, Grid, Notes, Sheet, agreed, as_printed, entry, model_rows, sheet
+from retort.tables.lines import cell_lines, mean_of
+from retort.tables.record import recorded_cells
+from retort.tables.tidy import AVERAGE, Line, Status
+
+
+@table_kind
+class ScoresTable(MeasuredTable, Table):
+    """A table of scores, students x tasks: mean and standard deviation over seeds."""
+
+    kind: Literal["scores"] = Field(description="which kind of table this is")
+    columns: list[Column] = Field(min_length=1, description="from left to right")
+    decimals: int = Field(default=1, description="digits after the point")
+
+    def compared_rows(self) -> dict[str, Row]:
+        """Return its rows by name; any two of them can be compared."""
+        return self.named_rows()
+
+    def collect(self, inputs: Inputs) -> list[Line]:
+        """Return a line per cell, and one per row if a study of ours asks for an average."""
+        lines = cell_lines(inputs, self)
+        return [*lines, *self._averages(lines)]
+
+    def _averages(self, lines: list[Line]) -> list[Line]:
+        counted = [column.name for column in self.columns if column.average]
+        averages = []
+        for name, row in self.named_rows().items() if counted else ():
+            cells = [line for line in lines if line.row == name and line.column in counted]
+            published = [cell.published for cell in cells if cell.published is not None]
+            averages.append(
+                Line(
+                    cells[0].paper, cells[0].table, name, AVERAGE, row.student, "", "average", "x100",
+                    published=statistics.mean(published) if len(published) == len(counted) else None,
+                    **mean_of({"mean": cell.mean, "n": cell.n, "note": cell.note} for cell in cells),
+                    scale=cells[0].scale,
+                )
+            )  # fmt: skip
+        return averages
+
+    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
+        """Return the verdict on each cell."""
+        return verdicts(lines, self.decimals)
+
+    def tallied(self, lines: list[Line]) -> list[Line]:
+        """Return the lines that count as cells in the report: all."""
+        return lines
+
+    def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
+        """Return the numbers of a run by student and column."""
+        return recorded_cells(inputs.study.names(inputs.paper), lines)
+
+    def lay_out(self, lines: list[Line]) -> Sheet:
+        """Lay out the table: one row per student, one column per task."""
+        notes, judged, best, printed = Notes(), self.verdicts(lines), self._best(lines), as_printed(self)
+        columns = list(dict.fromkeys(line.column for line in lines))
+        entries: dict[tuple[str, str], Entry] = {}
+        order = list(self.named_rows())
+        for line in sorted(lines, key=lambda line: order.index(line.row)):
+            key = (line.row, line.column)
+            entries[key] = replace(entry(line, self.decimals, judged[key], notes, printed.get(key)), bold=key in best)
+        remarks = [*agreed(judged), *([RULE] if any(judged.values()) else []), *_runs(lines)]
+        if AVERAGE in columns:
+            counted = [column.label for column in self.columns if column.average]
+            remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
+        else:
+            remarks.append("Bold: the best student of the column.")
+        return sheet(self, lines, [Grid(columns, model_rows(self.rows, columns, entries))], notes, remarks)
+
+    def _best(self, lines: list[Line]) -> set[tuple[str, str]]:
+        """Return the (row, column) of the best value of each column, rounded as printed; baselines do not compete."""
+        baselines = {row.student for row in self.rows if row.baseline}
+        best: dict[str, float] = {}
+        rounded = {}
+        for line in lines:
+            if line.mean is not None and line.unit == "x100" and line.student not in baselines:
+                value = rounded[line.row, line.column] = round(line.mean, self.decimals)
+                best[line.column] = max(value, best.get(line.column, value))
+        return {key for key, value in rounded.items() if value == best[key[1]]}
+
+
+def _runs(lines: list[Line]) -> list[str]:
+    """Return a remark with the number of runs behind each of our means."""
+    counts = sorted({line.n for line in lines if line.status is Status.OK and line.n})
+    few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
+    return [f"Ours: n = {few}."] if few else []
