@@ -11,7 +11,7 @@ from retort.tables.layout import label_of
 
 @checks.register("averages")
 def averages(printed: Printed) -> CheckResult:
-    """Check that a printed average is the mean of its columns, as far as rounding allows."""
+    """Check that a printed average is the mean of its columns, as far as their rounding lets it."""
     count, findings = 0, []
     for row in printed.rows().values():
         for entry in row.values():
@@ -29,7 +29,7 @@ def averages(printed: Printed) -> CheckResult:
 
 @checks.register("changes")
 def changes(printed: Printed) -> CheckResult:
-    """Check that a printed relative change follows from its two numbers, as far as rounding allows."""
+    """Check that a printed relative change follows from the two numbers, as far as their rounding lets it."""
     count, findings = 0, []
     for row in printed.rows().values():
         for entry in row.values():
@@ -47,7 +47,7 @@ def changes(printed: Printed) -> CheckResult:
 
 @checks.register("floors")
 def floors(printed: Printed) -> CheckResult:
-    """Check that a score on dev is not below that of a model that always gives the most frequent answer."""
+    """Check that a score on dev is not below that of a model that always gives the commonest answer."""
     floor = {(task, metric): value for task, facts in printed.facts.items() for metric, value in facts.floors.items()}
     held = [
         entry
@@ -86,7 +86,7 @@ def exact_match(printed: Printed) -> CheckResult:
 
 @checks.register("reachable")
 def reachable(printed: Printed) -> CheckResult:
-    """Check that an accuracy on a whole dev set is a count of right answers divided by the number of questions."""
+    """Check that an accuracy over a whole dev set is a count of right answers divided by the number of questions."""
     held = [
         entry
         for entry in printed.entries
