@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def where(self) -> str:
-        """The cell in words: table, row, column."""
+        """The cell as text: table, row, column."""
         return f"{label_of(self.table)}, {self.cell.row}, {self.cell.column}"
 
     @property

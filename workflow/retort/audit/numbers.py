@@ -15,14 +15,14 @@ def averages(printed: Printed) -> CheckResult:
     count, findings = 0, []
     for row in printed.rows().values():
         for entry in row.values():
-            parts = [row[name].number for name in entry.cell.spec.mean_of if name in row]
-            if not parts or len(parts) != len(entry.cell.spec.mean_of):
+            numbers = [row[name].number for name in entry.cell.spec.mean_of if name in row]
+            if not numbers or len(numbers) != len(entry.cell.spec.mean_of):
                 continue
             count += 1
-            mean = statistics.mean(part.value for part in parts)
-            slack = entry.number.half + statistics.mean(part.half for part in parts) + TINY
+            mean = statistics.mean(number.value for number in numbers)
+            slack = entry.number.half + statistics.mean(number.half for number in numbers) + TINY
             if abs(mean - entry.number.value) > slack:
-                why = f"the mean of the row's {len(parts)} numbers; rounding explains at most {slack:.2f}"
+                why = f"the mean of the row's {len(numbers)} numbers; rounding explains at most {slack:.2f}"
                 findings.append(Finding(entry.paper, entry.where, entry.number.text, f"{mean:.2f}", why))
     return CheckResult(count, findings)
 

@@ -1,4 +1,4 @@
-"""Checks of words against numbers: the metric that a heading names, the size of a data set, a paper's text."""
+"""Checks of texts against numbers: the metric that a heading names, the size of a data set, a paper's text."""
 
 from __future__ import annotations
 
