@@ -38,7 +38,7 @@ MISTAKES = [
     (STUDENTS, "{student: tiny-narrow}", "{student: tiny-narow}", "did you mean 'tiny-narrow'?"),
     (STUDENTS, "teacher: tiny-teacher", "teacher: tiny-teachr", "no teacher is called 'tiny-teachr'"),
     (STUDENTS, "attention:\n", "kd:\n", "line 8: 'kd' is given twice; rename one of the two"),
-    (STUDENTS, "kd:\n", "k/../d:\n", "does not have the form"),
+    (STUDENTS, "kd:\n", "k/../d:\n", "does not match the pattern"),
     (STUDENTS, "data: sentences", "data: sentence", "no corpus is called 'sentence'; did you mean 'sentences'?"),
     (STUDENTS, "heads: 3", "heads: 5", "hidden (24) is not a multiple of heads (5)"),
     (STUDENTS, "  teacher: tiny-teacher", "  techer: tiny-teacher",
@@ -280,7 +280,9 @@ def test_a_file_outside_its_source(study_folder: Path) -> None:
 
 def test_a_table_whose_name_cannot_be_an_address(study_folder: Path) -> None:
     (study_folder / "papers/tiny/table2.yaml").rename(study_folder / "papers/tiny/tableA.yaml")
-    assert any("'tableA' is not of the form table1, table5-acl or figure2" in line for line in problems(study_folder))
+    assert any(
+        "'tableA' is not a name such as table1, table5-acl or figure2" in line for line in problems(study_folder)
+    )
 
 
 def test_a_file_that_is_not_utf_8(study_folder: Path) -> None:

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.audit import checks, condition_of
 from retort.figures.layers import LayersFigure
+from retort.formatters import condition
+from retort.specs import catalogue
 from retort.specs.base import read_yaml
 from retort.specs.config import Config, read_config
 from retort.specs.statement import Statement
@@ -187,3 +190,9 @@ def test_every_paper_claims_something_that_its_numbers_decide(paper: str):
     figures = {name for name, one in study.claims[paper].items() if all(t.startswith("figure") for t in one.tables)}
     assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == figures
     assert counts(judged).startswith(f"{len(judged)} claims. On the published numbers: ")
+
+
+def test_pages_print_conditions_without_check_that():
+    assert condition("Check that the cells never rise.\n\nMore.") == "The cells never rise."
+    texts = [condition(entry.summary) for entry in catalogue.comparisons().values()] + [*map(condition_of, checks)]
+    assert [text for text in texts if not text[:1].isupper() or text.startswith("Check ") or text[-1] != "."] == []
