@@ -37,11 +37,10 @@ class StudyParts(Protocol):
 
     @property
     def files(self) -> Mapping[tuple[str, str], object]:
-        """The file of each entry, also of one that cannot be read: ('exhibits', 'paper/name') for a table or figure."""
+        """The file of each entry, also of one that cannot be read.
 
-    @property
-    def facts(self) -> Collection[str]:
-        """The data sets of facts.yaml."""
+        The keys are ('exhibits', 'paper/name') for a table or figure, ('facts', 'name') for a data set of facts.yaml.
+        """
 
 
 class Exhibit(Spec):
