@@ -12,10 +12,24 @@ from retort.specs import catalogue
 from retort.specs.student import Stage
 
 from tests.conftest import ROOT
-from tests.contracts.guides import copy_project, follow, section
+from tests.contracts.guides import copy_project, follow, run, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
-TASKS = "workflow/tasks/README.md"
+TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/figures/README.md"
+
+# Draws the figure that the guide to kinds of figures adds, from lines of which the last has no value.
+DRAW = """
+from dataclasses import replace
+from retort.specs.config import Config
+from retort.study.load import open_study
+from retort.tables.base import Inputs
+from retort.tables.tidy import Status
+study = open_study(Config())
+figure, inputs = study.exhibits["pocket", "figure5"], Inputs(study, "pocket", "figure5")
+*lines, last = figure.collect(inputs)
+lines = [replace(line, mean=80.0, std=1.5, n=3, status=Status.OK, reason="") for line in lines]
+figure.draw(inputs, [*lines, last], {"svg": "dots.svg"})
+"""
 
 
 @pytest.fixture
@@ -51,6 +65,33 @@ def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
     assert "hidden-cosine" in student.outputs["retort show pocket-hid-cosine movies"]
     for done, name in ((row, "table6"), (table, "table7")):
         assert "student=pocket-hid-cosine" in done.outputs[f"snakemake -n reports/pocket/{name}.html"]
+
+
+def test_adding_a_figure(copy: Path) -> None:
+    follow(section(PAPERS, "Adding a student"), copy)
+    done = follow(section(PAPERS, "Adding a figure"), copy)
+    assert done.files == ["workflow/papers/pocket/figure4.yaml"]
+    assert "no problem" in done.outputs["retort check"]
+    planned = done.outputs["snakemake -n reports/pocket/figure4.svg"]
+    assert "student=pocket-hid-cosine" in planned
+    assert "rule plot_figure:" in planned
+
+
+def test_adding_a_kind_of_figure(copy: Path) -> None:
+    done = follow(section(FIGURES, "Adding a kind of figure"), copy)
+    assert done.files == ["workflow/retort/figures/dots.py", "workflow/papers/pocket/figure5.yaml"]
+    assert done.outputs["retort schemas"] == "workflow/schemas/figure.json: written\n"
+    assert "no problem" in done.outputs["retort check"]
+    (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
+    assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
+    assert "student=pocket-att-kl" in done.outputs["snakemake -n reports/pocket/figure5.svg"]
+    for command in (f"ruff check {done.files[0]}", f"ruff format --check {done.files[0]}"):
+        assert run(command, copy)
+    (copy / "draw.py").write_text(DRAW)
+    run("draw", copy)
+    drawn = (copy / "dots.svg").read_text()
+    assert "Vanilla KD" in drawn
+    assert "not drawn: Attention KL: missing" in drawn
 
 
 def test_adding_a_task(copy: Path) -> None:
