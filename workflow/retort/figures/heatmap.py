@@ -12,7 +12,7 @@ from retort.figures.base import Figure
 from retort.figures.style import INK, MUTED, PAPER, figure, save
 from retort.formatters import p_value
 from retort.specs.base import Name
-from retort.specs.exhibit import StudyNames, check_known, figure_kind
+from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
 from retort.tables.base import Inputs
 from retort.tables.kinds.paired_tests import matrix
 from retort.tables.layout import label_of
@@ -46,8 +46,8 @@ class TestsFigure(Figure):
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line if it shows no table of paired tests."""
-        tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
-        yield from check_known("of", "table", [self.of], tables)
+        names, tables = exhibits_of(study, paper)
+        yield from check_known("of", "table", [self.of], names)
         if self.of in tables and not tables[self.of].compares():
             yield f"of: '{self.of}' is not a table of kind 'paired-tests'"
 

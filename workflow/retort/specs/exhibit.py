@@ -36,8 +36,11 @@ class StudyNames(Protocol):
         """The tables and figures by paper and name."""
 
     @property
-    def facts(self) -> Collection[str]:
-        """The data sets of facts.yaml."""
+    def files(self) -> Mapping[tuple[str, str], object]:
+        """The file of each entry, also of one that cannot be read.
+
+        The keys are ('exhibits', 'paper/name') for a table or figure, ('facts', 'name') for a data set of facts.yaml.
+        """
 
 
 class Exhibit(Spec):
@@ -169,6 +172,13 @@ class Exhibit(Spec):
     def as_stated(self, number: Number) -> Number:
         """Return a published number with the text that statements give it."""
         return number
+
+
+def exhibits_of(study: StudyNames, paper: str) -> tuple[list[str], dict[str, Exhibit]]:
+    """Return the names of a paper's tables and figures, and those of them that can be read by name."""
+    files = [key.partition("/") for kind, key in study.files if kind == "exhibits"]
+    names = [name for slug, _, name in files if slug == paper]
+    return names, {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
 
 
 def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:

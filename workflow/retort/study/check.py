@@ -8,6 +8,7 @@ from typing import Any
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.corpus import Component
+from retort.specs.exhibit import exhibits_of
 from retort.specs.load import Problems
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
@@ -162,15 +163,9 @@ class Checker:
             for line in exhibit.problems(self.study, slug) if not unknown_students else ():
                 self.problems.add(path, line)
         for slug, paper in self.study.papers.items():
-            exhibits = [
-                key.split("/")[1]
-                for folder, key in self.study.files
-                if folder == "exhibits" and key.startswith(f"{slug}/")
-            ]
+            names, _ = exhibits_of(self.study, slug)
             for name in paper.show:
-                self.known(
-                    self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, exhibits
-                )
+                self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, names)
 
     def names(self) -> None:
         """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""

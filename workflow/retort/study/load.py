@@ -51,7 +51,9 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
     if (config.folder / "facts.yaml").is_file():
-        study.facts = load.named(config.folder / "facts.yaml", Facts, problems)
+        path = config.folder / "facts.yaml"
+        study.facts = load.named(path, Facts, problems)
+        study.files.update({("facts", str(name)): path for name in load.entries(path, problems)})
     folders = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
     for slug in config.papers or _of_scale(folders, study.scale):

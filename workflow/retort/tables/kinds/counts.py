@@ -61,7 +61,8 @@ class CountsTable(VerbatimTable):
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each row whose data set has no known size."""
-        yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], study.facts)
+        facts = [name for folder, name in study.files if folder == "facts"]
+        yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], facts)
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line per cell; `mean` is our number of rows if the cell counts those of a split."""
