@@ -71,16 +71,17 @@ def test_adding_a_figure(copy: Path) -> None:
     assert "rule plot_figure:" in planned
 
 
-# draws figure 1 of the small study as one of the guide's kind
+# draws figure 1 of the toy study as one of the guide's kind
 DRAW = """
 from pathlib import Path
 from retort.figures.make import plot_figure
-from tests.unit.small_study import PARETO, paths, quiet, write_results, write_study
+from tests.tiny.results import paths, quiet, write_results
+from tests.tiny.variant import PARETO, write_study
 
 bars = {key: value for key, value in PARETO.items() if key != "points"} | {"kind": "bars", "bars": PARETO["points"]}
 config = write_study(Path("study"), figure1=bars)
 write_results(config)
-plot_figure(quiet(), config, "mini", "figure1", *paths(), [], "out.csv", {"svg": "out.svg"})
+plot_figure(quiet(), config, "tiny", "figure1", *paths(), [], "out.csv", {"svg": "out.svg"})
 """
 
 
@@ -90,7 +91,7 @@ def test_adding_a_kind_of_figure(copy: Path) -> None:
     assert "no problem" in done.outputs["retort check"]
     assert "workflow/schemas/figure.json: written" in done.outputs["retort schemas"]
     run_python(DRAW, copy)
-    assert "pearson on rated, × 100" in (copy / "out.svg").read_text()
+    assert "pearson on rating, × 100" in (copy / "out.svg").read_text()
 
 
 def test_adding_a_paper(copy: Path) -> None:

@@ -32,6 +32,25 @@ def set_value(study: Path, name: str, *keys: str | int, to: Any) -> None:
     path.write_text(yaml.safe_dump(whole, sort_keys=False))
 
 
+def add(study: Path, name: str, lines: str) -> None:
+    """Add lines to the end of one of the study's files."""
+    with (study / name).open("a") as file:
+        file.write(lines)
+
+
+def write(study: Path, name: str, content: Any) -> None:
+    """Write one of the study's files as a whole; its folder is made where it lacks."""
+    path = study / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def remove(study: Path, *names: str) -> None:
+    """Remove some of the study's files."""
+    for name in names:
+        (study / name).unlink()
+
+
 def problems(study: Path) -> list[str]:
     """Return every problem of the tiny study in a folder."""
     return read(Config(papers=["tiny"], study=str(study)))[1]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.unit.small_study import write_study
+from tests.tiny.variant import write_study
 
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the configuration of the small study, and make its folder's parent the current folder, for results."""
+    """Return the configuration of the tiny study's variant, whose results go to the current folder."""
     monkeypatch.chdir(tmp_path)
     return write_study(tmp_path / "study")

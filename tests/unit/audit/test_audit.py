@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import csv
 import io
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,10 @@ from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 
-from tests.unit.printed_tables import with_block
+from tests.tiny.blocks import with_block
+from tests.tiny.edit import set_value
+from tests.tiny.printed import ACC, found, study_config, table
 from tests.unit.report.test_page import Tags
-from tests.unit.small_paper import ACC, found, study_config, table
 
 DATA = Path(os.environ.get("RETORT_DATA", ROOT.parent / "shared" / "data"))
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
@@ -206,7 +206,6 @@ def test_the_command_prints_findings(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_study_of_ours_is_not_audited(tmp_path: Path) -> None:
     config = study_config(tmp_path, table1=table([ACC], {"a": "59.0"}, 1))
-    path = tmp_path / "study/papers/some/paper.yaml"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "ours": True}))
+    set_value(tmp_path / "study", "papers/some/paper.yaml", "ours", to=True)
     study: Study = open_study(read_config(config))
     assert all(looked.count == 0 for looked in audit(study).values())

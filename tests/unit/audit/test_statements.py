@@ -11,7 +11,7 @@ from retort.specs.config import read_config
 from retort.study.load import read
 from retort.tables.comparisons import comparisons
 
-from tests.unit.small_paper import ACC, found, study_config, table
+from tests.tiny.printed import ACC, found, study_config, table
 
 TWO = table([ACC, {**ACC, "label": "QA", "task": "qa"}], {"a": "60.0 | 80.0", "b": "50.0 | 82.0"}, 4)
 A, B = ({"table": "table1", "rows": [row], "columns": ["Coin"]} for row in "ab")

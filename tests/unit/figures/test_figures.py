@@ -14,17 +14,18 @@ from retort.figures.pareto import front
 from retort.tables.make import make_table
 from retort.tables.tidy import read
 
-from tests.unit.small_study import SCORES, paths, quiet, write_results, write_study
+from tests.tiny.results import SCORES, paths, quiet, write_results
+from tests.tiny.variant import write_study
 
 
 def drawn(folder: Path, figure: str, **scores: Any) -> str:
-    """Draw a figure of the small study and return its SVG; its tidy data is in out.csv."""
+    """Draw a figure of the variant of the tiny study and return its SVG; its tidy data is in out.csv."""
     config = write_study(folder / "study")
     write_results(config, {**SCORES, **scores})
     found, profiles = paths()
-    make_table(quiet(), config, "mini", "table3", found, profiles, "table3.csv", {})
+    make_table(quiet(), config, "tiny", "table3", found, profiles, "table3.csv", {})
     renders = {"svg": "out.svg", "png": "out.png"}
-    plot_figure(quiet(), config, "mini", figure, found, profiles, ["table3.csv"], "out.csv", renders)
+    plot_figure(quiet(), config, "tiny", figure, found, profiles, ["table3.csv"], "out.csv", renders)
     return Path("out.svg").read_text()
 
 
@@ -46,14 +47,14 @@ def test_labels_are_escaped_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_point_without_a_value_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    text = drawn(tmp_path, "figure1", **{"mini-b": {"signed": [0.1, 0.2, 0.3], "rated": [0.5, None, 0.6]}})
+    text = drawn(tmp_path, "figure1", **{"tiny-attention": {"mood": [0.1, 0.2, 0.3], "rating": [0.5, None, 0.6]}})
     assert "not drawn: layer 2: diverged at step 42 (1 of 3 seeds)" in text
 
 
 def test_a_figure_of_which_nothing_was_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     config = write_study(tmp_path / "study")
-    plot_figure(quiet(), config, "mini", "figure1", [], [], [], "out.csv", {"svg": "out.svg"})
+    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], "out.csv", {"svg": "out.svg"})
     text = Path("out.svg").read_text()
     assert "No point to draw: missing (seeds 1, 2, 3 of 3)" in text
     assert "teacher layer" not in text
@@ -63,8 +64,8 @@ def test_pareto_lines_hold_score_and_latency(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     drawn(tmp_path, "figure2")
     assert [(line.student, line.metric, line.unit) for line in read("out.csv")] == [
-        ("mini-teacher", "pearson", "x100"), ("mini-b", "pearson", "x100"),
-        ("mini-teacher", "latency", "ms"), ("mini-b", "latency", "ms"),
+        ("tiny-teacher", "pearson", "x100"), ("tiny-attention", "pearson", "x100"),
+        ("tiny-teacher", "latency", "ms"), ("tiny-attention", "latency", "ms"),
     ]  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,12 +15,14 @@ from retort.study.load import open_study
 from retort.study.required_sources import sources, tasks
 from retort.tables.render import formats
 
-from tests.unit.printed_tables import with_block
-from tests.unit.small_study import PAPER, ROWS, SIGNED, TABLE, collected, write_study
+from tests.tiny.blocks import with_block
+from tests.tiny.edit import write
+from tests.tiny.results import collected
+from tests.tiny.variant import MOOD, PRINTED_PAPER, ROWS, TABLE, write_one_table
 
-SAID = "server: it alone has the labels of the test set; reports/submissions/mini-a/seed-1.zip is what it is sent"
+SAID = "server: it alone has the labels of the test set; reports/submissions/tiny-kd/seed-1.zip is what it is sent"
 FILED = {
-    **{key: value for key, value in SIGNED.items() if key not in ("reader", "split")},
+    **{key: value for key, value in MOOD.items() if key not in ("reader", "split")},
     "splits": {"train": {"rows": 4}, "dev": {"rows": 2}, "test": {"rows": 2, "labelled": False, "source": "others"}},
     "read": {"local": {"format": "tsv", "files": {name: f"{name}.tsv" for name in ("train", "dev", "test")},
                        "columns": {"text": 1, "label": 2}}},
@@ -29,64 +30,61 @@ FILED = {
 }  # fmt: skip
 COLUMNS = [*TABLE["columns"], {"label": "Avg", "mean_of": ["Acc. %", "Pearson"]},
            {"label": "Change", "change_from": "Pearson"}]  # fmt: skip
-PRINTED = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
 
 
 def study_config(folder: Path, scale: str = "paper", split: str = "test") -> dict[str, Any]:
-    """Write the small study with one test set without labels, and return its configuration."""
+    """Write the variant of the tiny study with one test set without labels, and return its configuration."""
     columns = [{key: value for key, value in column.items() if key != "average"} for column in COLUMNS]
     rows = [{**row, "cells": "1 | 2 | 3 | 4"} for row in ROWS]
     shown = {key: value for key, value in TABLE.items() if key != "published"}
     table = with_block({**shown, "columns": columns, "rows": rows, "numbers": 12, "split": split})
-    config = write_study(folder / "study", table1=table, paper={**PRINTED, "show": ["table1"]})
-    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
-        (folder / f"study/papers/mini/{name}.yaml").unlink()
-    (folder / "study/tasks/signed.yaml").write_text(json.dumps(FILED))
-    (folder / "study/sources/others.yaml").write_text(json.dumps({"title": "Others", "path": "others"}))
+    study = folder / "study"
+    config = write_one_table(study, table, paper={**PRINTED_PAPER, "show": ["table1"]})
+    write(study, "tasks/mood.yaml", FILED)
+    write(study, "sources/others.yaml", {"title": "Others", "path": "others"})
     return {**config, "scale": scale}
 
 
 def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path)))
     spec, lines = collected(study, "table1")
-    row = {line.column: line for line in lines if line.student == "mini-a"}
+    row = {line.column: line for line in lines if line.student == "tiny-kd"}
     assert {row[name].state for name in ("Acc. %", "Avg")} == {SAID}
     assert row["Acc. %"].mean is None
     assert row["Pearson"].state == "missing (seeds 1, 2, 3 of 3)"
     page = formats["md"](spec.lay_out(lines))
     assert "server<sup>" in page
-    assert "reports/submissions/mini-b/seed-1.zip is what it is sent" in page
+    assert "reports/submissions/tiny-attention/seed-1.zip is what it is sent" in page
 
 
 def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     config = read_config(study_config(tmp_path))
     plan = Plan(config)
-    assert {cell.task for cell in plan.list} == {"rated"}
+    assert {cell.task for cell in plan.list} == {"rating"}
     submit = Submit(plan)
-    wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("mini-teacher", "mini-a", "mini-b")]
-    assert submit.of_table(SimpleNamespace(paper="mini", table="table1")) == wanted
-    asked = SimpleNamespace(student="mini-a", task="signed", seed="1")
-    assert submit.answers(asked) == ["results/answers/mini-a/seed-1/signed.json"]
-    assert submit.weights(asked) == "results/students/mini-a/signed/seed-1"
+    wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("tiny-teacher", "tiny-kd", "tiny-attention")]
+    assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == wanted
+    asked = SimpleNamespace(student="tiny-kd", task="mood", seed="1")
+    assert submit.answers(asked) == ["results/answers/tiny-kd/seed-1/mood.json"]
+    assert submit.weights(asked) == "results/students/tiny-kd/mood/seed-1"
     assert plan.kept("weights").flags == {"temp": True, "directory": True}
-    assert sources(plan.study) == {"texts", "others"}
+    assert sources(plan.study) == {"texts", "encoder", "others"}
 
 
 def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     config = study_config(tmp_path, scale="reduced")
-    (tmp_path / "study/scales").mkdir()
-    (tmp_path / "study/scales/reduced.yaml").write_text(json.dumps({"title": "Between"}))
+    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
     plan = Plan(read_config(config))
     submit = Submit(plan)
-    assert submit.of_table(SimpleNamespace(paper="mini", table="table1")) == []
+    assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == []
     assert plan.kept("weights") == []
-    assert tasks(plan.study) == {"rated"}
+    assert tasks(plan.study) == {"rating"}
 
 
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, split="dev")))
-    assert {cell.task for cell in expand(study)} == {"rated", "signed"}
-    assert served(study, study.exhibits["mini", "table1"]) == []
+    assert {cell.task for cell in expand(study)} == {"rating", "mood"}
+    assert served(study, study.exhibits["tiny", "table1"]) == []
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,10 @@ from retort.report.page import make_page
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 
-from tests.unit.printed_tables import with_block
-from tests.unit.small_paper import ACC, study_config, table
-from tests.unit.small_study import PAPER, PROFILES, STUDENT, TABLE, paths, quiet, write_results, write_study
+from tests.tiny.blocks import with_block
+from tests.tiny.printed import ACC, study_config, table
+from tests.tiny.results import paths, quiet, write_results
+from tests.tiny.variant import PAPER, PROFILES, STUDENT, TABLE, write_study
 
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -50,7 +51,7 @@ class Tags(HTMLParser):
 
 
 def build(folder: Path) -> dict[str, Any]:
-    """Write the small study, its results and its pages under the current folder, and return its configuration."""
+    """Write the tiny study's variant, its results and its pages under the current folder; return its configuration."""
     config = write_study(folder / "study")
     write_results(config)
     report(config)
@@ -61,40 +62,40 @@ def report(config: dict[str, Any]) -> tuple[str, str]:
     """Make the pages from the results that exist, and return the index and the paper's page."""
     scores, profiles = paths()
     for name in ("table1", "table2", "table3"):
-        csv, html = f"results/tables/mini/{name}.csv", f"reports/mini/{name}.html"
-        make_table(quiet(), config, "mini", name, scores, profiles, csv, {"html": html})
+        csv, html = f"results/tables/tiny/{name}.csv", f"reports/tiny/{name}.html"
+        make_table(quiet(), config, "tiny", name, scores, profiles, csv, {"html": html})
     for name in ("figure1", "figure2", "figure3"):
-        csv, svg = f"results/tables/mini/{name}.csv", {"svg": f"reports/mini/{name}.svg"}
-        plot_figure(quiet(), config, "mini", name, scores, profiles, ["results/tables/mini/table3.csv"], csv, svg)
+        csv, svg = f"results/tables/tiny/{name}.csv", {"svg": f"reports/tiny/{name}.svg"}
+        plot_figure(quiet(), config, "tiny", name, scores, profiles, ["results/tables/tiny/table3.csv"], csv, svg)
     check_claims(
-        quiet(), config, "mini", ["results/tables/mini/table1.csv"],
-        {"md": "reports/mini/claims.md", "html": "reports/mini/claims.html"},
+        quiet(), config, "tiny", ["results/tables/tiny/table1.csv"],
+        {"md": "reports/tiny/claims.md", "html": "reports/tiny/claims.html"},
     )  # fmt: skip
-    make_page(quiet(), config, "mini", "reports/mini/index.html")
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
     make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
-    return Path("reports/index.html").read_text(), Path("reports/mini/index.html").read_text()
+    return Path("reports/index.html").read_text(), Path("reports/tiny/index.html").read_text()
 
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Build the small study with its pages in the current folder, and return its configuration."""
+    """Build the variant of the tiny study with its pages in the current folder, and return its configuration."""
     monkeypatch.chdir(tmp_path)
     return build(tmp_path)
 
 
 @pytest.fixture
 def page(config: dict[str, Any]) -> str:
-    """Return the page of the small study."""
-    return Path("reports/mini/index.html").read_text()
+    """Return the page of the variant of the tiny study."""
+    return Path("reports/tiny/index.html").read_text()
 
 
 @pytest.fixture
 def index(config: dict[str, Any]) -> str:
-    """Return the index of the small study."""
+    """Return the index of the variant of the tiny study."""
     return Path("reports/index.html").read_text()
 
 
-@pytest.mark.parametrize("name", ["index.html", "mini/index.html"])
+@pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
 def test_a_page_is_whole_and_alone(config: dict[str, Any], name: str) -> None:
     text = Path("reports", name).read_text()
     tags = Tags(text)
@@ -119,25 +120,25 @@ def lost(name: str, made_later: set[str]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["index.html", "mini/index.html"])
+@pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
 def test_every_link_leads_to_a_place_of_the_report(config: dict[str, Any], name: str) -> None:
     assert lost(name, made_later={"audit.html"}) == []
 
 
 def test_pages_lead_to_each_other(index: str, page: str) -> None:
-    assert {"mini/index.html", "mini/index.html#mini-table2", "audit.html"} <= set(Tags(index).links)
+    assert {"tiny/index.html", "tiny/index.html#tiny-table2", "audit.html"} <= set(Tags(index).links)
     assert "../index.html" in Tags(page).links
 
 
 def test_everything_shown_stands_in_order(page: str):
     names = ("table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "settings", "cost", "provenance")
-    places = [page.index(f'id="mini-{name}"') for name in names]
+    places = [page.index(f'id="tiny-{name}"') for name in names]
     assert places == sorted(places)
 
 
 def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
-    assert 'id="mini-table1"' in index
-    assert 'id="mini-table2"' not in index
+    assert 'id="tiny-table1"' in index
+    assert 'id="tiny-table2"' not in index
     assert "<td>3</td><td>3</td><td>17</td>" in index  # tables, figures, cells: 3 x (2 + 1 average) and 2 x 4
 
 
@@ -153,7 +154,7 @@ def test_the_header_counts_and_dates(index: str, page: str):
 
 
 def test_the_cost_of_a_result_counts_once(page: str) -> None:
-    rows = re.findall(r'#mini-\w+">([^<]+)</a></th>((?:<td>[^<]*</td>)+)', page)
+    rows = re.findall(r'#tiny-\w+">([^<]+)</a></th>((?:<td>[^<]*</td>)+)', page)
     took = {label: re.findall(r"<td>([^<]*)</td>", cells) for label, cells in rows}
     assert took["Table 1"] == ["14", "14", "–", "28 s"]  # (1 teacher + 2 students x 3 seeds) x 2 tasks, 2 s each
     assert took["Table 2"] == ["2", "2", "–", "4 s"]
@@ -169,7 +170,7 @@ def test_escaped_everywhere(index: str, page: str):
 
 
 def test_mixed_results_are_said(config: dict[str, Any]):
-    path = Path("results/scores/mini-a/rated/seed-2.json")
+    path = Path("results/scores/tiny-kd/rating/seed-2.json")
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "device": "cpu: another", "versions": {"python": "3.12"}}))
     for again in report(config):
@@ -179,23 +180,23 @@ def test_mixed_results_are_said(config: dict[str, Any]):
 
 
 def test_settings_name_the_teacher_instead_of_repeating_it(page: str):
-    assert "&#34;teacher&#34;: &#34;mini-teacher&#34;" in page
+    assert "&#34;teacher&#34;: &#34;tiny-teacher&#34;" in page
 
 
 def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = [f"s{i}" for i in range(7)]
-    given = {name: {**STUDENT, "deviations": ["all <of> them"]} for name in (*names, "a", "b")}
+    given = {name: {**STUDENT, "deviations": ["all <of> them"]} for name in (*names, "kd", "attention")}
     for name in names[:5]:
         given[name]["deviations"] = ["all <of> them", "five of them"]
-    given["a"]["deviations"] = ["all <of> them", "one of them"]
+    given["kd"]["deviations"] = ["all <of> them", "one of them"]
     config = write_study(tmp_path / "study", students=given)
     write_results(config)
     _, page = report(config)
     assert page.count("all &lt;of&gt; them") == page.count("five of them") == page.count("one of them") == 1
     assert '<span class="where">all 9 students</span>' in page
     assert "<summary>5 of 9 students</summary>" in page
-    assert '<span class="where">mini-a</span>' in page
+    assert '<span class="where">tiny-kd</span>' in page
 
 
 # --- a paper of which nothing was run
@@ -231,7 +232,7 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
 def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     table1 = {**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
-              "rows": [{"student": "mini-a", "label": "A", "cells": "61.0"},
+              "rows": [{"student": "tiny-kd", "label": "A", "cells": "61.0"},
                        {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]}  # fmt: skip
     config = write_study(
         tmp_path / "study",
@@ -239,15 +240,14 @@ def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: py
         claims={},
         table1=with_block(table1),
         table2={**PROFILES, "published": {}},
+        **dict.fromkeys(("table3", "figure1", "figure2", "figure3")),
     )  # fmt: skip
-    for name in ("table3", "figure1", "figure2", "figure3"):
-        (tmp_path / f"study/papers/mini/{name}.yaml").unlink()
     made = [make_table(
-        quiet(), config, "mini", name, [], [], f"results/tables/mini/{name}.csv", {"html": f"reports/mini/{name}.html"}
+        quiet(), config, "tiny", name, [], [], f"results/tables/tiny/{name}.csv", {"html": f"reports/tiny/{name}.html"}
     ) for name in ("table1", "table2")]  # fmt: skip
     assert len(made) == 2
-    make_page(quiet(), config, "mini", "reports/mini/index.html")
-    page = Path("reports/mini/index.html").read_text()
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
+    page = Path("reports/tiny/index.html").read_text()
     assert page.count("Not run at this scale: the numbers are the published ones.") >= 1
     assert '<td><span class="ours">61.0</span></td>' in page
     assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page

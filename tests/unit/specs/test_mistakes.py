@@ -77,7 +77,7 @@ MISTAKES = [
     (PROTOCOL, "rating: {steps: 4}", "ratings: {steps: 4}", "no task is called 'ratings'; did you mean 'rating'?"),
     (PAPER, "table4, ", "tabel4, ", "no table or figure is called 'tabel4'; did you mean 'table4'?"),
     (PAPER, "model: encoder", "model: encodr", "no model is called 'encodr'; did you mean 'encoder'?"),
-    ("papers/tiny/table4.yaml", "of: [table1]", "of: [table9]", "no table is called 'table9'"),
+    ("papers/tiny/table3.yaml", "of: [table1]", "of: [table9]", "no table is called 'table9'"),
     (CORPUS, "format: rated-lines", "format: rated-line",
      "components.1.format: no text format is called 'rated-line'; did you mean 'rated-lines'?"),
     (CORPUS, "source: texts", "source: textes",
@@ -97,8 +97,8 @@ MISTAKES = [
      "no row of table1 is called 'Atention'; did you mean 'Attention'?"),
     (CLAIMS, "{table: table1, rows: [Vanilla", "{table: tabel1, rows: [Vanilla",
      "kd-above-attention: no table is called 'tabel1'; did you mean 'table1'?"),
-    (CLAIMS, "{table: table1, rows: [Vanilla", "{table: table4, rows: [Vanilla",
-     "kd-above-attention: no row of table4 is called 'Vanilla KD'; there are: none"),
+    (CLAIMS, "{table: table1, rows: [Vanilla", "{table: table3, rows: [Vanilla",
+     "kd-above-attention: no row of table3 is called 'Vanilla KD'; there are: none"),
     (CLAIMS, "above\n", "abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
     (CLAIMS, "compare: above\n  cells: [{table: table1, rows: [Vanilla KD], columns: [Mood]}]\n  than: [{table: "
      "table1, rows: [Attention], columns: [Mood]}]", "compare: two-texts\n  number: '1'\n  other: '2'",
@@ -263,9 +263,9 @@ def test_relation_heads_that_do_not_divide(study_folder: Path) -> None:
 
 
 def test_a_table_of_another_kind_than_its_reader_needs(study_folder: Path) -> None:
-    change(study_folder, "papers/tiny/table4.yaml", "of: [table1]", "of: [table3]")
+    change(study_folder, "papers/tiny/table3.yaml", "of: [table1]", "of: [table2]")
     found = problems(study_folder)
-    assert any("table4.yaml: of: 'table3' is not a table of kind 'scores'" in line for line in found)
+    assert any("table3.yaml: of: 'table2' is not a table of kind 'scores'" in line for line in found)
 
 
 def test_a_student_called_as_its_teacher(study_folder: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_file_outside_its_source(study_folder: Path) -> None:
 
 
 def test_a_table_whose_name_cannot_be_an_address(study_folder: Path) -> None:
-    (study_folder / "papers/tiny/table2.yaml").rename(study_folder / "papers/tiny/tableA.yaml")
+    (study_folder / "papers/tiny/table4.yaml").rename(study_folder / "papers/tiny/tableA.yaml")
     assert any("'tableA' is not of the form table1, table5-acl or figure2" in line for line in problems(study_folder))
 
 

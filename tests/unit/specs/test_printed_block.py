@@ -8,7 +8,7 @@ from retort.specs.printed import Heading, TextRow
 from retort.specs.printed_block import header
 from retort.tables.kinds.settings import SettingsTable
 
-from tests.unit.printed_tables import write_block
+from tests.tiny.blocks import write_block
 
 BLOCK = """\
 Method / Layers   | GLUE            | XNLI

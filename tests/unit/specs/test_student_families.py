@@ -203,7 +203,7 @@ def test_every_field_that_names_a_student_takes_short_names(study_folder: Path) 
 def test_a_student_of_another_paper_goes_by_its_full_name(study_folder: Path) -> None:
     other = study_folder / "papers/other"
     other.mkdir()
-    table = yaml.safe_load((study_folder / "papers/tiny/table2.yaml").read_text())
+    table = yaml.safe_load((study_folder / "papers/tiny/table4.yaml").read_text())
     table["rows"][0]["student"] = "tiny-predicting"
     (other / "table1.yaml").write_text(yaml.safe_dump(table))
     (other / "paper.yaml").write_text("{title: Other, reference: Nobody, show: [table1]}")

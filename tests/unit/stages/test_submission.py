@@ -23,7 +23,7 @@ from retort.tasks.submission import submission_text
 from retort.training.setup import head_of
 
 from tests.tiny.forms import write_sample
-from tests.unit.small_study import quiet
+from tests.tiny.results import quiet
 
 # the files that gluebenchmark.com requires, each with a valid prediction
 SERVER = {

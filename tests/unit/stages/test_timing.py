@@ -17,7 +17,8 @@ from retort.study.load import open_study, read
 from retort.study.questions import further
 from retort.tables.tidy import Line
 
-from tests.unit.small_study import ROWS, STAMP, collected, quiet, write_study
+from tests.tiny.results import STAMP, collected, quiet
+from tests.tiny.variant import ROWS, write_study
 
 BASE = {"batch": 1, "length": 32, "runs": 5, "passes": 30, "threads": 1}
 SPEEDS = [{"metric": "latency", "label": "Time"}, {"metric": "speed-up", "label": "Speed"}]
@@ -26,7 +27,7 @@ BATCHES = [{"label": f"B{size}", "metric": "latency", "timing": f"batch-{size}"}
 
 
 def table(columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """Return a table of profiles of the teacher and of student b."""
+    """Return a table of profiles of the teacher and of the student of attention."""
     return {"kind": "profiles", "title": "T", "question": "Q?", "columns": columns, "rows": ROWS[::2], **more}
 
 
@@ -44,57 +45,57 @@ def profile(times: list[float], device: str = "cuda: a GPU", **more: list[float]
 
 def test_settings_stay_as_they_are_where_nothing_further_is_asked(tmp_path: Path) -> None:
     study = open_study(read_config(write_study(tmp_path / "study")))
-    found = resolve.profile(study, "mini-b").as_json()
+    found = resolve.profile(study, "tiny-attention").as_json()
     assert {key: found[key] for key in BASE} == BASE
     assert sorted(found) == sorted([*BASE, "architecture", "vocabulary", "stage"])
 
 
 def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: Path) -> None:
     study = open_study(read_config(write_study(tmp_path / "study", table2=table(BATCHES, length=8))))
-    assert resolve.profile(study, "mini-b").as_json()["further"] == [
+    assert resolve.profile(study, "tiny-attention").as_json()["further"] == [
         {"batch": 1, "length": 8},
         {"batch": 16, "length": 8},
     ]
-    assert "further" not in resolve.profile(study, "mini-a").as_json()
+    assert "further" not in resolve.profile(study, "tiny-kd").as_json()
     config = write_study(tmp_path / "again", table2=table(BATCHES))
-    assert further(open_study(read_config(config)), "mini-b") == [{"batch": 16, "length": 32}]
+    assert further(open_study(read_config(config)), "tiny-attention") == [{"batch": 16, "length": 32}]
 
 
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
-    assert further(open_study(read_config(config)), "mini-b") == [{"batch": 1, "length": 32, "device": "cpu"}]
+    assert further(open_study(read_config(config)), "tiny-attention") == [{"batch": 1, "length": 32, "device": "cpu"}]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
-    lines = lines_of(config, {"mini-b": on_gpu, "mini-teacher": on_cpu})
-    assert (lines["mini-b", "GPU"].mean, lines["mini-b", "CPU"].mean) == (3.0, 9.0)
-    assert lines["mini-teacher", "GPU"].state == "missing (its profile was timed on cpu: <any>)"
+    lines = lines_of(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
+    assert (lines["tiny-attention", "GPU"].mean, lines["tiny-attention", "CPU"].mean) == (3.0, 9.0)
+    assert lines["tiny-teacher", "GPU"].state == "missing (its profile was timed on cpu: <any>)"
 
 
 def test_a_speed_up_is_against_the_first_row_or_the_one_that_is_named(tmp_path: Path) -> None:
-    profiles = {"mini-teacher": profile([8.0]), "mini-b": profile([2.0]), "mini-a": profile([4.0])}
+    profiles = {"tiny-teacher": profile([8.0]), "tiny-attention": profile([2.0]), "tiny-kd": profile([4.0])}
     lines = lines_of(write_study(tmp_path / "study", table2=table(SPEEDS)), profiles)
-    assert (lines["mini-b", "Speed"].mean, lines["mini-b", "Time"].mean) == (4.0, 2.0)
-    config = write_study(tmp_path / "again", table2=table(SPEEDS, against="mini-a"))
-    assert lines_of(config, profiles)["mini-b", "Speed"].mean == 2.0
+    assert (lines["tiny-attention", "Speed"].mean, lines["tiny-attention", "Time"].mean) == (4.0, 2.0)
+    config = write_study(tmp_path / "again", table2=table(SPEEDS, against="tiny-kd"))
+    assert lines_of(config, profiles)["tiny-attention", "Speed"].mean == 2.0
     study = open_study(read_config(config))
-    assert profiled(study, study.exhibits["mini", "table2"]) == ["mini-teacher", "mini-b", "mini-a"]
+    assert profiled(study, study.exhibits["tiny", "table2"]) == ["tiny-teacher", "tiny-attention", "tiny-kd"]
 
 
 def test_layers_and_width_need_no_profile(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study", table2=table(SIZES))
     lines = lines_of(config, {})
     assert {key: line.mean for key, line in lines.items()} == {
-        ("mini-teacher", "L"): 2, ("mini-teacher", "H"): 8, ("mini-b", "L"): 2, ("mini-b", "H"): 8
+        ("tiny-teacher", "L"): 4, ("tiny-teacher", "H"): 24, ("tiny-attention", "L"): 2, ("tiny-attention", "H"): 24
     }  # fmt: skip
     study = open_study(read_config(config))
-    assert profiled(study, study.exhibits["mini", "table2"]) == []
+    assert profiled(study, study.exhibits["tiny", "table2"]) == []
 
 
 @pytest.mark.parametrize(
     ("columns", "more", "said"),
     [
         ([{"label": "T", "metric": "latency", "timing": "bach-2"}], {}, "there is no timing 'bach-2'; give 'batch-16'"),
-        (SPEEDS, {"against": "mini-c"}, "no student is called 'mini-c'"),
+        (SPEEDS, {"against": "tiny-c"}, "no student is called 'tiny-c'"),
         (SPEEDS, {"length": 0}, "length: Input should be greater than 0"),
     ],
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,14 @@ from retort.study.load import open_study, read
 from retort.study.scaled_study import Shrink
 from retort.study.study import Study
 
-from tests.unit.printed_tables import with_block
-from tests.unit.small_study import PAPER, STUDENT, TABLE, write_study
+from tests.tiny.blocks import with_block
+from tests.tiny.edit import write
+from tests.tiny.variant import MODEL, PAPER, PRINTED_PAPER, STUDENT, TABLE, write_one_table
 
 LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
 SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
-PRINTED = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
 SMALLER = {
-    "model": "tiny", "corpus": "texts", "tasks": ["signed"], "seeds": 1,
+    "model": "half", "corpus": "sentences", "tasks": ["mood"], "seeds": 1,
     "distillation": {"steps": 3, "batch_size": 2, "learning_rate": 0.01},
     "training": {"steps": 4, "batch_size": 2, "learning_rate": 0.02},
     "teaching": {"steps": 5, "batch_size": 2, "learning_rate": 0.02},
@@ -34,38 +33,26 @@ SMALLER = {
 
 
 def study_config(
-    folder: Path, scale: str, paper: dict[str, Any] = PRINTED, layers: int = 2, **replacements: Any
+    folder: Path, scale: str, paper: dict[str, Any] = PRINTED_PAPER, layers: int = 2, **replacements: Any
 ) -> dict[str, Any]:
-    """Write the small study as printed by a paper, with its own reduced scale, and return its configuration."""
+    """Write the tiny study's variant as printed by a paper, with its own reduced scale; return its configuration."""
     rows = [{**row, "cells": "1 | 2"} for row in TABLE["rows"]]
     table = {key: value for key, value in TABLE.items() if key != "published"}
-    config = write_study(
-        folder, table1=with_block({**table, "rows": rows, "numbers": 6}), paper={**paper, "show": ["table1"]}
-    )
-    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
-        (folder / f"papers/mini/{name}.yaml").unlink()
-    model = json.loads((folder / "models/small.yaml").read_text())
-    shape = {"layers": layers, "heads": 2, "hidden": 4, "intermediate": 8}
-    corpus = {
-        "title": "T",
-        "components": [{"source": "texts", "files": ["t"], "format": "rated-lines"}],
-        "block": 8,
-        "version": 1,
-    }
+    printed = with_block({**table, "rows": rows, "numbers": 6})
+    config = write_one_table(folder, printed, paper={**paper, "show": ["table1"]})
+    shape = {"layers": layers, "heads": 3, "hidden": 12, "intermediate": 24}
     for name, content in {
-        "models/tiny": {**model, "architecture": shape},
-        "corpora/texts": corpus,
+        "models/half": {**MODEL, "architecture": shape},
         "scales/pocket": {"title": "Here", "papers": "ours"},
         "scales/paper": {"title": "There"},
         "scales/reduced": {"title": "Between", "replacements": {**SMALLER, **replacements}},
     }.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / f"{name}.yaml").write_text(json.dumps(content))
+        write(folder, f"{name}.yaml", content)
     return {**config, "scale": scale}
 
 
 def study(folder: Path, scale: str, **more: Any) -> Study:
-    """Return the small study at a scale."""
+    """Return the variant of the tiny study at a scale."""
     return open_study(read_config(study_config(folder, scale, **more)))
 
 
@@ -89,7 +76,7 @@ def test_widths_keep_their_share_and_heads_still_divide() -> None:
 
 
 def test_the_students_of_a_paper_are_idle_at_a_scale_of_ours(tmp_path: Path) -> None:
-    found = study(tmp_path / "a", "pocket", paper=PRINTED)
+    found = study(tmp_path / "a", "pocket", paper=PRINTED_PAPER)
     assert set(found.not_run) == {*found.students, *found.teachers}
     assert expand(found) == []
     assert expand(study(tmp_path / "b", "pocket", paper=PAPER))
@@ -97,24 +84,24 @@ def test_the_students_of_a_paper_are_idle_at_a_scale_of_ours(tmp_path: Path) -> 
 
 def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Path) -> None:
     printed, small = study(tmp_path / "a", "paper"), study(tmp_path / "b", "reduced")
-    assert {cell.task for cell in expand(small)} == {"signed"} < {cell.task for cell in expand(printed)}
-    assert {cell.seed for cell in expand(small) if cell.student == "mini-a"} == {1}
-    settings = score(small, "mini-a", "signed")
+    assert {cell.task for cell in expand(small)} == {"mood"} < {cell.task for cell in expand(printed)}
+    assert {cell.seed for cell in expand(small) if cell.student == "tiny-kd"} == {1}
+    settings = score(small, "tiny-kd", "mood")
     assert settings.stages[0].schedule.steps == 4
-    assert settings.architecture.hidden == 4  # half, like the teacher's
-    assert settings.teacher.model.architecture.hidden == 4
-    assert score(printed, "mini-a", "signed").stages[0].schedule.steps == 10
+    assert settings.architecture.hidden == 12  # half, like the teacher's
+    assert settings.teacher.model.architecture.hidden == 12
+    assert score(printed, "tiny-kd", "mood").stages[0].schedule.steps == 10
 
 
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
     found = study(tmp_path, "reduced", layers=1)
     assert STUDENT["architecture"]["layers"] == 2
-    assert found.not_run["mini-b"] == "is deeper than the teacher of this scale"
+    assert found.not_run["tiny-attention"] == "is deeper than the teacher of this scale"
 
 
 def test_papers_that_are_not_named_follow_the_scale(tmp_path: Path) -> None:
     config = {**study_config(tmp_path, "paper"), "papers": None}
-    assert list(read(read_config(config))[0].papers) == ["mini"]
+    assert list(read(read_config(config))[0].papers) == ["tiny"]
     assert list(read(read_config({**config, "scale": "pocket"}))[0].papers) == []
 
 
@@ -131,9 +118,9 @@ def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("replacements", "line"),
     [
-        ({"model": "tny"}, "replacements.model: no model is called 'tny'; did you mean 'tiny'?"),
-        ({"corpus": "txts"}, "replacements.corpus: no corpus is called 'txts'; did you mean 'texts'?"),
-        ({"tasks": ["singed"]}, "replacements.tasks: no task is called 'singed'; did you mean 'signed'?"),
+        ({"model": "hal"}, "replacements.model: no model is called 'hal'; did you mean 'half'?"),
+        ({"corpus": "sentence"}, "replacements.corpus: no corpus is called 'sentence'; did you mean 'sentences'?"),
+        ({"tasks": ["mod"]}, "replacements.tasks: no task is called 'mod'; did you mean 'mood'?"),
         ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
     ],
 )

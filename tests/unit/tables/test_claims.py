@@ -16,8 +16,9 @@ from retort.tables.judge import ours, published
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import Line, Status
 
-from tests.unit.printed_tables import with_block
-from tests.unit.small_study import line, made, quiet, write_study
+from tests.tiny.blocks import with_block
+from tests.tiny.results import line, made, quiet
+from tests.tiny.variant import write_study
 
 ROWS = ["A", "B", "C"]
 
@@ -137,8 +138,8 @@ def test_points_of_a_figure_are_cells():
 
 def test_check_claims(config: dict[str, Any]):
     made(config)
-    Path("table1.csv").write_bytes(Path("results/tables/mini/table1.csv").read_bytes())
-    check_claims(quiet(), config, "mini", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
+    Path("table1.csv").write_bytes(Path("results/tables/tiny/table1.csv").read_bytes())
+    check_claims(quiet(), config, "tiny", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
     first = "1 claims. On the published numbers: 1 hold. On ours, at this scale: 1 hold."
     assert Path("claims.md").read_text().splitlines()[2] == first
     assert "A beats B & \\<co\\>." in Path("claims.md").read_text()
@@ -154,15 +155,15 @@ def test_a_reason_stands_beside_its_claim(tmp_path: Path, monkeypatch: pytest.Mo
     claims = {"one": {**read_yaml(write(tmp_path))["a-beats-b"], "why": "a <reason>"}}
     config = write_study(tmp_path / "study", claims=claims)
     made(config)
-    check_claims(quiet(), config, "mini", ["results/tables/mini/table1.csv"], {"md": "c.md", "html": "c.html"})
+    check_claims(quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "c.md", "html": "c.html"})
     assert "Why: a &lt;reason&gt;." in Path("c.html").read_text()
     assert r"Why: a \<reason\>." in Path("c.md").read_text()
 
 
 def write(folder: Path) -> Path:
-    """Write the small study, and return the path of its claims."""
+    """Write the variant of the tiny study, and return the path of its claims."""
     write_study(folder / "first")
-    return folder / "first/papers/mini/claims.yaml"
+    return folder / "first/papers/tiny/claims.yaml"
 
 
 def test_the_recorded_study_is_judged_as_it_was():

@@ -6,7 +6,7 @@ import pytest
 from retort.tables import compare
 from retort.tables.tidy import Status
 
-from tests.unit.small_study import line
+from tests.tiny.results import line
 
 
 def test_holm_by_hand():

@@ -25,7 +25,8 @@ from retort.tables.base import Table
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import read as read_lines
 
-from tests.unit.small_study import LAYERS, PAPER, TABLE, quiet, write_results, write_study
+from tests.tiny.results import quiet, write_results
+from tests.tiny.variant import LAYERS, PAPER, TABLE, write_study
 
 for _noun in ("table", "figure"):
     exhibit_type(_noun)
@@ -127,26 +128,28 @@ def test_no_module_asks_which_kind_an_exhibit_is() -> None:
 
 def test_one_file_adds_a_kind_of_figure(tmp_path: Path, bars: None) -> None:
     figure = {
-        "kind": "bars", "title": "Bars", "question": "Who?", "task": "signed", "metric": "accuracy",
-        "bars": [{"student": "mini-a", "label": "A"}, {"student": "mini-b", "label": "B"}],
+        "kind": "bars", "title": "Bars", "question": "Who?", "task": "mood", "metric": "accuracy",
+        "bars": [{"student": "tiny-kd", "label": "A"}, {"student": "tiny-attention", "label": "B"}],
     }  # fmt: skip
     paper = {**PAPER, "show": [*PAPER["show"], "figure4"]}
     config = write_study(tmp_path / "study", figure4=figure, paper=paper)
     study = write_results(config)
     assert [cell.seed for cell in expand(study) if cell.table == "figure4" and cell.row == "A"] == [1, 2, 3]
-    scores = Plan(read_config(config)).scores("mini", "figure4")
-    assert scores == [f"results/scores/mini-{name}/signed/seed-{seed}.json" for name in "ab" for seed in (1, 2, 3)]
-    plot_figure(quiet(), config, "mini", "figure4", scores, [], [], "out.csv", {"svg": "out.svg"})
+    scores = Plan(read_config(config)).scores("tiny", "figure4")
+    assert scores == [
+        f"results/scores/tiny-{name}/mood/seed-{seed}.json" for name in ("attention", "kd") for seed in (1, 2, 3)
+    ]
+    plot_figure(quiet(), config, "tiny", "figure4", scores, [], [], "out.csv", {"svg": "out.svg"})
     assert [(line.row, round(line.mean or 0)) for line in read_lines("out.csv")] == [("A", 72), ("B", 70)]
     assert "<svg" in Path("out.svg").read_text()
 
 
 def test_a_mistake_in_a_figure_of_a_new_kind_gets_one_line(tmp_path: Path, bars: None) -> None:
-    figure = {"kind": "bars", "title": "Bars", "question": "Who?", "task": "signed", "metric": "accuracy",
-              "bars": [{"student": "mini-c", "label": "C"}]}  # fmt: skip
+    figure = {"kind": "bars", "title": "Bars", "question": "Who?", "task": "mood", "metric": "accuracy",
+              "bars": [{"student": "tiny-kdd", "label": "C"}]}  # fmt: skip
     _, problems = read(read_config(write_study(tmp_path / "study", figure4=figure)))
     assert problems == [
-        "study/papers/mini/figure4.yaml: student: no student is called 'mini-c'; did you mean 'mini-b'?"
+        "study/papers/tiny/figure4.yaml: student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"
     ]
 
 
@@ -190,7 +193,7 @@ def test_a_table_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
          "figure3.yaml: of: 'table1' is not a table of kind 'paired-tests'"),
         ("figure3", {"kind": "tests", "title": "T", "question": "Q?", "of": "table9"},
          "figure3.yaml: of: no table is called 'table9'"),
-        ("table1", {**TABLE, "columns": [{"label": "C", "task": "signed", "metric": "accuracy", "timing": "cpu"}]},
+        ("table1", {**TABLE, "columns": [{"label": "C", "task": "mood", "metric": "accuracy", "timing": "cpu"}]},
          "'timing' is of a latency or a speed-up, not of 'accuracy'; a task has a 'subset'"),
         ("table1", {**TABLE, "columns": [{"label": "C", "metric": "latency", "subset": "cpu"}]},
          "'subset' is of a score, not of 'latency'; say how it is measured in 'timing'"),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.base import read_yaml
@@ -20,8 +18,10 @@ from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
-from tests.unit.printed_tables import with_block, write_block
-from tests.unit.small_study import ROWS, SCORES, TABLE, made, write_study
+from tests.tiny.blocks import with_block, write_block
+from tests.tiny.edit import write
+from tests.tiny.results import SCORES, made
+from tests.tiny.variant import PRINTED_PAPER, ROWS, TABLE, write_one_table, write_study
 
 PAPERS = ROOT / "workflow" / "papers"
 # How many numbers each table prints, counted in the papers; 'a+b': a numbers, b of them with a standard deviation.
@@ -164,12 +164,12 @@ def test_what_is_no_number(text: str) -> None:
     assert read_number(text) is None
 
 
-# --- a printed table of a small study, with what is run beside it
+# --- a printed table of the tiny study, with what is run beside it
 
 
 def printed(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     """Return the small table as printed, with these columns; its second student is planned, a third row is quoted."""
-    states: list[dict[str, Any]] = [{"student": "mini-a"}, {"planned": "mini-c"}, {"quoted": "Nobody (2020)"}]
+    states: list[dict[str, Any]] = [{"student": "tiny-kd"}, {"planned": "tiny-c"}, {"quoted": "Nobody (2020)"}]
     rows = [
         {"label": f"R{i}", "cells": cell, **state} for i, (cell, state) in enumerate(zip(cells, states, strict=False))
     ]
@@ -177,28 +177,23 @@ def printed(cells: list[str], columns: list[dict[str, Any]], **more: Any) -> dic
     return with_block({**kept, "columns": columns, "rows": rows, **more})
 
 
-ACC = {"task": "signed", "metric": "accuracy", "label": "Acc"}
-PEARSON = {"task": "rated", "metric": "pearson", "label": "Pearson"}
+ACC = {"task": "mood", "metric": "accuracy", "label": "Acc"}
+PEARSON = {"task": "rating", "metric": "pearson", "label": "Pearson"}
 DERIVED = [
     ACC,
     PEARSON,
     {"label": "Change", "change_from": "Acc"},
     {"label": "Avg", "mean_of": ["Acc", "Pearson"]},
-    {"label": "Tasks", "tasks": {"signed": "accuracy", "rated": "pearson"}},
+    {"label": "Tasks", "tasks": {"mood": "accuracy", "rating": "pearson"}},
     {"label": "Size", "metric": "parameters"},
 ]
 CELL_ROWS = ["70.0±1.0 | 50.0 | -28.6% | 60.0 | 60.0 | 14M", "71.2 | - | - | - | - | -", "1.0 | 2.0 | - | 1.5 | - | 3M"]
 
 
 def small(folder: Path, table: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Write the small study with this table alone, and return its configuration."""
-    paper = {
-        "title": "Mini", "reference": "Nobody (2026)", "show": ["table1"],
-        "teachers": {"teacher": {"title": "The teacher", "model": "small", "protocol": "short"}},
-    }  # fmt: skip
-    config = write_study(folder / "study", table1=table, paper=paper, **more)
-    for name in ("table2", "table3", "figure1", "figure2", "figure3", "claims"):
-        (folder / f"study/papers/mini/{name}.yaml").unlink()
+    """Write the variant of the tiny study with this table alone, and return its configuration."""
+    paper = {**PRINTED_PAPER, "show": ["table1"]}
+    config = write_one_table(folder / "study", table, paper=paper, **more)
     return {**config, "scale": "paper"}  # other scales scale the paper's students or do not run them
 
 
@@ -220,7 +215,7 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkey
 
 def test_an_average_over_an_incomplete_row_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    scores = {"mini-a": {"signed": [0.7, None, 0.7], "rated": [0.5, 0.6, 0.7]}}
+    scores = {"tiny-kd": {"mood": [0.7, None, 0.7], "rating": [0.5, 0.6, 0.7]}}
     lines, _ = made(small(tmp_path, printed(CELL_ROWS, DERIVED, numbers=11)), **scores)
     ours = {line.column: line for line in lines if line.row == "R0"}
     assert {ours[name].state for name in ("Avg", "Tasks", "Change")} == {"missing (the row is incomplete)"}
@@ -230,7 +225,7 @@ def test_a_column_may_name_a_variant_of_the_row(tmp_path: Path) -> None:
     columns = [{**ACC, "label": "two"}, {**ACC, "label": "four", "variant": "wide"}]
     config = small(tmp_path, printed(["1.0 | 2.0"], columns, numbers=2))
     problems = read(read_config(config))[1]
-    assert any("no student is called 'mini-a-wide'" in line for line in problems)
+    assert any("no student is called 'tiny-kd-wide'" in line for line in problems)
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -240,12 +235,12 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (printed(["1.o | 2.0"], [ACC, PEARSON], numbers=1), "row 'R0', column 'Acc': '1.o' is no number"),
     (printed(["1.0 | 2.0"], [ACC, ACC], numbers=2), "column 'Acc' stands twice"),
     (printed(["1.0"], [{"label": "Avg", "mean_of": ["Ac"]}], numbers=1), "speaks of a column 'Ac' that is not there"),
-    (printed(["1.0"], [{"label": "Acc", "task": "signed"}], numbers=1), "'Acc': no 'metric', in neither of them"),
+    (printed(["1.0"], [{"label": "Acc", "task": "mood"}], numbers=1), "'Acc': no 'metric', in neither of them"),
     (printed(["1.0"], [{"label": "Acc", "metric": "accuracy"}], numbers=1), "'Acc': no 'task', in neither of them"),
     (printed(["1.0"], [{**ACC, "printed": "Mcc"}], numbers=1), "'Mcc' is not a word for accuracy; say why in"),
     (printed(["1.0"], [{**ACC, "printed": "Acc", "because": "so"}], numbers=1), "here they do not"),
     (printed(["1.0"], [{**ACC, "mean_of": ["Acc"]}], numbers=1), "only one of 'metric', 'mean_of', 'tasks'"),
-    ({**printed(["1.0"], [ACC], numbers=1), "published": {"mini-a": {"Acc": [1.0]}}}, "give one of them"),
+    ({**printed(["1.0"], [ACC], numbers=1), "published": {"tiny-kd": {"Acc": [1.0]}}}, "give one of them"),
     ({**TABLE, "rows": [{"label": "R"}]}, "row 'R' needs one of 'student', 'planned' and 'quoted'"),
     ({**TABLE, "rows": [{**ROWS[1], "planned": "some-x"}]}, "needs one of 'student', 'planned' and 'quoted'"),
     ({**TABLE, "rows": [{**ROWS[1], "model": "x"}]}, "'model' names what a quoted row shows"),
@@ -262,24 +257,24 @@ def test_a_mistake_in_a_printed_table_gets_one_clear_line(tmp_path: Path, table:
 
 def test_a_figure_is_drawn_or_planned(tmp_path: Path) -> None:
     config = small(tmp_path, printed(["1.0"], [ACC], numbers=1))
-    figure = {"kind": "layers", "title": "L", "question": "Q?", "task": "rated", "metric": "pearson"}
-    path = tmp_path / "study/papers/mini/figure1.yaml"
-    path.write_text(json.dumps(figure))
+    figure = {"kind": "layers", "title": "L", "question": "Q?", "task": "rating", "metric": "pearson"}
+    study, name = tmp_path / "study", "papers/tiny/figure1.yaml"
+    write(study, name, figure)
     assert any("a figure needs one of 'points' and 'planned'" in line for line in read(read_config(config))[1])
-    path.write_text(yaml.safe_dump({**figure, "planned": {1: "mini-one"}}))
+    write(study, name, {**figure, "planned": {1: "tiny-one"}})
     assert read(read_config(config))[1] == []
 
 
 def test_only_what_a_paper_prints_is_listed(tmp_path: Path) -> None:
     ours = open_study(read_config(write_study(tmp_path / "study")))
     assert printed_tables(ours) == {}
-    with pytest.raises(RetortError, match="no printed table is called 'mini/table1'"):
-        show(ours, "mini/table1")
+    with pytest.raises(RetortError, match="no printed table is called 'tiny/table1'"):
+        show(ours, "tiny/table1")
 
 
 def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [{"label": "R", "student": "mini-a", "quoted": "Else (2020)", "cells": "70.0"}]
+    rows = [{"label": "R", "student": "tiny-kd", "quoted": "Else (2020)", "cells": "70.0"}]
     table = with_block({**printed([], [ACC], numbers=1), "rows": rows})
     (line,) = made(small(tmp_path, table), **SCORES)[0]
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")

@@ -13,7 +13,7 @@ from retort.study.load import open_study
 from retort.tables.record import record, replace_block
 
 from tests.tiny.edit import set_value
-from tests.unit.small_study import made
+from tests.tiny.results import made
 
 
 def test_a_block_is_replaced_and_what_stands_above_it_is_kept(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_block_that_is_not_the_last_is_refused(tmp_path: Path) -> None:
 def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     made(config, "table1")
     study = open_study(read_config(config))
-    folder = study.folder / "papers" / "mini"
+    folder = study.folder / "papers" / "tiny"
     for path in (*folder.glob("table*.yaml"), *folder.glob("figure*.yaml")):
         if path.stem != "table1":
             path.unlink()
@@ -47,9 +47,9 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     last = {"recorded": paper.pop("recorded")}
     (folder / "paper.yaml").write_text(yaml.safe_dump({**paper, "show": ["table1"], **last}, sort_keys=False))
     study = open_study(read_config(config))
-    assert record(study, "mini") == ["table1.yaml", "paper.yaml"]
+    assert record(study, "tiny") == ["table1.yaml", "paper.yaml"]
     published = yaml.safe_load((folder / "table1.yaml").read_text())["published"]
-    assert list(published) == ["teacher", "a", "b"]  # short names
+    assert list(published) == ["teacher", "kd", "attention"]  # short names
     lines, renders = made(config, "table1")
     judged = [line for line in lines if line.task and line.published is not None]
     assert judged
@@ -61,10 +61,10 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
 
 def test_an_unfinished_run_is_not_recorded(config: dict[str, Any]) -> None:
     with pytest.raises(RetortError, match="run the whole study first"):
-        record(open_study(read_config(config)), "mini")
+        record(open_study(read_config(config)), "tiny")
 
 
 def test_the_numbers_of_a_paper_are_never_overwritten(config: dict[str, Any]) -> None:
-    set_value(Path(config["study"]), "papers/mini/paper.yaml", "ours", to=False)
-    with pytest.raises(RetortError, match="the published numbers of 'mini' are its paper's"):
-        record(open_study(read_config(config)), "mini")
+    set_value(Path(config["study"]), "papers/tiny/paper.yaml", "ours", to=False)
+    with pytest.raises(RetortError, match="the published numbers of 'tiny' are its paper's"):
+        record(open_study(read_config(config)), "tiny")

@@ -15,14 +15,17 @@ from retort.tables.collect import difference, read_profiles, read_scores
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 from retort.tables.tidy import HEADER
 
-from tests.unit.small_study import SCORES, TABLE, collected, made, paths, write_results, write_study
+from tests.tiny.edit import set_value
+from tests.tiny.results import SCORES, collected, made, paths, write_results
 
 # --- collecting
 
 
 def test_golden_table(config: dict[str, Any]):
     lines, out = made(config)
-    a, b = (next(one for one in lines if one.student == s and one.column == "Acc. %") for s in ("mini-a", "mini-b"))
+    a, b = (
+        next(one for one in lines if one.student == s and one.column == "Acc. %") for s in ("tiny-kd", "tiny-attention")
+    )
     assert (a.mean, a.std, a.n, a.published) == (pytest.approx(72), pytest.approx(2), 3, 70)
     # spread: sqrt((2*4 + 2*1 + 2*1 + 2*1) / 8) = 1.3229, se 1.0801: 2 apart agrees, 10 apart differs
     assert (b.mean, b.published) == (pytest.approx(70), 60)
@@ -39,20 +42,20 @@ def test_golden_table(config: dict[str, Any]):
 
 def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
     made(config)
-    before = Path("results/tables/mini/table1.csv").read_bytes()
+    before = Path("results/tables/tiny/table1.csv").read_bytes()
     made(config)
-    assert Path("results/tables/mini/table1.csv").read_bytes() == before
+    assert Path("results/tables/tiny/table1.csv").read_bytes() == before
     header, first = list(csv.reader(before.decode().splitlines()))[:2]
     assert header == HEADER
-    assert first == ["mini", "table1", "Teacher", "Acc. %", "mini-teacher", "signed", "accuracy", "x100",
+    assert first == ["tiny", "table1", "Teacher", "Acc. %", "tiny-teacher", "mood", "accuracy", "x100",
                      "", "", "80", "", "1", "ok", "", "pocket", "", ""]  # fmt: skip
 
 
 def test_a_diverged_seed(config: dict[str, Any]):
-    lines, out = made(config, **{"mini-a": {"signed": [0.7, None, None], "rated": [0.5, 0.6, 0.7]}})
-    cell = next(one for one in lines if one.student == "mini-a" and one.column == "Acc. %")
+    lines, out = made(config, **{"tiny-kd": {"mood": [0.7, None, None], "rating": [0.5, 0.6, 0.7]}})
+    cell = next(one for one in lines if one.student == "tiny-kd" and one.column == "Acc. %")
     assert (cell.state, cell.mean, cell.n) == ("diverged at step 42, 43 (2 of 3 seeds)", None, 1)
-    average = next(one for one in lines if one.student == "mini-a" and one.column == "Average")
+    average = next(one for one in lines if one.student == "tiny-kd" and one.column == "Average")
     assert (average.mean, average.state) == (None, "missing (the row is incomplete)")
     assert "| div.<sup>a</sup><br>*70.0 ± 1.0* |" in out["md"]
     assert "<sup>a</sup> diverged at step 42, 43 (2 of 3 seeds)" in out["md"]
@@ -61,43 +64,41 @@ def test_a_diverged_seed(config: dict[str, Any]):
 
 
 def test_a_missing_seed_and_a_task_not_run(config: dict[str, Any], tmp_path: Path):
-    students = json.loads((tmp_path / "study/papers/mini/students.yaml").read_text())
-    students["b"] = {**students["b"], "tasks": ["signed"]}
-    table = {**TABLE, "published": {}}
-    config = write_study(tmp_path / "study", students=students, table1=table)
+    set_value(tmp_path / "study", "papers/tiny/students.yaml", "attention", "tasks", to=["mood"])
+    set_value(tmp_path / "study", "papers/tiny/table1.yaml", "published", to={})
     study = write_results(config)
-    scores = read_scores(study, [path for path in paths()[0] if "mini-a/signed/seed-2" not in path])
+    scores = read_scores(study, [path for path in paths()[0] if "tiny-kd/mood/seed-2" not in path])
     status = {(one.student, one.column): one.state for one in collected(study, "table1", scores)[1]}
-    assert status["mini-b", "Pearson"] == "not run at this scale"
-    assert status["mini-a", "Acc. %"] == "missing (seed 2 of 3)"
+    assert status["tiny-attention", "Pearson"] == "not run at this scale"
+    assert status["tiny-kd", "Acc. %"] == "missing (seed 2 of 3)"
 
 
 def test_refuses_a_score_of_other_settings(config: dict[str, Any]):
     study = write_results(config)
-    path = Path("results/scores/mini-a/rated/seed-2.json")
+    path = Path("results/scores/tiny-kd/rating/seed-2.json")
     record = json.loads(path.read_text())
     record["settings"]["stages"][0]["schedule"]["steps"] = 99
     path.write_text(json.dumps(record))
     with pytest.raises(RetortError) as refused:
         read_scores(study, [path])
     assert str(refused.value) == (
-        "results/scores/mini-a/rated/seed-2.json was made with other settings: stages.1.schedule.steps is 99 in it "
+        "results/scores/tiny-kd/rating/seed-2.json was made with other settings: stages.1.schedule.steps is 99 in it "
         "and 10 in the study; delete it, the next run makes it again"
     )
 
 
 def test_refuses_a_score_at_another_address(config: dict[str, Any]):
     study = write_results(config)
-    path = Path("results/scores/mini-a/rated/seed-2.json")
-    path.write_text(Path("results/scores/mini-b/rated/seed-2.json").read_text())
-    with pytest.raises(RetortError, match='seed-2.json is of student "mini-b", not "mini-a"; delete it'):
+    path = Path("results/scores/tiny-kd/rating/seed-2.json")
+    path.write_text(Path("results/scores/tiny-attention/rating/seed-2.json").read_text())
+    with pytest.raises(RetortError, match='seed-2.json is of student "tiny-attention", not "tiny-kd"; delete it'):
         read_scores(study, [path])
     path.write_text('{"half": ')
     with pytest.raises(RetortError, match="seed-2.json is not a whole result; delete it"):
         read_scores(study, [path])
 
 
-@pytest.mark.parametrize("path", ["mini-a/rated/best.json", "mini-a/songs/seed-1.json", "x/rated/seed-1.json"])
+@pytest.mark.parametrize("path", ["tiny-kd/rating/best.json", "tiny-kd/songs/seed-1.json", "x/rating/seed-1.json"])
 def test_refuses_what_is_no_address(config: dict[str, Any], path: str):
     with pytest.raises(RetortError, match=f"{path} is not the address of a score of this study"):
         read_scores(write_results(config), [path])
@@ -105,7 +106,7 @@ def test_refuses_what_is_no_address(config: dict[str, Any], path: str):
 
 def test_refuses_a_profile_of_other_settings(config: dict[str, Any]):
     study = write_results(config)
-    path = Path("results/profiles/mini-b.json")
+    path = Path("results/profiles/tiny-attention.json")
     record = json.loads(path.read_text())
     del record["settings"]["batch"]
     path.write_text(json.dumps(record))
@@ -128,16 +129,16 @@ def test_first_difference(found: Any, expected: Any, at: Any):
 def test_profiles(config: dict[str, Any]):
     lines, out = made(config, "table2")
     values = {(one.student, one.metric): one for one in lines}
-    assert values["mini-b", "latency"].mean == 2.5
-    assert values["mini-b", "latency"].std == pytest.approx(0.5**0.5)
-    assert values["mini-b", "speed-up"].mean == 2.0
+    assert values["tiny-attention", "latency"].mean == 2.5
+    assert values["tiny-attention", "latency"].std == pytest.approx(0.5**0.5)
+    assert values["tiny-attention", "speed-up"].mean == 2.0
     assert "| B | 1.50<br>*1.50* 0.00 agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00* −6.50 | 2.00 |" in out["md"]
 
 
 def test_paired_tests_table(config: dict[str, Any]):
     lines, out = made(config, "table3")
     p = {one.metric: one for one in lines}
-    # differences: 1, 2, 3 (signed) and 10, 4, 10 (rated); the teacher is a baseline and left out
+    # differences: 1, 2, 3 (mood) and 10, 4, 10 (rating); the teacher is a baseline and left out
     assert len(lines) == 3
     assert (p["difference"].mean, p["p"].n, p["p"].task) == (pytest.approx(5), 6, "table1")
     # std of 1, 2, 3, 10, 4, 10 is 4, t = 5 / (4 / sqrt 6) = 3.0619 with 5 degrees of freedom
@@ -149,7 +150,7 @@ def test_paired_tests_table(config: dict[str, Any]):
 
 
 def test_identical_rows_print_a_dash(config: dict[str, Any]):
-    _, out = made(config, "table3", **{"mini-b": SCORES["mini-a"]})
+    _, out = made(config, "table3", **{"tiny-attention": SCORES["tiny-kd"]})
     assert "-<sup>a</sup>" in out["md"]
     assert "<sup>a</sup> the differences of all pairs are equal" in out["md"]
 
@@ -189,11 +190,11 @@ def test_small_words():
 def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     study = write_results(config)
     for seed in (1, 2, 3):
-        path = Path(f"results/scores/mini-a/signed/seed-{seed}.json")
+        path = Path(f"results/scores/tiny-kd/mood/seed-{seed}.json")
         path.write_text(json.dumps({**json.loads(path.read_text()), "sample": {"train": [8000, 104743]}}))
     spec, lines = collected(study, "table1", read_scores(study, paths()[0]))
     told = "measured on a sample: train 8,000 of 104,743 rows"
-    assert [line.column for line in lines if line.note == told and line.student == "mini-a"] == ["Acc. %"]
+    assert [line.column for line in lines if line.note == told and line.student == "tiny-kd"] == ["Acc. %"]
     sheet = spec.lay_out(lines)
     assert ("a", told) in sheet.notes
     cells = {row.label: row.entries[0] for row in sheet.grids[0].rows}
@@ -203,8 +204,8 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
 
 def test_rows_without_labels_have_no_score(config: dict[str, Any]):
     study = write_results(config)
-    path = Path("results/scores/mini-teacher/signed/seed-1.json")
+    path = Path("results/scores/tiny-teacher/mood/seed-1.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {}, "unlabelled": ["test"]}))
     _, lines = collected(study, "table1", read_scores(study, paths()[0]))
-    cell = next(line for line in lines if (line.student, line.column) == ("mini-teacher", "Acc. %"))
+    cell = next(line for line in lines if (line.student, line.column) == ("tiny-teacher", "Acc. %"))
     assert (cell.mean, cell.state) == (None, "missing (the rows have no labels)")

@@ -8,7 +8,7 @@ import pytest
 from retort.errors import RetortError
 from retort.tables.tidy import Status, read, sentence, write
 
-from tests.unit.small_study import line
+from tests.tiny.results import line
 
 
 def test_tidy_round_trip_and_a_foreign_file(tmp_path: Path):

@@ -14,44 +14,45 @@ from retort.specs.config import Config, read_config
 from retort.study.load import open_study, read
 from retort.tables.paired_rows import compare_rows
 
-from tests.unit.small_study import ROWS, SCORES, TABLE, TESTS, collected, made, write_results, write_study
+from tests.tiny.results import SCORES, collected, made, write_results
+from tests.tiny.variant import ROWS, TABLE, TESTS, write_study
 
 A, B = "A & <b>_1", "B"
 REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [[A, B]]}}}
 
 
 def test_two_rows_are_compared(config: dict[str, Any]) -> None:
-    lines = compare_rows(write_results(config), "mini/table1", A, B)
-    # differences: 10, 4, 10 (rated) and 1, 2, 3 (signed)
+    lines = compare_rows(write_results(config), "tiny/table1", A, B)
+    # differences: 10, 4, 10 (rating) and 1, 2, 3 (mood)
     assert lines[:3] == [
-        f"mini/table1: {A}, less B",
-        "mean difference 5.00, standard deviation 4.00, n = 6 pairs (rated, signed)",
+        f"tiny/table1: {A}, less B",
+        "mean difference 5.00, standard deviation 4.00, n = 6 pairs (mood, rating)",
         "t = 3.062, p = 0.02804 (5 degrees)",
     ]
     assert lines[3].startswith("choices: a pair is a task and a seed")
-    turned = compare_rows(write_results(config), "mini/table1", B, A)
+    turned = compare_rows(write_results(config), "tiny/table1", B, A)
     assert "t = −3.062" in turned[2]
 
 
 def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
-    scores = {**SCORES, "mini-a": {"signed": [0.70, None, 0.74], "rated": [None, 0.60, None]}}
-    lines = compare_rows(write_results(config, scores), "mini/table1", A, B)
-    assert "n = 3 pairs (rated, signed)" in lines[1]
-    lone = {**SCORES, "mini-b": {"signed": [None, 0.70, 0.71], "rated": [None, 0.56, 0.60]}}
+    scores = {**SCORES, "tiny-kd": {"mood": [0.70, None, 0.74], "rating": [None, 0.60, None]}}
+    lines = compare_rows(write_results(config, scores), "tiny/table1", A, B)
+    assert "n = 3 pairs (mood, rating)" in lines[1]
+    lone = {**SCORES, "tiny-attention": {"mood": [None, 0.70, 0.71], "rating": [None, 0.56, 0.60]}}
     study = write_results(config, lone)
     with pytest.raises(RetortError, match="'Teacher' and 'B' have no task and seed in common"):
-        compare_rows(study, "mini/table1", "Teacher", "B")
+        compare_rows(study, "tiny/table1", "Teacher", "B")
 
 
 def test_equal_rows_have_no_p(config: dict[str, Any]) -> None:
-    assert compare_rows(write_results(config), "mini/table1", B, B)[2] == "no variance"
+    assert compare_rows(write_results(config), "tiny/table1", B, B)[2] == "no variance"
 
 
 MISTAKES = [
-    (("mini/table9", A, B), "no table of scores is called 'mini/table9'; did you mean 'mini/table1'?"),
-    (("mini/table2", A, B), "no table of scores is called 'mini/table2'"),
-    (("mini/table1", "Teachr", B), "no row of mini/table1 is called 'Teachr'; did you mean 'Teacher'?"),
-    (("mini/table1", A, "C"), "no row of mini/table1 is called 'C'; there are: A & <b>_1, B, Teacher"),
+    (("tiny/table9", A, B), "no table of scores is called 'tiny/table9'; did you mean 'tiny/table1'?"),
+    (("tiny/table2", A, B), "no table of scores is called 'tiny/table2'"),
+    (("tiny/table1", "Teachr", B), "no row of tiny/table1 is called 'Teachr'; did you mean 'Teacher'?"),
+    (("tiny/table1", A, "C"), "no row of tiny/table1 is called 'C'; there are: A & <b>_1, B, Teacher"),
 ]
 
 
@@ -66,15 +67,15 @@ def test_rows_without_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [*ROWS, {"label": "P", "planned": "mini-p"}, {"label": "Q", "quoted": "Nobody (2020)"}]
+    rows = [*ROWS, {"label": "P", "planned": "tiny-p"}, {"label": "Q", "quoted": "Nobody (2020)"}]
     table = {name: content for name, content in TABLE.items() if name != "published"}
     (tmp_path / "config.yaml").write_text(json.dumps(write_study(tmp_path / "study", table1={**table, "rows": rows})))
     for row, said in (
-        ("B", "row 'B' of mini/table1 has no scores here; run the study first"),
-        ("P", "row 'P' of mini/table1 has no student yet; name a row that is run"),
-        ("Q", "row 'Q' of mini/table1 is quoted (Nobody (2020)); name a row that is run"),
+        ("B", "row 'B' of tiny/table1 has no scores here; run the study first"),
+        ("P", "row 'P' of tiny/table1 has no student yet; name a row that is run"),
+        ("Q", "row 'Q' of tiny/table1 is quoted (Nobody (2020)); name a row that is run"),
     ):
-        assert main(["compare", "--config", "config.yaml", "mini/table1", row, row]) == 2
+        assert main(["compare", "--config", "config.yaml", "tiny/table1", row, row]) == 2
         assert said in capsys.readouterr().err
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,14 @@ from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.render import formats
 
-from tests.unit.printed_tables import with_block
-from tests.unit.small_study import STUDENT, collected, write_study
+from tests.tiny.blocks import with_block
+from tests.tiny.edit import write
+from tests.tiny.results import collected
+from tests.tiny.variant import STUDENT, STUDENTS, write_study
 
 GRID = {"learning_rate": [1e-5, 3e-5], "batch_size": [16, 32]}
 PROTOCOL = {
-    "title": "Short", "seeds": [1, 2, 3], "grid": GRID, "tasks": {"rated": {"steps": 20}},
+    "title": "Short", "seeds": [1, 2, 3], "grid": GRID, "tasks": {"rating": {"steps": 20}},
     "schedule": {"steps": 100_000, "batch_size": 4, "learning_rate": 5e-4, "warmup_ratio": 0.06},
 }  # fmt: skip
 MAPPED = [{"objective": "hidden-sequence", "mapping": mapping} for mapping in ("last", "uniform")]
@@ -36,10 +37,10 @@ def settings(rows: list[dict[str, Any]], columns: list[dict[str, Any]] | None = 
 
 
 def study_config(folder: Path, table: dict[str, Any]) -> dict[str, Any]:
-    """Write the small study with a grid in its protocol and this table as table 9, and return its configuration."""
+    """Write the tiny study's variant with a grid and this table as table 9, and return its configuration."""
     taught = {**STUDENT, "stages": [{"data": "task", "terms": [*MAPPED, {"objective": "soft-labels"}]}]}
-    config = write_study(folder / "study", table9=table, students={"a": taught, "b": STUDENT})
-    (folder / "study/protocols/short.yaml").write_text(json.dumps(PROTOCOL))
+    config = write_study(folder / "study", table9=table, students={**STUDENTS, "kd": taught})
+    write(folder / "study", "protocols/short.yaml", PROTOCOL)
     return config
 
 
@@ -53,9 +54,9 @@ def shown(folder: Path, table: dict[str, Any]) -> tuple[dict[str, str], str]:
 def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Path) -> None:
     verdicts, page = shown(tmp_path, settings([
         {"cells": "5e-4", "reads": "stages.1.schedule.learning_rate", "formatter": "scientific"},
-        {"cells": "200k", "reads": "stages.1.schedule.steps", "formatter": "thousands", "task": "signed"},
+        {"cells": "200k", "reads": "stages.1.schedule.steps", "formatter": "thousands", "task": "mood"},
         {"cells": "Adafactor"},
-    ], student="mini-a", task="rated"))  # fmt: skip
+    ], student="tiny-kd", task="rating"))  # fmt: skip
     assert verdicts == {"R0": "agrees", "R1": "differs"}
     assert "| 5e-4<br>*5e-4* agrees |" in page
     assert "| 100k<br>*200k* differs |" in page
@@ -66,7 +67,7 @@ def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Pa
 def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None:
     columns = [{"label": "Steps", "reads": "schedule.steps"}, {"label": "Rate", "reads": "schedule.learning_rate",
                "formatter": "scientific"}]  # fmt: skip
-    rows = [{"cells": "20 | 5e-4", "reads": "stages.1", "task": "rated", "student": "mini-a"},
+    rows = [{"cells": "20 | 5e-4", "reads": "stages.1", "task": "rating", "student": "tiny-kd"},
             {"cells": "- | 1e-4", "reads": "stages.1"}]  # fmt: skip
     config = study_config(tmp_path, settings(rows, columns))
     study = open_study(read_config(config))
@@ -88,17 +89,17 @@ def test_the_mappings_that_students_use(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"reads": "stages.1.shedule", "student": "mini-a", "task": "rated"},
+        ({"reads": "stages.1.shedule", "student": "tiny-kd", "task": "rating"},
          "row 'R0', column 'C': no key of 'stages.1.shedule' is called 'shedule'; did you mean 'schedule'?"),
-        ({"reads": "stages.2", "student": "mini-a", "task": "rated"}, "no key of 'stages.2' is called '2'"),
-        ({"reads": "stages.1.schedule", "student": "mini-a", "task": "rated"}, "formatter 'plain' cannot print that"),
-        ({"reads": "runs", "student": "mini-c", "task": "rated"}, "no student is called 'mini-c'"),
-        ({"reads": "runs", "student": "mini-a", "task": "ratd"}, "no task is called 'ratd'; did you mean 'rated'?"),
-        ({"reads": "runs", "student": "mini-a"}, "'mini-a' is distilled on tasks; say which: give 'task'"),
-        ({"reads": "runs", "student": "mini-a", "task": "rated", "formatter": "percents"},
+        ({"reads": "stages.2", "student": "tiny-kd", "task": "rating"}, "no key of 'stages.2' is called '2'"),
+        ({"reads": "stages.1.schedule", "student": "tiny-kd", "task": "rating"}, "formatter 'plain' cannot print that"),
+        ({"reads": "runs", "student": "tiny-c", "task": "rating"}, "no student is called 'tiny-c'"),
+        ({"reads": "runs", "student": "tiny-kd", "task": "ratng"}, "no task is called 'ratng'; did you mean 'rating'?"),
+        ({"reads": "runs", "student": "tiny-kd"}, "'tiny-kd' is distilled on tasks; say which: give 'task'"),
+        ({"reads": "runs", "student": "tiny-kd", "task": "rating", "formatter": "percents"},
          "no formatter is called 'percents'; did you mean 'percent'?"),
-        ({"reads": "written.teacher", "student": "mini-a", "task": "rated", "formatter": "percent"},
-         "'written.teacher' is 'mini-teacher'; formatter 'percent' cannot print that"),
+        ({"reads": "written.teacher", "student": "tiny-kd", "task": "rating", "formatter": "percent"},
+         "'written.teacher' is 'tiny-teacher'; formatter 'percent' cannot print that"),
         ({"reads": "runs", "as_printed": ["D"]}, "no column is called 'D'; there are: C"),
         ({"reads": "mappings.hidden", "printed_as": {}}, "no key of 'mappings.hidden' is called 'hidden'"),
     ],
@@ -110,13 +111,13 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, row: dict[str, Any], said
 
 def test_what_a_student_is_trained_with(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, settings([{"cells": "1"}]))))
-    known = readable_settings(study, "mini-a", "rated")
-    assert value_at(known, "architecture.head") == 4
+    known = readable_settings(study, "tiny-kd", "rating")
+    assert value_at(known, "architecture.head") == 8
     assert value_at(known, "stages.1.schedule.steps") == 20
     assert value_at(known, "stages.1.terms.soft-labels.options.temperature") == 1.0
     assert value_at(known, "written.stages.1.terms.1.mapping") == "last"
     assert value_at(known, "finetuning.grid.learning_rate") == [1e-5, 3e-5]
-    assert value_at(known, "stages.1.schedule.max_length") == 8
+    assert value_at(known, "stages.1.schedule.max_length") == 16
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,19 @@
-"""A made-up study of one paper that prints its tables."""
+"""A second paper of the tiny study, which prints its tables and runs nothing."""
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 from typing import Any
 
-import yaml
 from retort.audit import audit
 from retort.audit.base import Finding
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
-from tests.unit.printed_tables import with_block
+from tests.tiny.blocks import with_block
+from tests.tiny.edit import write
+from tests.tiny.make import STUDY
 
 FACTS = {
     "coin": {"sizes": {"train": 1000, "dev": 100, "test": 50}, "floors": {"accuracy": 60.0}, "source": "counted"},
@@ -29,16 +30,16 @@ def table(columns: list[dict[str, Any]], cells: dict[str, str], numbers: int, **
 
 
 def study_config(folder: Path, statements: Any = None, **tables: Any) -> dict[str, Any]:
-    """Write a study of one paper that prints these tables, and return its configuration."""
-    paper = folder / "study/papers/some"
-    paper.mkdir(parents=True)
-    (folder / "study/facts.yaml").write_text(yaml.safe_dump(FACTS))
-    (paper / "paper.yaml").write_text(json.dumps({"title": "A <b> & c", "reference": "R", "show": list(tables)}))
+    """Copy the tiny study, add a paper that prints these tables, and return the configuration of that paper alone."""
+    study = folder / "study"
+    shutil.copytree(STUDY, study)
+    write(study, "facts.yaml", FACTS)
+    write(study, "papers/some/paper.yaml", {"title": "A <b> & c", "reference": "R", "show": list(tables)})
     for name, content in tables.items():
-        (paper / f"{name}.yaml").write_text(json.dumps(content))
+        write(study, f"papers/some/{name}.yaml", content)
     if statements:
-        (paper / "audit.yaml").write_text(json.dumps(statements))
-    return {"papers": ["some"], "study": str(folder / "study")}
+        write(study, "papers/some/audit.yaml", statements)
+    return {"papers": ["some"], "study": str(study)}
 
 
 def found(folder: Path, check: str, **given: Any) -> list[Finding]:

@@ -1,0 +1,96 @@
+"""Results of the variant of the tiny study, written by hand instead of run, and what is made from them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from retort.jobs import Job
+from retort.plan import resolve
+from retort.specs.config import read_config
+from retort.study.cells import expand
+from retort.study.load import open_study
+from retort.study.study import Study
+from retort.tables.base import Inputs, Table, table_of
+from retort.tables.make import make_table
+from retort.tables.tidy import Line, read
+
+STAMP = {
+    "seconds": 2.0,
+    "commit": "abc1234",
+    "versions": {"python": "3.11"},
+    "device": "cpu: <any>",
+    "threads": 1,
+    "at": "2026-01-02T03:04:05+00:00",
+}
+
+# student -> task -> one score per seed; None is a diverged seed
+SCORES: dict[str, dict[str, list[float | None]]] = {
+    "tiny-teacher": {"mood": [0.8], "rating": [0.9]},
+    "tiny-kd": {"mood": [0.70, 0.72, 0.74], "rating": [0.50, 0.60, 0.70]},
+    "tiny-attention": {"mood": [0.69, 0.70, 0.71], "rating": [0.40, 0.56, 0.60]},
+}
+
+
+def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float | None]]] = SCORES) -> Study:
+    """Write a score and a profile at each address under the current folder, and return the study."""
+    study = open_study(read_config(config))
+    metric = {"mood": "accuracy", "rating": "pearson"}
+    for cell in expand(study):
+        value = scores[cell.student][cell.task][cell.seed - 1]
+        record = {
+            "student": cell.student, "task": cell.task, "seed": cell.seed,
+            "status": "ok" if value is not None else "diverged", "step": None if value is not None else 40 + cell.seed,
+            "metrics": {} if value is None else {metric[cell.task]: value},
+            "settings": resolve.score(study, cell.student, cell.task).as_json(), **STAMP,
+        }  # fmt: skip
+        path = Path(f"results/scores/{cell.student}/{cell.task}/seed-{cell.seed}.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record))
+    for student, size, times in (("tiny-teacher", 3_000_000, [4.0, 6.0]), ("tiny-attention", 1_500_000, [2.0, 3.0])):
+        record = {"student": student, "parameters": size, "without_embeddings": size // 3, "latency_ms": times,
+                  "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
+        path = Path(f"results/profiles/{student}.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record))
+    return study
+
+
+def paths() -> tuple[list[str], list[str]]:
+    """Return the paths of all scores and of all profiles under the current folder."""
+    return (
+        sorted(map(str, Path("results/scores").rglob("*.json"))),
+        sorted(map(str, Path("results/profiles").glob("*.json"))),
+    )
+
+
+def quiet() -> Job:
+    """Return a job whose log is kept in memory."""
+    return Job(name="test", log=io.StringIO())
+
+
+def line(mean: float | None, published: float | None = None, std: float = 1.0, n: int = 3, **more: Any) -> Line:
+    """Return the line of a score, with the same standard deviation for our seeds and for the published ones."""
+    given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
+    return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
+                std=std, n=n, **given)  # fmt: skip
+
+
+def collected(
+    study: Study, table: str, scores: Any = None, profiles: Any = None, paper: str = "tiny"
+) -> tuple[Table, list[Line]]:
+    """Return a table of a study and the lines that it collects from these scores and profiles."""
+    spec = table_of(study, paper, table)
+    return spec, spec.collect(Inputs(study, paper, table, scores or {}, profiles or {}))
+
+
+def made(config: dict[str, Any], table: str = "table1", **scores: Any) -> tuple[list[Line], dict[str, str]]:
+    """Make a table from these scores; return its tidy lines and its text in each format."""
+    write_results(config, {**SCORES, **scores})
+    found, profiles = paths()
+    renders = {kind: f"out.{kind}" for kind in ("md", "tex", "html")}
+    csv = Path(f"results/tables/tiny/{table}.csv")
+    make_table(quiet(), config, "tiny", table, found, profiles, str(csv), renders)
+    return read(csv), {kind: Path(path).read_text() for kind, path in renders.items()}

@@ -1,0 +1,113 @@
+"""The tiny study as the tests of tables, figures and pages need it: three seeds, and texts that need escaping.
+
+Each constant is the content of a file of the tiny study, with what is varied.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from retort.specs.base import read_yaml
+
+from tests.tiny.edit import remove, write
+from tests.tiny.make import STUDY
+
+PAPER_FOLDER = "papers/tiny"
+
+
+def _base(name: str) -> Any:
+    return read_yaml(STUDY / f"{name}.yaml")
+
+
+MODEL = _base("models/encoder")
+MOOD = _base("tasks/mood")
+STUDENTS = {name: _base(f"{PAPER_FOLDER}/students")[name] for name in ("kd", "attention")}
+STUDENT = STUDENTS["kd"]
+PROTOCOL = {
+    "title": "The same steps on both tasks",
+    "schedule": {"steps": 10, "batch_size": 4, "learning_rate": 0.001},
+    "seeds": [1, 2, 3],
+}
+PAPER = {
+    **_base(f"{PAPER_FOLDER}/paper"),
+    "recorded": {"machine": "a <box>"},
+    "show": ["table1", "table2", "table3", "figure1", "figure2", "figure3"],
+}
+PRINTED_PAPER = {key: value for key, value in PAPER.items() if key not in ("ours", "recorded")}
+ROWS = [
+    {"student": "tiny-teacher", "label": "Teacher", "baseline": True},
+    {"student": "tiny-kd", "label": "A & <b>_1"},
+    {"student": "tiny-attention", "label": "B"},
+]
+SCORED = {"task": "rating", "metric": "pearson"}
+TABLE: dict[str, Any] = {
+    **_base(f"{PAPER_FOLDER}/table1"),
+    "title": "Two | students",
+    "question": "Which <i>one</i>?",
+    "columns": [
+        {"task": "mood", "metric": "accuracy", "label": "Acc. %", "average": True},
+        {"task": "rating", "metric": "pearson", "label": "Pearson", "average": True},
+    ],
+    "rows": ROWS,
+    "published": {
+        "tiny-kd": {"Acc. %": [70.0, 1.0], "Pearson": [50.0, 1.0]},
+        "tiny-attention": {"Acc. %": [60.0, 1.0]},
+    },
+}
+PROFILES = {
+    **_base(f"{PAPER_FOLDER}/table2"),
+    "rows": ROWS[::2],
+    "published": {"tiny-attention": {"Parameters (M)": [1.5], "Latency (ms)": [9.0, 1.0]}},
+}
+TESTS = _base(f"{PAPER_FOLDER}/table3")
+LAYERS = {
+    **_base(f"{PAPER_FOLDER}/figure1"),
+    **SCORED,
+    "points": {1: "tiny-kd", 2: "tiny-attention"},
+    "references": ROWS[:1],
+}
+PARETO = {**_base(f"{PAPER_FOLDER}/figure2"), **SCORED, "points": ROWS[::2]}
+CLAIM = {
+    "says": "A beats B & <co>.",
+    "where": "section 1",
+    "compare": "above",
+    "cells": [{"table": "table1", "rows": ["A & <b>_1"], "columns": ["Acc. %"]}],
+    "than": [{"table": "table1", "rows": ["B"], "columns": ["Acc. %"]}],
+}
+
+
+def write_study(folder: Path, **paper_files: Any) -> dict[str, Any]:
+    """Write the variant of the tiny study to `folder`, with these files of its paper; return its configuration.
+
+    Args:
+        folder: what it holds of the study from before is replaced.
+        paper_files: name of a file of the paper, without its ending -> its content; None leaves the file out.
+    """
+    shutil.copytree(STUDY, folder, dirs_exist_ok=True)
+    write(folder, "protocols/short.yaml", PROTOCOL)
+    files = {
+        "paper": PAPER,
+        "students": STUDENTS,
+        "table1": TABLE,
+        "table2": PROFILES,
+        "table4": None,
+        "figure1": LAYERS,
+        "figure2": PARETO,
+        "claims": {"a-beats-b": CLAIM},
+        **paper_files,
+    }
+    for name, content in files.items():
+        path = f"{PAPER_FOLDER}/{name}.yaml"
+        if content is None:
+            remove(folder, path)
+        else:
+            write(folder, path, content)
+    return {"papers": ["tiny"], "study": str(folder), "precision": "float32"}
+
+
+def write_one_table(folder: Path, table: dict[str, Any], **paper_files: Any) -> dict[str, Any]:
+    """Write the variant with no other table or figure than this one, as table 1; return its configuration."""
+    others = dict.fromkeys(("table2", "table3", "figure1", "figure2", "figure3", "claims"))
+    return write_study(folder, **others, table1=table, **paper_files)
