@@ -94,8 +94,8 @@ def test_a_file_that_nothing_reads(study: Path, name: str, hint: str, capsys: py
 
 
 def test_a_folder_without_a_paper(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "papers/lee2025").mkdir()
-    assert check(study, capsys) == (1, ["study/papers/lee2025: has no paper.yaml"])
+    (study / "papers/unfinished").mkdir()
+    assert check(study, capsys) == (1, ["study/papers/unfinished: has no paper.yaml"])
 
 
 STUDENT = """
