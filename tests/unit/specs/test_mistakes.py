@@ -38,7 +38,7 @@ MISTAKES = [
     (STUDENTS, "{student: tiny-narrow}", "{student: tiny-narow}", "did you mean 'tiny-narrow'?"),
     (STUDENTS, "teacher: tiny-teacher", "teacher: tiny-teachr", "no teacher is called 'tiny-teachr'"),
     (STUDENTS, "attention:\n", "kd:\n", "line 8: 'kd' is given twice; rename one of the two"),
-    (STUDENTS, "kd:\n", "k/../d:\n", "does not have the form"),
+    (STUDENTS, "kd:\n", "k/../d:\n", "does not match the pattern"),
     (STUDENTS, "data: sentences", "data: sentence", "no corpus is called 'sentence'; did you mean 'sentences'?"),
     (STUDENTS, "heads: 3", "heads: 5", "hidden (24) is not a multiple of heads (5)"),
     (STUDENTS, "  teacher: tiny-teacher", "  techer: tiny-teacher",

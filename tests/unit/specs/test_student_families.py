@@ -159,7 +159,7 @@ def test_a_family_of_a_study(study_folder: Path) -> None:
          "students.yaml: kd-{layers}.titel: no key is called 'titel'; did you mean 'title'?"),
         (FAMILY.replace("[3, 4]", "[3]"), "", "students.yaml: kd-{layers}: 1 teacher layers listed for 2"),
         (FAMILY + "kd-low: {}\n", "", "students.yaml: kd-low: 'kd-{layers}' has a student 'kd-low', too; rename one"),
-        (FAMILY.replace("low:", "l/o:"), "", "does not have the form"),
+        (FAMILY.replace("low:", "l/o:"), "", "does not match the pattern"),
         (FAMILY.replace("for_each", "foreach"), "", "students.yaml: kd-{layers}: a name with {...} needs 'for_each'"),
         ("axes: {size: {a: {}}}\n", "", "students.yaml: axes.size: no family uses it"),
         ("", CHOICES.replace("kd*", "dk*"), "paper.yaml: deviations.1: no student is called 'dk*'"),

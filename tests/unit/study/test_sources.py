@@ -111,8 +111,8 @@ def test_a_directory_that_is_not_there(key: str) -> None:
     ("hub", "said"),
     [
         ({**HUB, "commit": COMMIT}, "hub.found: say where the commit was read"),
-        ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not have the form"),
-        ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not have the form"),
+        ({**PINNED, "commit": "main"}, "hub.commit: 'main' does not match the pattern"),
+        ({**HUB, "repository": "../texts"}, "hub.repository: '../texts' does not match the pattern"),
         ({**HUB, "files": ["../*"]}, "hub.files.1: '../*' leaves its folder"),
         ({**HUB, "repo_type": "space"}, "hub.repo_type: Input should be 'dataset' or 'model'"),
     ],

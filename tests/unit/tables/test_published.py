@@ -242,7 +242,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (printed(["1.0"], [ACC]), "the rows hold 1 numbers, and 'numbers' says 0"),
     (printed(["1.o | 2.0"], [ACC, PEARSON], numbers=1), "row 'R0', column 'Acc': '1.o' is no number"),
     (printed(["1.0 | 2.0"], [ACC, ACC], numbers=2), "column 'Acc' stands twice"),
-    (printed(["1.0"], [{"label": "Avg", "mean_of": ["Ac"]}], numbers=1), "speaks of a column 'Ac' that is not there"),
+    (printed(["1.0"], [{"label": "Avg", "mean_of": ["Ac"]}], numbers=1), "names a column 'Ac' that does not exist"),
     (printed(["1.0"], [{"label": "Acc", "task": "mood"}], numbers=1), "'Acc': no 'metric', in neither of them"),
     (printed(["1.0"], [{"label": "Acc", "metric": "accuracy"}], numbers=1), "'Acc': no 'task', in neither of them"),
     (printed(["1.0"], [{**ACC, "printed": "Mcc"}], numbers=1), "'Mcc' is not a word for accuracy; say why in"),
