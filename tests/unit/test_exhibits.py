@@ -79,13 +79,13 @@ def bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(figures, "__path__", [*figures.__path__, str(tmp_path / "more")])
     yield
     sys.modules.pop("retort.figures.bars", None)
-    figure_kinds._things.pop("bars", None)
+    figure_kinds._entries.pop("bars", None)
 
 
 # --- every kind
 
 
-@pytest.mark.parametrize("cls", [*table_kinds._things.values(), *figure_kinds._things.values()])
+@pytest.mark.parametrize("cls", [*table_kinds._entries.values(), *figure_kinds._entries.values()])
 def test_a_kind_is_whole(cls: type[Exhibit]) -> None:
     base = Table if issubclass(cls, Table) else Figure
     assert issubclass(cls, base)
@@ -114,7 +114,7 @@ def test_the_answers_of_an_exhibit_fit_together(papers: Study) -> None:
 def test_no_module_asks_which_kind_an_exhibit_is() -> None:
     """Only the files of the kinds name their classes, and no file compares `kind`."""
     package = Path(figures.__file__).parents[1]
-    names = {cls.__name__ for cls in (*table_kinds._things.values(), *figure_kinds._things.values())}
+    names = {cls.__name__ for cls in (*table_kinds._entries.values(), *figure_kinds._entries.values())}
     for path in package.rglob("*.py"):
         text = path.read_text()
         if "_kind\n" not in text:
