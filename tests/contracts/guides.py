@@ -91,14 +91,22 @@ def edit(path: Path, body: str, change: re.Match[str]) -> None:
 
 def run(command: str, folder: Path) -> str:
     """Run a command of the project in a folder and return what it printed; it must succeed."""
-    name, *arguments = shlex.split(command)
+    return _python(folder, "-m", *shlex.split(command))
+
+
+def run_python(code: str, folder: Path) -> str:
+    """Run Python code in a folder, with the package and the tests of its copy, and return what it printed."""
+    return _python(folder, "-c", code)
+
+
+def _python(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", name, *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "workflow")},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "workflow"), str(folder)])},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr

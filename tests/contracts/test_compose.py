@@ -69,7 +69,7 @@ def test_the_total_is_the_weighted_sum_over_pairs() -> None:
     torch.testing.assert_close(loss, sum(shares.values()))
     by_hand = sum(
         part({"hidden": student["hidden", s]}, {"hidden": teacher["hidden", t]}, batch)
-        for part, (s, t) in zip(total.terms[0].parts, [(1, 3), (2, 6)], strict=True)
+        for part, (s, t) in zip(total.terms[0].instances, [(1, 3), (2, 6)], strict=True)
     )
     torch.testing.assert_close(shares["hidden-sequence"], 0.5 * by_hand)
     soft = objectives["soft-labels"](Pair(NARROW, WIDE))
@@ -124,5 +124,5 @@ def test_layers_that_are_read_together_come_as_one_tensor() -> None:
         {"hidden": torch.stack([activations["hidden", layer] for layer in layers])}
         for activations, layers in ((student, (1, 2)), (teacher, range(1, 7)))
     ]
-    (part,) = total.terms[0].parts
+    (part,) = total.terms[0].instances
     assert torch.equal(loss, part(*stacked, batch))

@@ -12,10 +12,10 @@ from retort.specs import catalogue
 from retort.specs.student import Stage
 
 from tests.conftest import ROOT
-from tests.contracts.guides import copy_project, follow, section
+from tests.contracts.guides import copy_project, follow, run_python, section
 
 OBJECTIVES, PAPERS = "workflow/retort/objectives/README.md", "workflow/papers/README.md"
-TASKS = "workflow/tasks/README.md"
+TASKS, FIGURES = "workflow/tasks/README.md", "workflow/retort/figures/README.md"
 
 
 @pytest.fixture
@@ -59,6 +59,29 @@ def test_adding_a_task(copy: Path) -> None:
     assert "no problem" in done.outputs["retort check"]
     (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
+
+
+# draws figure 1 of the toy study as one of the guide's kind
+DRAW = """
+from pathlib import Path
+from retort.figures.make import plot_figure
+from tests.tiny.results import paths, quiet, write_results
+from tests.tiny.variant import PARETO, write_study
+
+bars = {key: value for key, value in PARETO.items() if key != "points"} | {"kind": "bars", "bars": PARETO["points"]}
+config = write_study(Path("study"), figure1=bars)
+write_results(config)
+plot_figure(quiet(), config, "tiny", "figure1", *paths(), [], "out.csv", {"svg": "out.svg"})
+"""
+
+
+def test_adding_a_kind_of_figure(copy: Path) -> None:
+    done = follow(section(FIGURES, "Adding a kind of figure"), copy)
+    assert done.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure4.yaml"]
+    assert "no problem" in done.outputs["retort check"]
+    assert "workflow/schemas/figure.json: written" in done.outputs["retort schemas"]
+    run_python(DRAW, copy)
+    assert "pearson on rating, × 100" in (copy / "out.svg").read_text()
 
 
 def test_adding_a_paper(copy: Path) -> None:

@@ -108,7 +108,7 @@ def message(term: dict[str, Any], student: Shape, teacher: Shape) -> str:
             "mha-output-relation",
             {"splits": 4, "split": "average"},
             (NARROW, MANY_HEADS),
-            "the teacher's 6 heads cannot be shared out to 4 splits; ",
+            "the teacher's 6 heads cannot be divided among 4 splits; ",
         ),
     ],
 )

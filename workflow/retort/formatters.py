@@ -120,3 +120,12 @@ def signed(difference: float, decimals: int) -> str:
 def p_value(value: float, decimals: int) -> str:
     """Return '0.012', or '<0.001' if the p-value is too small for the decimals."""
     return number(value, decimals) if value >= 10**-decimals else f"<{10**-decimals:.{decimals}f}"
+
+
+# --- texts
+
+
+def condition(docstring: str) -> str:
+    """Return the condition in 'Check that <condition>', the first line of a docstring, with a capital first letter."""
+    first = docstring.partition("\n")[0].removeprefix("Check that ")
+    return first[:1].upper() + first[1:]

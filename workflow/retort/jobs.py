@@ -72,8 +72,8 @@ class Job:
 def _named(snakemake: Any) -> tuple[str, str]:
     """Return a job's name for the terminal, 'rule(wildcard, ...)', and its slug, 'rule.wildcard...'."""
     values = [str(value) for value in snakemake.wildcards]
-    shown = f"({', '.join(values)})" if values else ""
-    return f"{snakemake.rule}{shown}", ".".join([snakemake.rule, *values])
+    wildcards = f"({', '.join(values)})" if values else ""
+    return f"{snakemake.rule}{wildcards}", ".".join([snakemake.rule, *values])
 
 
 def _explain(error: BaseException) -> str | None:

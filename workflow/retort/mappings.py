@@ -34,7 +34,7 @@ def checked(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
     return pairs
 
 
-def deep_enough(student_layers: int, teacher_layers: int) -> None:
+def check_depth(student_layers: int, teacher_layers: int) -> None:
     """Raise an error if the student has more layers than the teacher; for one-to-one mappings.
 
     Raises:
@@ -47,10 +47,10 @@ def deep_enough(student_layers: int, teacher_layers: int) -> None:
         )
 
 
-def uniform_ends(student_layers: int, teacher_layers: int) -> list[int]:
-    """Return 0 and the last teacher layer of each of `student_layers` parts of equal size.
+def group_ends(student_layers: int, teacher_layers: int) -> list[int]:
+    """Return 0 and the last teacher layer of each of `student_layers` groups of equal size.
 
-    The i-th part ends at layer i * teacher_layers / student_layers, rounded up. So the last part always ends at the
+    The i-th group ends at layer i * teacher_layers / student_layers, rounded up. So the last group always ends at the
     teacher's last layer, and all ends differ as long as the student does not have more layers than the teacher.
     """
     return [-(-i * teacher_layers // student_layers) for i in range(student_layers + 1)]
@@ -64,7 +64,7 @@ def last(student_layers: int, teacher_layers: int) -> Pairs:
 
 @mappings.register("single")
 def single(student_layers: int, teacher_layers: int, *, layer: int) -> Pairs:
-    """Pair the last student layer with one given teacher layer.
+    """Pair the last student layer with one chosen teacher layer.
 
     Args:
         student_layers: number of student layers.
@@ -80,14 +80,14 @@ def last_k(student_layers: int, teacher_layers: int) -> Pairs:
 
     Udagawa et al. (2023), section 4, 'Last'.
     """
-    deep_enough(student_layers, teacher_layers)
+    check_depth(student_layers, teacher_layers)
     return [(s, teacher_layers - student_layers + s) for s in range(1, student_layers + 1)]
 
 
 @mappings.register("first")
 def first(student_layers: int, teacher_layers: int) -> Pairs:
     """Pair each student layer with the teacher layer of the same number."""
-    deep_enough(student_layers, teacher_layers)
+    check_depth(student_layers, teacher_layers)
     return [(s, s) for s in range(1, student_layers + 1)]
 
 
@@ -99,7 +99,7 @@ def uniform(student_layers: int, teacher_layers: int) -> Pairs:
     Otherwise k is a fraction, and each teacher layer is rounded up on its own. (A k rounded up once would put the last
     layers above the teacher.) So the layers stay distinct and end at the teacher's last: 5 of 12 are 3, 5, 8, 10, 12.
     """
-    ends = uniform_ends(student_layers, teacher_layers)
+    ends = group_ends(student_layers, teacher_layers)
     return [(s, ends[s]) for s in range(1, student_layers + 1)]
 
 
@@ -116,7 +116,7 @@ def uniform_consecutive(student_layers: int, teacher_layers: int, *, disjoint: b
         teacher_layers: number of teacher layers.
         disjoint: give a shared layer only to the lower of the two neighbours: 3 of 6 are 1-2, 3-4, 5-6.
     """
-    ends = uniform_ends(student_layers, teacher_layers)
+    ends = group_ends(student_layers, teacher_layers)
     pairs = []
     for s in range(1, student_layers + 1):
         lowest = ends[s - 1] + 1 if disjoint else max(ends[s - 1], 1)
@@ -187,28 +187,30 @@ def emd(student_layers: int, teacher_layers: int, *, embeddings: bool = False) -
     return [(s, t) for s in range(lowest, student_layers + 1) for t in range(lowest, teacher_layers + 1)]
 
 
-def called(kind: str, name: str, thing: Callable[..., Any], options: Mapping[str, Any], *given: Any) -> Any:
-    """Call `thing` with the given values and options, and return its result.
+def call_with_options(
+    noun: str, name: str, function: Callable[..., Any], options: Mapping[str, Any], *arguments: Any
+) -> Any:
+    """Call a function with its arguments and options, and return its result.
 
     Args:
-        kind: the type of thing, for error messages, such as 'mapping'.
-        name: the name of the thing, for error messages.
-        thing: a function whose keyword-only parameters are its options.
+        noun: what the function is, for error messages, such as 'mapping'.
+        name: its name, for error messages.
+        function: a function whose keyword-only parameters are its options.
         options: the values of these options.
-        *given: the positional arguments.
+        *arguments: the positional arguments.
 
     Raises:
         RetortError: an option is unknown, or a required one is missing.
     """
-    known = inspect.signature(thing).parameters.values()
+    known = inspect.signature(function).parameters.values()
     allowed = {parameter.name: parameter for parameter in known if parameter.kind is parameter.KEYWORD_ONLY}
     for option in options:
         if option not in allowed:
-            raise unknown(f"option of {kind} '{name}'", option, allowed)
+            raise unknown(f"option of {noun} '{name}'", option, allowed)
     for option, parameter in allowed.items():
         if parameter.default is parameter.empty and option not in options:
-            raise RetortError(f"{kind} '{name}' needs the option '{option}'", f"write {{{name}: {{{option}: ...}}}}")
-    return thing(*given, **options)
+            raise RetortError(f"{noun} '{name}' needs the option '{option}'", f"write {{{name}: {{{option}: ...}}}}")
+    return function(*arguments, **options)
 
 
 def _positional(function: Callable[..., Any]) -> int:
@@ -241,7 +243,7 @@ def pairs_of(
     function = mappings[name]
     sizes = (student_layers, teacher_layers, initial_layers)[: _positional(function)]
     try:
-        pairs: Pairs = called("mapping", name, function, options or {}, *sizes)
+        pairs: Pairs = call_with_options("mapping", name, function, options or {}, *sizes)
     except (TypeError, ValueError) as error:
         raise RetortError(f"mapping '{name}' cannot take {options}", "layers are whole numbers") from error
     return pairs

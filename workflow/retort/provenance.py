@@ -38,13 +38,13 @@ def commit() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages on which numbers depend."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 @functools.cache

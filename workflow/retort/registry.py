@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from retort.errors import RetortError
 
-Thing = TypeVar("Thing")
+Entry = TypeVar("Entry")
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
@@ -25,7 +25,7 @@ def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
     return RetortError(f"no {noun} is called '{name}'", hint)
 
 
-class Registry(Generic[Thing]):
+class Registry(Generic[Entry]):
     """A dictionary to which a decorator adds entries.
 
     Args:
@@ -34,33 +34,33 @@ class Registry(Generic[Thing]):
 
     def __init__(self, noun: str) -> None:
         self.noun = noun
-        self._things: dict[str, Thing] = {}
+        self._entries: dict[str, Entry] = {}
 
-    def register(self, name: str) -> Callable[[Thing], Thing]:
+    def register(self, name: str) -> Callable[[Entry], Entry]:
         """Return a decorator that adds an entry under `name`.
 
         Raises:
             RetortError: raised by the decorator if another entry has this name.
         """
 
-        def add(thing: Thing) -> Thing:
-            if name in self._things:
+        def add(entry: Entry) -> Entry:
+            if name in self._entries:
                 raise RetortError(f"two {self.noun}s are called '{name}'")
-            self._things[name] = thing
-            return thing
+            self._entries[name] = entry
+            return entry
 
         return add
 
-    def __getitem__(self, name: str) -> Thing:
-        if name not in self._things:
-            raise unknown(self.noun, name, self._things)
-        return self._things[name]
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries:
+            raise unknown(self.noun, name, self._entries)
+        return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._things
+        return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._things))
+        return iter(sorted(self._entries))
 
     def __len__(self) -> int:
-        return len(self._things)
+        return len(self._entries)

@@ -89,17 +89,17 @@ class Requirements:
         """Yield what the number of heads or splits does not divide."""
         numbers = {**options, "student": student.heads, "teacher": teacher.heads}
         name = next((name for name in self.divides_widths if numbers[name] is not None), None)
-        if name is None or not isinstance(parts := numbers[name], int):
+        if name is None or not isinstance(number := numbers[name], int):
             return
         option = self.divides_widths[0] if self.divides_widths[0] in options else ""
-        cut = f"cannot be cut into {parts} {option or 'heads'}"
+        cut = f"cannot be cut into {number} {option or 'heads'}"
         for side, width in (("student", student.width), ("teacher", teacher.width)):
-            if parts < 1 or width % parts:
+            if number < 1 or width % number:
                 hint = "both widths must be multiples of the number" + f"; set '{option}'" * (option != "")
                 yield Misfit(option, f"the {side}'s width {width} {cut}", hint)
                 return
-        if _holds(self.divides_teacher_heads, options) and teacher.heads % parts:
-            message = f"the teacher's {teacher.heads} heads cannot be shared out to {parts} {option or 'parts'}"
+        if _holds(self.divides_teacher_heads, options) and teacher.heads % number:
+            message = f"the teacher's {teacher.heads} heads cannot be divided among {number} {option or 'heads'}"
             hint = f"take a number that divides them, or another '{_option(self.divides_teacher_heads)}'"
             yield Misfit(option, message, hint)
 

@@ -13,8 +13,8 @@ from retort.cli import main
 from retort.cost import flops, work
 from retort.cost.data import Rows, Volume
 from retort.cost.jobs import Jobs
-from retort.cost.ledger import Bill, bills, chosen
-from retort.cost.speed import speed
+from retort.cost.ledger import Bill, bills_of, selected_exhibits
+from retort.cost.speed import speed_of_device
 from retort.errors import RetortError
 from retort.models import build
 from retort.plan import resolve
@@ -103,8 +103,8 @@ def test_a_stage_stops_at_the_last_layer_that_is_read(
     student_pass = flops.forward(WIDE, LENGTH, own) + head * 11
     teacher_pass = flops.forward(teacher, LENGTH, taught) + their_head * 13
     given = (stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0))
-    assert work.stage(*given, live=True) == 10 * (3 * student_pass + teacher_pass)
-    assert work.stage(*given, live=False) == 10 * 3 * student_pass
+    assert work.stage(*given, teacher_runs=True) == 10 * (3 * student_pass + teacher_pass)
+    assert work.stage(*given, teacher_runs=False) == 10 * 3 * student_pass
 
 
 # --- the tiny study
@@ -119,7 +119,7 @@ def plan(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def billed(plan: Plan, *names: str) -> dict[str, Bill]:
     """Return the bill of each table, by name."""
-    return {bill.name: bill for bill in bills(plan, Jobs(plan), chosen(plan.study, list(names)))}
+    return {bill.name: bill for bill in bills_of(plan, Jobs(plan), selected_exhibits(plan.study, list(names)))}
 
 
 def test_a_student_on_a_task(plan: Plan) -> None:
@@ -229,23 +229,23 @@ def test_rows_of_subsets_add_up(plan: Plan) -> None:
 
 
 def test_hours_have_a_start_for_each_job() -> None:
-    assert speed(1e9, gpu=False).hours(jobs=0, flops=3.6e12) == 1
-    assert speed(1e9, gpu=False).hours(jobs=3600, flops=0) == 7
+    assert speed_of_device(1e9, gpu=False).hours(jobs=0, flops=3.6e12) == 1
+    assert speed_of_device(1e9, gpu=False).hours(jobs=3600, flops=0) == 7
 
 
 def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "a guess" in speed(None, gpu=False).origin
+    assert "a guess" in speed_of_device(None, gpu=False).origin
     found = calibrate("float32", gpu=False, output=Path("results/calibration.json"), seconds=0.05)
     kept = json.loads(Path("results/calibration.json").read_text())
     assert kept["steps"] >= 3
     assert kept["threads"] == 1
     done = kept["steps"] * kept["batch"] * 3 * flops.forward(Architecture(**kept["architecture"]), kept["length"])
     assert found == pytest.approx(done / kept["seconds"])
-    read = speed(None, gpu=False)
+    read = speed_of_device(None, gpu=False)
     assert read.flops == pytest.approx(found)
     assert read.origin.startswith("measured on cpu")
-    assert speed(2e9, gpu=False).flops == 2e9
+    assert speed_of_device(2e9, gpu=False).flops == 2e9
 
 
 def test_a_broken_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ def test_a_broken_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     Path("results").mkdir()
     Path("results/calibration.json").write_text('{"flops": "many"}')
     with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):
-        speed(None, gpu=False)
+        speed_of_device(None, gpu=False)
 
 
 def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,8 +72,8 @@ def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
         (STUDENTS, ("kd", "stages", 0, "tasks"), {"moood": {"steps": 3}},
          "students.yaml: kd.stages.1.tasks: no task is called 'moood'; did you mean 'mood'?"),
         (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"step": 3}},
-         "students.yaml: kd.stages.1.tasks.mood: step: no key is called 'step'; did you mean 'steps'?"),
-        (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"steps": 0}}, "kd.stages.1.tasks.mood: steps: "),
+         "students.yaml: kd.stages.1.tasks.mood.step: no key is called 'step'; did you mean 'steps'?"),
+        (STUDENTS, ("kd", "stages", 0, "tasks"), {"mood": {"steps": 0}}, "kd.stages.1.tasks.mood.steps: "),
         (STUDENTS, ("narrow", "stages", 0, "tasks"), {"mood": {"steps": 3}},
          "'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"),
         (STUDENTS, ("kd", "stages", 0, "terms", 0, "not_on"), ["moood"],
@@ -85,7 +85,7 @@ def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
         (PROTOCOL, ("schedule", "max_length"), 8, "short.yaml: schedule.max_length: not every row can be cut"),
         (PROTOCOL, ("tasks", "sentences"), {"max_length": 8},
          "short.yaml: tasks.sentences.max_length: the blocks of a corpus have one length, its 'block'"),
-        (PROTOCOL, ("tasks", "rating"), {"max_length": 600}, "tasks.rating: max_length: Input should be less than"),
+        (PROTOCOL, ("tasks", "rating"), {"max_length": 600}, "tasks.rating.max_length: Input should be less than"),
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_clear_line(

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 from retort.specs.printed import Heading, TextRow
 from retort.specs.printed_block import header
-from retort.specs.text_tables import SettingsTable
+from retort.tables.kinds.settings import SettingsTable
 
 from tests.tiny.blocks import write_block
 

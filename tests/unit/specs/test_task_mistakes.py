@@ -71,19 +71,19 @@ def test_a_mistake_in_a_task_with_files(study_folder: Path, old: str, new: str, 
     assert any(said in line for line in problems(study_folder)), problems(study_folder)
 
 
-def test_a_column_names_the_part_that_it_shows(study_folder: Path) -> None:
+def test_a_column_names_the_subset_that_it_shows(study_folder: Path) -> None:
     (study_folder / "tasks/filed.yaml").write_text(FILED)
     change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, metric: accuracy")
     said = "metric of filed: no metric is called 'accuracy'; did you mean"
     assert any(said in line for line in problems(study_folder)), problems(study_folder)
-    change(study_folder, TABLE, "task: filed, metric: accuracy", "task: filed, part: two, metric: accuracy")
+    change(study_folder, TABLE, "task: filed, metric: accuracy", "task: filed, subset: two, metric: accuracy")
     assert problems(study_folder) == []
 
 
 def test_a_form_that_a_used_task_does_not_know(study_folder: Path) -> None:
     (study_folder / "tasks/filed.yaml").write_text(FILED.replace("local:", "hub:"))
     assert problems(study_folder) == []  # nothing uses it
-    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, part: two, metric: accuracy")
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, subset: two, metric: accuracy")
     assert problems(study_folder) == [
         "study/tasks/filed.yaml: read: 'local' is missing, where the files of source 'texts' are; see data_dir"
     ]

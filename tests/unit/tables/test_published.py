@@ -77,7 +77,7 @@ def test_the_printed_papers_have_these_tables(study: Study) -> None:
     assert set(printed_tables(study)) == set(FILES)
     assert len(FILES) == 38
     for paper in NUMBERS:
-        assert set(study.shown(paper)) == {
+        assert set(study.exhibits_of(paper)) == {
             path.stem for pattern in ("table*.yaml", "figure*.yaml") for path in (PAPERS / paper).glob(pattern)
         }
     assert {name for paper, name in study.exhibits if paper == "minilmv2"} >= {"figure2a", "figure2b", "figure2c"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from retort.formatters import condition
 from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import AVERAGE, Number
@@ -34,7 +35,7 @@ class Entry:
 
     @property
     def where(self) -> str:
-        """The cell in words: table, row, column."""
+        """The cell as text: table, row, column."""
         return f"{label_of(self.table)}, {self.cell.row}, {self.cell.column}"
 
     @property
@@ -149,7 +150,7 @@ def as_text(results: dict[str, CheckResult]) -> str:
     """Return the audit as text: for each check what it checks, then one line for each finding."""
     lines = []
     for name, result in results.items():
-        lines += [f"{name}: {first_line(name)} {len(result.findings)} of {result.count} do not hold."]
+        lines += [f"{name}: {condition_of(name)} {len(result.findings)} of {result.count} do not hold."]
         for finding in result.findings:
             why = f" ({finding.why})" if finding.why else ""
             lines.append(f"  {finding.paper}, {finding.where}: {finding.printed}; but {finding.other}{why}")
@@ -157,6 +158,6 @@ def as_text(results: dict[str, CheckResult]) -> str:
     return "\n".join([*lines, f"{sum(len(result.findings) for result in results.values())} findings"])
 
 
-def first_line(name: str) -> str:
-    """Return the first line of a check's docstring, which says what it checks."""
-    return (checks[name].__doc__ or "").splitlines()[0]
+def condition_of(name: str) -> str:
+    """Return the condition that a check holds the numbers to, as its docstring gives it."""
+    return condition(checks[name].__doc__ or "")

@@ -11,25 +11,25 @@ from retort.tables.layout import label_of
 
 @checks.register("averages")
 def averages(printed: Printed) -> CheckResult:
-    """Check that a printed average is the mean of its columns, as far as rounding allows."""
+    """Check that a printed average is the mean of its columns, as far as their rounding lets it."""
     count, findings = 0, []
     for row in printed.rows().values():
         for entry in row.values():
-            parts = [row[name].number for name in entry.cell.spec.mean_of if name in row]
-            if not parts or len(parts) != len(entry.cell.spec.mean_of):
+            numbers = [row[name].number for name in entry.cell.spec.mean_of if name in row]
+            if not numbers or len(numbers) != len(entry.cell.spec.mean_of):
                 continue
             count += 1
-            mean = statistics.mean(part.value for part in parts)
-            slack = entry.number.half + statistics.mean(part.half for part in parts) + TINY
+            mean = statistics.mean(number.value for number in numbers)
+            slack = entry.number.half + statistics.mean(number.half for number in numbers) + TINY
             if abs(mean - entry.number.value) > slack:
-                why = f"the mean of the row's {len(parts)} numbers; rounding explains at most {slack:.2f}"
+                why = f"the mean of the row's {len(numbers)} numbers; rounding explains at most {slack:.2f}"
                 findings.append(Finding(entry.paper, entry.where, entry.number.text, f"{mean:.2f}", why))
     return CheckResult(count, findings)
 
 
 @checks.register("changes")
 def changes(printed: Printed) -> CheckResult:
-    """Check that a printed relative change follows from its two numbers, as far as rounding allows."""
+    """Check that a printed relative change follows from the two numbers, as far as their rounding lets it."""
     count, findings = 0, []
     for row in printed.rows().values():
         for entry in row.values():
@@ -47,7 +47,7 @@ def changes(printed: Printed) -> CheckResult:
 
 @checks.register("floors")
 def floors(printed: Printed) -> CheckResult:
-    """Check that a score on dev is not below that of a model that always gives the most frequent answer."""
+    """Check that a score on dev is not below that of a model that always gives the commonest answer."""
     floor = {(task, metric): value for task, facts in printed.facts.items() for metric, value in facts.floors.items()}
     held = [
         entry
@@ -86,7 +86,7 @@ def exact_match(printed: Printed) -> CheckResult:
 
 @checks.register("reachable")
 def reachable(printed: Printed) -> CheckResult:
-    """Check that an accuracy on a whole dev set is a count of right answers divided by the number of questions."""
+    """Check that an accuracy over a whole dev set is a count of right answers divided by the number of questions."""
     held = [
         entry
         for entry in printed.entries

@@ -58,7 +58,10 @@ def names(printed: Printed) -> CheckResult:
 
 @checks.register("copies")
 def copies(printed: Printed) -> CheckResult:
-    """Check that two models in a table of five or more scores do not have the same number for every score."""
+    """Check that two models do not have the same number on every one of many tasks.
+
+    Rows with fewer than five scores are left out.
+    """
     tables: dict[tuple[str, str], list[tuple[str, tuple[str, ...], str]]] = {}
     for (paper, table, row), cells in printed.rows().items():
         scores = [cell for cell in cells.values() if cell.cell.task and cell.cell.metric not in OF_A_MODEL]

@@ -1,4 +1,4 @@
-"""Checks of words against numbers: the metric that a heading names, the size of a data set, a paper's text."""
+"""Checks of texts against numbers: the metric that a heading names, the size of a data set, a paper's text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retort.tables.layout import label_of
 
 @checks.register("metrics")
 def metrics(printed: Printed) -> CheckResult:
-    """Check that the numbers of a column are of the metric that its heading names."""
+    """Check that a column's numbers are of the metric that its heading names."""
     findings = []
     columns = by_column(printed.entries)
     for (paper, table, column), entries in columns.items():
@@ -23,7 +23,7 @@ def metrics(printed: Printed) -> CheckResult:
 
 @checks.register("sizes")
 def sizes(printed: Printed) -> CheckResult:
-    """Check that the printed size of a data set is its true size, rounded or truncated."""
+    """Check that a printed size of a data set is its size, rounded or cut."""
     count, findings = 0, []
     for (paper, name), table in printed.tables.items():
         counted = table.counted()
@@ -48,7 +48,7 @@ def _finding(paper: str, statement: Statement, other: str) -> Finding:
 
 @checks.register("texts")
 def texts(printed: Printed) -> CheckResult:
-    """Check that what a paper's text says and claims about its numbers agrees with what its tables print."""
+    """Check that what a paper's text says and claims of its numbers is what its tables print."""
     findings, count = [], 0
     for paper in printed.statements:
         side = published({name: table for (slug, name), table in printed.tables.items() if slug == paper})

@@ -18,7 +18,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.models.recorder import Recorder
-from retort.objectives import Sum, compose, objectives
+from retort.objectives import WeightedSum, compose, objectives
 from retort.specs.protocol import Schedule
 from retort.training import optim
 
@@ -125,7 +125,7 @@ class Bench:
         self.student = network(setting.student, language).train().to(setting.device)
         self.batch = batch_of(setting, language)
 
-    def step(self, loss: Sum | None) -> tuple[Step, Callable[[], None]]:
+    def step(self, loss: WeightedSum | None) -> tuple[Step, Callable[[], None]]:
         """Return a training step of the student (None: a zero loss), and a function that detaches the recorders."""
         modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(self.setting.device)]
         weights = list(optim.parameters(*modules).values())
@@ -156,7 +156,7 @@ class Bench:
 
         return run, close
 
-    def loss(self, name: str, mapping: str | None) -> Sum:
+    def loss(self, name: str, mapping: str | None) -> WeightedSum:
         """Build the loss of a single objective with its default options."""
         own, other = self.setting.student, self.setting.teacher
         term: dict[str, Any] = {"objective": name, **({"mapping": mapping} if mapping else {})}

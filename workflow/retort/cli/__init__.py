@@ -21,23 +21,23 @@ def parser() -> argparse.ArgumentParser:
     shared.add_argument("--config", help="configuration file (default: config.yaml of the repository)")
     under = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in verbs:
-        said = (verbs[name].run.__doc__ or "").splitlines()[0]
-        one = under.add_parser(name, help=said, description=said, parents=[shared])
+        summary = (verbs[name].run.__doc__ or "").splitlines()[0]
+        subparser = under.add_parser(name, help=summary, description=summary, parents=[shared])
         for names, options in verbs[name].arguments:
-            one.add_argument(*names, **options)
+            subparser.add_argument(*names, **options)
     return top
 
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run a verb and return the exit status: 0, or 1 if it found problems, or 2 if the call cannot be carried out."""
-    given = parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
-        status = verbs[given.verb].run(given)
+        status = verbs[parsed.verb].run(parsed)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # the program that reads our output has stopped, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except RetortError as error:
-        print(f"retort {given.verb}: {error}", file=sys.stderr)
+        print(f"retort {parsed.verb}: {error}", file=sys.stderr)
         return 2

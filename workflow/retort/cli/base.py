@@ -43,13 +43,13 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
     return add
 
 
-def config_of(given: argparse.Namespace) -> Config:
+def config_of(arguments: argparse.Namespace) -> Config:
     """Read and check the configuration that a call names, or that of the repository if it names none.
 
     Raises:
         RetortError: there is no such file.
     """
-    path = Path(given.config) if given.config else ROOT / "config.yaml"
+    path = Path(arguments.config) if arguments.config else ROOT / "config.yaml"
     if not path.is_file():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
     return read_config(read_yaml(path), path.name)

@@ -14,7 +14,7 @@ SIZES = "layers,heads,hidden,intermediate"
 
 
 def _shape(text: str) -> tuple[Any, ...]:
-    numbers = tuple(int(part) for part in text.split(",") if part.strip().isdigit())
+    numbers = tuple(int(number) for number in text.split(",") if number.strip().isdigit())
     if len(numbers) != 4 or min(numbers) < 1 or numbers[2] % numbers[1]:
         raise RetortError(f"'{text}' is no encoder", f"write four whole numbers {SIZES}, such as 6,12,384,1536")
     return numbers
@@ -32,19 +32,19 @@ def _shape(text: str) -> tuple[Any, ...]:
         "--repeats", type=int, default=5, help="pairs of steps of which the median is taken (default: %(default)s)"
     ),
 )
-def bench(given: argparse.Namespace) -> int:
+def bench(arguments: argparse.Namespace) -> int:
     """Print the time and peak memory of a training step with each objective, as ratios to a step with a zero loss."""
     known = catalogue.objectives()
-    for name in given.names:
+    for name in arguments.names:
         if name not in known:
             raise unknown("objective", name, known)
-    shapes = _shape(given.teacher), _shape(given.student)
+    shapes = _shape(arguments.teacher), _shape(arguments.student)
     from retort.bench import objectives as measured
 
-    precision = config_of(given).resolved_precision()
+    precision = config_of(arguments).resolved_precision()
     for device in measured.devices():
-        setting = measured.Setting(*shapes, given.batch, given.length, precision, device, given.repeats)
-        for line in measured.lines(setting, measured.measure(setting, given.names or list(known))):
+        setting = measured.Setting(*shapes, arguments.batch, arguments.length, precision, device, arguments.repeats)
+        for line in measured.lines(setting, measured.measure(setting, arguments.names or list(known))):
             print(line, flush=True)
         print()
     return 0

@@ -14,10 +14,10 @@ from retort.study.load import open_study, with_every_paper
     argument("row", help="the label of a row"),
     argument("other", help="the label of the row that it is compared with"),
 )
-def compare_two(given: argparse.Namespace) -> int:
+def compare_two(arguments: argparse.Namespace) -> int:
     """Print the mean difference of two rows of a table of scores, and a paired t-test over tasks and seeds."""
     from retort.tables.paired_rows import compare_rows
 
-    study = open_study(with_every_paper(config_of(given)))
-    print("\n".join(compare_rows(study, given.table, given.row, given.other)))
+    study = open_study(with_every_paper(config_of(arguments)))
+    print("\n".join(compare_rows(study, arguments.table, arguments.row, arguments.other)))
     return 0

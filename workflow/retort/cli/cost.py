@@ -9,32 +9,32 @@ from retort.specs.base import Settings
 from retort.specs.config import Config, read_config
 
 
-def _config(given: argparse.Namespace) -> Config:
-    """Return the configuration, with the papers and the scale that the call names in place of its own."""
-    config = config_of(given)
-    papers = list(dict.fromkeys(name.partition("/")[0] for name in given.what))
+def _config(arguments: argparse.Namespace) -> Config:
+    """Return the configuration, with the papers and the scale that the call names instead of its own."""
+    config = config_of(arguments)
+    papers = list(dict.fromkeys(name.partition("/")[0] for name in arguments.what))
     changed: Settings = {"papers": papers} if papers else {}
-    changed |= {"scale": given.scale} if given.scale else {}
+    changed |= {"scale": arguments.scale} if arguments.scale else {}
     return read_config({**config.model_dump(), **changed})
 
 
 @verb(
     "cost",
     argument("what", nargs="*", metavar="paper[/table]", help="only these (default: the papers of the configuration)"),
-    argument("--scale", help="in place of the configuration's"),
-    argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, in place of a measurement"),
+    argument("--scale", help="instead of the configuration's"),
+    argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
     argument("--calibrate", action="store_true", help="measure this machine for half a minute first, and keep it"),
 )
-def cost(given: argparse.Namespace) -> int:
+def cost(arguments: argparse.Namespace) -> int:
     """Print the jobs and hours that each table takes, what is done already, and the assumptions behind the estimate."""
     from retort.cost import report  # imported late: it imports the plan, and so Snakemake
     from retort.cost.speed import STORED
 
-    config = _config(given)
-    if given.calibrate:
+    config = _config(arguments)
+    if arguments.calibrate:
         from retort.bench.calibrate import calibrate
 
         calibrate(config.resolved_precision(), config.gpus > 0, STORED)
-    for line in report.lines(config, given.what, given.flops):
+    for line in report.lines(config, arguments.what, arguments.flops):
         print(line, flush=True)
     return 0

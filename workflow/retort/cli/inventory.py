@@ -71,7 +71,7 @@ def _drawn(study: Study, name: str) -> Iterator[tuple[str, bool]]:
 
 def _task(study: Study, name: str) -> Iterator[tuple[str, bool]]:
     spec = study.tasks[name]
-    splits = {split: about.source or spec.source for split, about in spec.splits.items()} or {"": spec.source}
+    splits = {split: files.source or spec.source for split, files in spec.splits.items()} or {"": spec.source}
     absent = {source: _unfetched(study, source) for source in dict.fromkeys(splits.values())}
     yield from (
         (f"  {folder_of(study, source)}: not fetched yet: {what}", True) for source, what in absent.items() if what
@@ -85,7 +85,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     """Return a line for each task and each file that it reads, and whether the study's tables can be made from them.
 
     The second value is False if a file that a table's task needs is missing or cannot be read. A source that is not
-    fetched yet counts as there.
+    fetched yet counts as present.
     """
     lines, whole, read = [], True, tasks(study)
     for name, spec in study.tasks.items():

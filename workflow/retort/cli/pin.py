@@ -12,13 +12,13 @@ from retort.study.load import read
     "pin",
     argument("source", nargs="*", help="sources of the hub (default: all that have no commit)"),
     argument("--revision", help="branch, tag or commit to ask for (default: the branch that the file names)"),
-    argument("--renew", action="store_true", help="replace commits that stand there"),
+    argument("--renew", action="store_true", help="replace commits that the files name"),
 )
-def pin_sources(given: argparse.Namespace) -> int:
+def pin_sources(arguments: argparse.Namespace) -> int:
     """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
     from retort.cli.pinning import pin
 
-    study, _ = read(config_of(given))
-    for line in pin(study, given.source, given.revision, given.renew):
+    study, _ = read(config_of(arguments))
+    for line in pin(study, arguments.source, arguments.revision, arguments.renew):
         print(line)
     return 0

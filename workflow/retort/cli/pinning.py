@@ -30,25 +30,25 @@ def _with(text: str, key: str, value: str) -> str:
     line = re.compile(rf"^({first.group(1)}{key}:)[ \t]*[^#\n]*?([ \t]+#.*)?$", re.MULTILINE)
     inside = block.group(1)
     if line.search(inside):
-        inside = line.sub(lambda found: f"{found.group(1)} {value}{found.group(2) or ''}", inside, count=1)
+        inside = line.sub(lambda match: f"{match.group(1)} {value}{match.group(2) or ''}", inside, count=1)
     else:
         inside = f"{first.group(1)}{key}: {value}\n{inside}"
     return text[: block.start(1)] + inside + text[block.end(1) :]
 
 
-def write(path: Path, commit: str, found: str) -> None:
-    """Write the commit, and how it was found, into the source's YAML file; comments and all else stay unchanged.
+def write(path: Path, commit: str, note: str) -> None:
+    """Write the commit, with a note of where it was read, into the source's YAML file; all else stays unchanged.
 
     Raises:
         RetortError: 'hub' in the file is not a block, or the new text does not read back as the same values.
     """
     text = path.read_text(encoding="utf-8")
-    for key, value in (("found", found), ("commit", commit)):
+    for key, value in (("found", note), ("commit", commit)):
         text = _with(text, key, value)
     scratch = path.with_name(f".{path.name}.part")
     scratch.write_text(text, encoding="utf-8")
     hub = read_yaml(scratch)["hub"]
-    if (hub.get("commit"), hub.get("found")) != (commit, found):
+    if (hub.get("commit"), hub.get("found")) != (commit, note):
         scratch.unlink()
         raise RetortError(f"{path.name}: could not write the commit", ASK)
     os.replace(scratch, path)
@@ -56,13 +56,13 @@ def write(path: Path, commit: str, found: str) -> None:
 
 def _chosen(study: Study, names: list[str], renew: bool) -> list[str]:
     """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
-    there = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
+    hub_sources = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
     for name in names:
-        if name not in there:
-            raise unknown("source of the hub", name, there)
-        if there[name].hub.commit and not renew:
-            raise RetortError(f"{name} is pinned to {there[name].hub.commit}", "--renew asks for a newer commit")
-    return names or [name for name in there if renew or not there[name].hub.commit]
+        if name not in hub_sources:
+            raise unknown("source of the hub", name, hub_sources)
+        if hub_sources[name].hub.commit and not renew:
+            raise RetortError(f"{name} is pinned to {hub_sources[name].hub.commit}", "--renew asks for a newer commit")
+    return names or [name for name in hub_sources if renew or not hub_sources[name].hub.commit]
 
 
 def pin(study: Study, names: list[str], branch: str | None = None, renew: bool = False) -> list[str]:
@@ -78,7 +78,7 @@ def pin(study: Study, names: list[str], branch: str | None = None, renew: bool =
         RetortError: a source is unknown or already pinned, or the hub gives no answer (the sources before it are
             written then).
     """
-    said = []
+    lines = []
     for name in _chosen(study, names, renew):
         source = study.sources[name]
         assert isinstance(source, HubSource)
@@ -86,5 +86,5 @@ def pin(study: Study, names: list[str], branch: str | None = None, renew: bool =
         commit = commit_of(hub)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         write(study.files["sources", name], commit, f"answered by the hub on {today} for {hub.branch}")
-        said.append(f"{name}: {hub.repository} at {commit}")
-    return said
+        lines.append(f"{name}: {hub.repository} at {commit}")
+    return lines

@@ -13,24 +13,24 @@ from retort.study.load import open_whole
     argument("what", choices=["check", "cells", "show"], help="count, list every value as CSV, or show a table"),
     argument("table", nargs="?", default="", help="with show: paper/table"),
 )
-def published_numbers(given: argparse.Namespace) -> int:
+def published_numbers(arguments: argparse.Namespace) -> int:
     """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names."""
     from retort.tables import published
 
-    study = open_whole(config_of(given))
-    if given.what == "check":
+    study = open_whole(config_of(arguments))
+    if arguments.what == "check":
         print("\n".join(published.counts(study)))
-    elif given.what == "cells":
+    elif arguments.what == "cells":
         print(published.cells_csv(study), end="")
     else:
-        print(published.show(study, given.table))
+        print(published.show(study, arguments.table))
     return 0
 
 
 @verb("audit")
-def audit_papers(given: argparse.Namespace) -> int:
+def audit_papers(arguments: argparse.Namespace) -> int:
     """Print which of the papers' printed numbers cannot be right, or cannot both be right."""
     from retort.audit import as_text, audit
 
-    print(as_text(audit(open_whole(config_of(given)))))
+    print(as_text(audit(open_whole(config_of(arguments)))))
     return 0

@@ -10,12 +10,12 @@ from retort.study.load import open_study
 
 
 @verb("record", argument("paper", help="the paper whose published numbers are of a run of ours"))
-def record_run(given: argparse.Namespace) -> int:
+def record_run(arguments: argparse.Namespace) -> int:
     """Store the numbers of the last run as the published numbers of a paper that is our own study."""
     from retort.tables.record import record
 
-    study = open_study(config_of(given))
-    if given.paper not in study.papers:
-        raise unknown("paper", given.paper, study.papers)
-    print(f"recorded in {', '.join(record(study, given.paper))}")
+    study = open_study(config_of(arguments))
+    if arguments.paper not in study.papers:
+        raise unknown("paper", arguments.paper, study.papers)
+    print(f"recorded in {', '.join(record(study, arguments.paper))}")
     return 0

@@ -10,13 +10,13 @@ from retort.specs.schemas import current_files
 
 
 @verb("schemas", argument("--check", action="store_true", help="write nothing; the exit status is 1 if one is old"))
-def write_schemas(given: argparse.Namespace) -> int:
+def write_schemas(arguments: argparse.Namespace) -> int:
     """Write workflow/schemas, by which editors check YAML files, and name them in the first lines of these files."""
     texts = current_files()
     old = [path for path in texts if not path.is_file() or path.read_text(encoding="utf-8") != texts[path]]
     for path in old:
-        print(f"{path.relative_to(ROOT)}: {'not current; run `retort schemas`' if given.check else 'written'}")
-        if not given.check:
+        print(f"{path.relative_to(ROOT)}: {'not current; run `retort schemas`' if arguments.check else 'written'}")
+        if not arguments.check:
             path.parent.mkdir(exist_ok=True)
             path.write_text(texts[path], encoding="utf-8")
-    return int(bool(old) and given.check)
+    return int(bool(old) and arguments.check)

@@ -24,12 +24,12 @@ def student_called(study: Study, name: str) -> str:
     if name in study.students:
         return name
     short = {full: full.removeprefix(f"{study.paper_of(full)}-") for full in study.students}
-    found = [full for full, own in short.items() if own == name]
-    if not found:
+    matches = [full for full, own in short.items() if own == name]
+    if not matches:
         raise unknown("student", name, [*short, *short.values()])
-    if len(found) > 1:
-        raise RetortError(f"{len(found)} papers have a student '{name}'", f"write {' or '.join(found)}")
-    return found[0]
+    if len(matches) > 1:
+        raise RetortError(f"{len(matches)} papers have a student '{name}'", f"write {' or '.join(matches)}")
+    return matches[0]
 
 
 def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
@@ -73,7 +73,7 @@ def _text(value: object) -> str:
     argument("student", help="a student, by its full name or by its name inside its paper"),
     argument("task", nargs="?", default="", help="the settings on this task (default: those that hold on every task)"),
 )
-def show_student(given: argparse.Namespace) -> int:
+def show_student(arguments: argparse.Namespace) -> int:
     """Print the settings of a student, each with the file and line that it comes from."""
-    print("\n".join(lines(with_every_paper(config_of(given)), given.student, given.task)))
+    print("\n".join(lines(with_every_paper(config_of(arguments)), arguments.student, arguments.task)))
     return 0

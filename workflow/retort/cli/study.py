@@ -22,8 +22,8 @@ def _lines(title: str, entries: dict[str, str]) -> list[str]:
     return [f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in entries.items()), ""]
 
 
-def _kinds(study: Study) -> dict[str, dict[str, str]]:
-    exhibits = {f"{paper}/{name}": shown.title for (paper, name), shown in sorted(study.exhibits.items())}
+def _lists(study: Study) -> dict[str, dict[str, str]]:
+    exhibits = {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())}
     return {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
         "mappings": {name: (mappings.mappings[name].__doc__ or "").splitlines()[0] for name in mappings.mappings},
@@ -37,14 +37,14 @@ def _kinds(study: Study) -> dict[str, dict[str, str]]:
 
 
 @verb("list", argument("what", nargs="?", help="objectives, mappings, tasks, students or tables"))
-def list_everything(given: argparse.Namespace) -> int:
+def list_everything(arguments: argparse.Namespace) -> int:
     """Print objectives, mappings, tasks, students and tables, each with a one-line description."""
-    study, problems = read(config_of(given))
-    kinds = _kinds(study)
-    if given.what and given.what not in kinds:
-        raise unknown("list", given.what, kinds)
-    for title, entries in kinds.items():
-        if given.what in (None, title):
+    study, problems = read(config_of(arguments))
+    lists = _lists(study)
+    if arguments.what and arguments.what not in lists:
+        raise unknown("list", arguments.what, lists)
+    for title, entries in lists.items():
+        if arguments.what in (None, title):
             print("\n".join(_lines(title, entries)))
     if problems:
         print(f"{len(problems)} problems in the study's files; see `retort check`", file=sys.stderr)
@@ -52,9 +52,9 @@ def list_everything(given: argparse.Namespace) -> int:
 
 
 @verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
-def check_everything(given: argparse.Namespace) -> int:
+def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
-    config = config_of(given)
+    config = config_of(arguments)
     whole, problems = check_files(config, check_settings_cells)
     if not problems:
         study, problems = read(config)
@@ -64,7 +64,7 @@ def check_everything(given: argparse.Namespace) -> int:
     if problems:
         print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
         return 1
-    if given.data:
+    if arguments.data:
         from retort.cli.inventory import report
 
         return report(study)

@@ -126,7 +126,7 @@ class Jobs:
             activations = self.plan.student_activations(names)
             distillation = self.plan.settings.distillations[student][task]
             needs = _listed(self.plan.student_teacher(names), activations, self.plan.student_parent(names))
-            cost = work.task_distillation(distillation, task, self.volume, model, live=not activations)
+            cost = work.task_distillation(distillation, task, self.volume, model, teacher_runs=not activations)
             return Job(address, "score", cost, needs, distillation)
         finetuning = self.plan.settings.finetunings[student][task]
         needs = _listed(f"results/students/{student}/model", self.plan.grid_parts(names))

@@ -45,7 +45,7 @@ def _load(jobs: Iterable[Job]) -> Load:
     return sum((Load(1, job.flops) for job in jobs), Load())
 
 
-def chosen(study: Study, names: list[str]) -> list[tuple[str, str]]:
+def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
     """Return the (paper, table or figure) pairs that are named, in the order of the report; all if nothing is named.
 
     Args:
@@ -55,25 +55,25 @@ def chosen(study: Study, names: list[str]) -> list[tuple[str, str]]:
     Raises:
         RetortError: there is no such paper, table or figure.
     """
-    every = [(paper, name) for paper in study.papers for name in study.shown(paper)]
+    every = [(paper, name) for paper in study.papers for name in study.exhibits_of(paper)]
     for name in names:
         paper, _, table = name.partition("/")
         if paper not in study.papers:
             raise unknown("paper", paper, study.papers)
         if table and (paper, table) not in every:
-            raise unknown(f"table or figure of '{paper}'", table, study.shown(paper))
-    wanted = set(names)
-    return [key for key in every if not names or key[0] in wanted or "/".join(key) in wanted]
+            raise unknown(f"table or figure of '{paper}'", table, study.exhibits_of(paper))
+    selected = set(names)
+    return [key for key in every if not names or key[0] in selected or "/".join(key) in selected]
 
 
-def bills(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]:
+def bills_of(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]:
     """Return a bill for each table or figure that needs any job, and the total as the last one.
 
     Raises:
         RetortError: none of them needs a job.
     """
     seen: dict[str, Job] = {}
-    found = []
+    listed = []
     for paper, name in exhibits:
         targets = [*plan.scores(paper, name), *plan.profiles(paper, name)]
         needed = {job.address: job for job in jobs.behind(targets)}
@@ -81,10 +81,10 @@ def bills(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]
         own = [job for address, job in needed.items() if address not in seen]
         shared = [job for address, job in needed.items() if address in seen]
         if needed:
-            open_ = [job for job in own if job.address in left]
-            found.append(Bill(f"{paper}/{name}", _load(own), _load(shared), _load(open_)))
+            unfinished = [job for job in own if job.address in left]
+            listed.append(Bill(f"{paper}/{name}", _load(own), _load(shared), _load(unfinished)))
         seen |= needed
-    if not found:
+    if not listed:
         raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
-    own_of_all = sum((bill.own for bill in found), Load())
-    return [*found, Bill("total", own_of_all, Load(), sum((bill.left for bill in found), Load()))]
+    own_of_all = sum((bill.own for bill in listed), Load())
+    return [*listed, Bill("total", own_of_all, Load(), sum((bill.left for bill in listed), Load()))]

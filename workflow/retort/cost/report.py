@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from retort.cost.data import TOKENS, UNKNOWN, Volume
 from retort.cost.jobs import Jobs
-from retort.cost.ledger import Bill, Load, bills, chosen
-from retort.cost.speed import START, Speed, speed
+from retort.cost.ledger import Bill, Load, bills_of, selected_exhibits
+from retort.cost.speed import START, Speed, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 
@@ -26,24 +26,24 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
     """
     plan = Plan(config)
-    exhibits, jobs, gpu = chosen(plan.study, names), Jobs(plan), config.gpus > 0
-    found, at = bills(plan, jobs, exhibits), speed(flops, gpu)
-    yield from _table(found, at, "GPU" if gpu else "CPU")
+    exhibits, jobs, gpu = selected_exhibits(plan.study, names), Jobs(plan), config.gpus > 0
+    bills, speed = bills_of(plan, jobs, exhibits), speed_of_device(flops, gpu)
+    yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield ""
-    yield f"Scale {config.scale}. One device at {at.flops:.3g} FLOP/s: {at.origin}."
+    yield f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s: {speed.origin}."
     yield COUNTED.format(start=START)
     yield from _lengths(jobs.volume)
 
 
-def _hours(load: Load, at: Speed) -> str:
-    return f"{at.hours(load.jobs, load.flops):,.2f}" if load.jobs else "-"
+def _hours(load: Load, speed: Speed) -> str:
+    return f"{speed.hours(load.jobs, load.flops):,.2f}" if load.jobs else "-"
 
 
-def _table(found: list[Bill], at: Speed, device: str) -> list[str]:
+def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
     rows = [["table", "jobs", "done", f"{device} hours", "shared", "left", "FLOPs"]]
-    for bill in found:
+    for bill in bills:
         counts = [f"{bill.own.jobs:,}", f"{bill.own.jobs - bill.left.jobs:,}"]
-        hours = [_hours(load, at) for load in (bill.own, bill.shared, bill.left)]
+        hours = [_hours(load, speed) for load in (bill.own, bill.shared, bill.left)]
         rows.append([bill.name, *counts, *hours, f"{bill.own.flops:.2g}"])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -1,4 +1,4 @@
-"""FLOPs per second that this machine achieves in training: given by the user, measured on a few steps, or guessed."""
+"""FLOPs per second that this machine achieves in training: stated by the user, measured on a few steps, or guessed."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def stored(path: Path = STORED) -> Speed | None:
         raise RetortError(f"{path} holds no calibration", "measure again with `retort cost --calibrate`") from None
 
 
-def speed(wanted: float | None, gpu: bool) -> Speed:
-    """Return the given speed, else the measured one, else a guess.
+def speed_of_device(flops: float | None, gpu: bool) -> Speed:
+    """Return the speed that the user stated, else the measured one, else a guess.
 
     Args:
-        wanted: FLOPs per second from the command line, or None.
+        flops: FLOPs per second from the command line, or None.
         gpu: whether jobs run on a GPU, for the guess.
 
     Raises:
-        RetortError: the given speed is not positive.
+        RetortError: the stated speed is not positive.
     """
-    if wanted is not None:
-        if not wanted > 0:
-            raise RetortError(f"--flops {wanted:g} is no speed", "give FLOPs a second, such as --flops 60e12")
-        return Speed(wanted, "given with --flops")
-    flops, device = GUESSED[gpu]
-    return stored() or Speed(flops, f"a guess for {device}; measure it with --calibrate or give it with --flops")
+    if flops is not None:
+        if not flops > 0:
+            raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
+        return Speed(flops, "given with --flops")
+    guess, device = GUESSED[gpu]
+    return stored() or Speed(guess, f"a guess for {device}; measure it with --calibrate or give it with --flops")

@@ -57,7 +57,7 @@ def stage(
     student: Architecture,
     teacher: Architecture,
     heads: tuple[float, float],
-    live: bool,
+    teacher_runs: bool,
 ) -> float:
     """Return the FLOPs of one stage: the student's forward and backward passes, and the teacher's forward passes.
 
@@ -69,9 +69,9 @@ def stage(
         student: the student's architecture.
         teacher: the teacher's architecture.
         heads: FLOPs of one row through the student's and the teacher's head.
-        live: whether the teacher runs on every batch; if not, its stored activations are read.
+        teacher_runs: whether the teacher runs on every batch; if not, its stored activations are read.
     """
-    passes = (TRAINED, int(live))
+    passes = (TRAINED, int(teacher_runs))
     once = 0.0
     for side, (model, head) in enumerate(zip((student, teacher), heads, strict=True)):
         layers, logits = _last_layer(stage.terms, side, model.layers)
@@ -120,24 +120,28 @@ def activations(settings: ActivationSettings, task: str, volume: Volume, model: 
     return rows.count * _pass(settings.teacher.model.architecture, data, rows.length)
 
 
-def task_distillation(settings: TaskDistillationSettings, task: str, volume: Volume, model: str, live: bool) -> float:
-    """Return the FLOPs of distilling a student on a task and scoring it; `live` is as in `stage`."""
-    data, student, whole = settings.task, settings.architecture, settings.teacher.model.architecture
+def task_distillation(
+    settings: TaskDistillationSettings, task: str, volume: Volume, model: str, teacher_runs: bool
+) -> float:
+    """Return the FLOPs of distilling a student on a task and scoring it; `teacher_runs` is as in `stage`."""
+    data, student, teacher_size = settings.task, settings.architecture, settings.teacher.model.architecture
     train, scored = _train_and_scored(task, data, data.evaluation_split, volume, model)
-    heads = (task_head(student, data, train.length), task_head(whole, data, train.length))
-    trained = sum(stage(each, train, student, whole, heads, live) for each in settings.stages)
+    heads = (task_head(student, data, train.length), task_head(teacher_size, data, train.length))
+    trained = sum(stage(each, train, student, teacher_size, heads, teacher_runs) for each in settings.stages)
     return trained + scored.count * _pass(student, data, scored.length)
 
 
 def corpus_distillation(settings: CorpusDistillationSettings, volume: Volume, model: str) -> float:
     """Return the FLOPs of distilling a task-agnostic student, whose teacher runs on every batch."""
-    student, whole = settings.architecture, settings.teacher.model
+    student, teacher_model = settings.architecture, settings.teacher.model
     total = 0.0
     for each in settings.stages:
         blocks = volume.blocks(each.data, each.schedule, model)
         masked = settings.corpora[each.data].masking.probability * blocks.length
-        heads = [flops.masked_lm(size, whole.vocabulary, masked) for size in (student, whole.architecture)]
-        total += stage(each, blocks, student, whole.architecture, (heads[0], heads[1]), live=True)
+        heads = [
+            flops.masked_lm(size, teacher_model.vocabulary, masked) for size in (student, teacher_model.architecture)
+        ]
+        total += stage(each, blocks, student, teacher_model.architecture, (heads[0], heads[1]), teacher_runs=True)
     return total
 
 

@@ -18,7 +18,7 @@ SPACES = re.compile(r"[^\S\n]+")
 
 
 def clean(text: str) -> str:
-    """Return the text in Unicode form NFC, without control characters or empty lines, one space between words."""
+    """Return the text in Unicode's NFC, without control characters or empty lines, one space between words."""
     text = SPACES.sub(" ", UNWANTED.sub("", unicodedata.normalize("NFC", text)))
     return "\n".join(line for line in map(str.strip, text.split("\n")) if line)
 

@@ -64,7 +64,7 @@ def files_of(component: Component, folder: Path) -> list[Path]:
     Raises:
         RetortError: a pattern matches no file.
     """
-    found: dict[Path, None] = {}
+    matched_files: dict[Path, None] = {}
     for pattern in component.files:
         matched = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
         if not matched:
@@ -74,8 +74,8 @@ def files_of(component: Component, folder: Path) -> list[Path]:
                 f"source {component.source} holds no file {pattern}",
                 f"it holds {', '.join(known[:8]) or 'nothing'}{more}",
             )
-        found.update(dict.fromkeys(matched))
-    return list(found)
+        matched_files.update(dict.fromkeys(matched))
+    return list(matched_files)
 
 
 def documents(number: int, component: Component, files: list[Path], counts: Counter[str]) -> Iterator[str]:
@@ -109,6 +109,54 @@ def _blocks(chunk: list[str], packer: Packer, tokens: Tokens) -> list[list[int]]
     return [block for own in split for block in packer.add([next(rows).ids for _ in own])]
 
 
+@dataclass
+class _UnfinishedComponent:
+    """A component of a corpus while its blocks are made and its shards written.
+
+    Args:
+        shards: writes the shards.
+        packer: turns the documents into blocks.
+        tokens: the tokenizer.
+        quota: number of blocks that are needed; None for all that the text fills.
+        notes: the notes of the shards so far; those of an earlier job are continued.
+    """
+
+    shards: ComponentShards
+    packer: Packer
+    tokens: Tokens
+    quota: int | None
+    notes: list[ShardNote]
+
+    def __post_init__(self) -> None:
+        """Continue after the last shard: restore the packer and count what is done."""
+        self.packer.rest, self.consumed = (self.notes[-1].rest, self.notes[-1].consumed) if self.notes else ([], 0)
+        self.made = sum(note.blocks for note in self.notes)  # blocks in shards
+        self.pending: list[np.ndarray] = []  # blocks of the next shard
+        self.dtype = token_dtype(self.tokens.vocabulary)
+
+    @property
+    def shard_is_full(self) -> bool:
+        """Whether the pending blocks fill a shard."""
+        return len(self.pending) >= max(1, SHARD // self.tokens.block)
+
+    @property
+    def quota_is_met(self) -> bool:
+        """Whether there are as many blocks as needed."""
+        return self.quota is not None and self.made + len(self.pending) >= self.quota
+
+    def add(self, blocks: Iterable[list[int]]) -> None:
+        """Append blocks of input ids to the pending ones."""
+        self.pending += [np.array(row, self.dtype) for row in blocks]
+
+    def write(self, last: bool, counts: dict[str, int]) -> None:
+        """Write the pending blocks as a shard, and note it."""
+        # the last chunk may fill more than the quota
+        rows = self.pending if self.quota is None else self.pending[: self.quota - self.made]
+        blocks = np.stack(rows) if rows else np.empty((0, self.tokens.block), self.dtype)  # (rows, block)
+        self.notes.append(self.shards.write(len(self.notes), blocks, self.packer.rest, self.consumed, last, counts))
+        self.made, self.pending = self.made + len(rows), []
+
+
 def build_component(
     shards: ComponentShards,
     documents: Iterator[str],
@@ -130,37 +178,41 @@ def build_component(
     notes = shards.complete()
     if notes and notes[-1].last:
         return notes
-    packer.rest, consumed = (notes[-1].rest, notes[-1].consumed) if notes else ([], 0)
-    made = sum(note.blocks for note in notes)
-    size = max(1, SHARD // tokens.block)
-    pending: list[np.ndarray] = []
-
-    def write(last: bool) -> None:
-        nonlocal pending, made
-        rows = pending if quota is None else pending[: quota - made]  # the last chunk may fill more than the quota
-        blocks = (
-            np.stack(rows) if rows else np.empty((0, tokens.block), token_dtype(tokens.vocabulary))
-        )  # (rows, block)
-        notes.append(shards.write(len(notes), blocks, packer.rest, consumed, last, dict(counts) if last else {}))
-        made, pending = made + len(rows), []
-
-    for chunk in _chunks(itertools.islice(documents, consumed, None)):
-        pending += [np.array(row, token_dtype(tokens.vocabulary)) for row in _blocks(chunk, packer, tokens)]
-        consumed += len(chunk)
-        if quota is not None and made + len(pending) >= quota:
+    component = _UnfinishedComponent(shards, packer, tokens, quota, notes)
+    for chunk in _chunks(itertools.islice(documents, component.consumed, None)):
+        component.add(_blocks(chunk, packer, tokens))
+        component.consumed += len(chunk)
+        if component.quota_is_met:
             break
-        if len(pending) >= size:
-            write(last=False)
+        if component.shard_is_full:
+            component.write(last=False, counts={})
     else:
-        pending += [np.array(row, token_dtype(tokens.vocabulary)) for row in packer.end()]
-    write(last=True)
+        component.add(packer.end())
+    component.write(last=True, counts=dict(counts))
+    return component.notes
+
+
+def _build_components(
+    corpus: CorpusSettings,
+    files: list[list[Path]],
+    tokens: Tokens,
+    quotas: Sequence[int | None],
+    shards: list[ComponentShards],
+) -> list[list[ShardNote]]:
+    """Build the components of a corpus one after another and return the notes of the shards of each."""
+    notes = []
+    for number, component in enumerate(corpus.components):
+        counts: Counter[str] = Counter()
+        texts_of_component = documents(number, component, files[number], counts)
+        packer = packers[corpus.packing](corpus.block, tokens.special)
+        notes.append(build_component(shards[number], texts_of_component, packer, tokens, quotas[number], counts))
     return notes
 
 
 def _shares(corpus: CorpusSettings, files: list[list[Path]]) -> list[float] | None:
-    """Return the share of each component: the given ones, else smoothed from file sizes; None to take all the text."""
+    """Return the share of each component: its own, else smoothed from file sizes; None to take all the text."""
     shares = [component.share for component in corpus.components if component.share is not None]
-    if shares:  # a share is given for every component or for none
+    if shares:  # every component has a share, or none has
         return shares
     if corpus.blocks is None:
         return None
@@ -202,26 +254,18 @@ def build_corpus(
     Raises:
         RetortError: a file is missing or not of its format, or a component has too little text for its share.
     """
-    components = corpus.components
     tokens = Tokens.of(model_folder, corpus.block)
-    files = [files_of(component, sources[component.source]) for component in components]
+    files = [files_of(component, sources[component.source]) for component in corpus.components]
     shares = _shares(corpus, files)
-    quotas: Sequence[int | None] = [None] * len(components)
+    quotas: Sequence[int | None] = [None] * len(files)
     if shares and corpus.blocks:
         quotas = mixing.apportioned(corpus.blocks, shares)
-    names = [f"{number}-{component.language}" for number, component in enumerate(components)]
+    names = [f"{number}-{component.language}" for number, component in enumerate(corpus.components)]
     own = _state(state, corpus, files, model_folder)
-    notes = []
-    for number, (name, quota) in enumerate(zip(names, quotas, strict=True)):
-        counts: Counter[str] = Counter()
-        packer = packers[corpus.packing](corpus.block, tokens.special)
-        texts_of_component = documents(number, components[number], files[number], counts)
-        notes.append(
-            build_component(ComponentShards(own, name, say), texts_of_component, packer, tokens, quota, counts)
-        )
-    made = [sum(note.blocks for note in shards) for shards in notes]
+    notes = _build_components(corpus, files, tokens, quotas, [ComponentShards(own, name, say) for name in names])
+    made = [sum(note.blocks for note in of_component) for of_component in notes]
     used = mixing.taken(made, shares, corpus.blocks, names)
-    _info(corpus, tokens, [shards[-1].counts for shards in notes], made, used).write(output)
+    _info(corpus, tokens, [of_component[-1].counts for of_component in notes], made, used).write(output)
     assemble(list(itertools.chain(*notes)), mixing.order(made, used), own, output)
     shutil.rmtree(state)
     return sum(used)

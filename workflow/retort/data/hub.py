@@ -60,7 +60,7 @@ def _api() -> Any:
 
 
 @contextlib.contextmanager
-def _one_line(hub: HubFiles, wanted: str) -> Iterator[None]:
+def _as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
     """Turn an error of the hub into a RetortError of one line: repository, commit or branch, and what would help."""
     errors = _library().errors
     try:
@@ -68,7 +68,9 @@ def _one_line(hub: HubFiles, wanted: str) -> Iterator[None]:
     except errors.GatedRepoError as error:
         raise RetortError(f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`") from error
     except errors.RevisionNotFoundError as error:
-        raise RetortError(f"{hub.repository} has no commit or branch {wanted}", "`retort pin` asks for one") from error
+        raise RetortError(
+            f"{hub.repository} has no commit or branch {revision}", "`retort pin` asks for one"
+        ) from error
     except errors.RepositoryNotFoundError as error:
         raise RetortError(
             f"the hub has no {hub.repo_type} {hub.repository}", "is it private? `hf auth login`"
@@ -78,7 +80,7 @@ def _one_line(hub: HubFiles, wanted: str) -> Iterator[None]:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RetortError(
-            f"{hub.repository} at {wanted}: no answer from {_api().endpoint}: {reason}",
+            f"{hub.repository} at {revision}: no answer from {_api().endpoint}: {reason}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
 
@@ -89,7 +91,7 @@ def commit_of(hub: Hub) -> str:
     Raises:
         RetortError: the hub has no such repository or branch, or gives no answer.
     """
-    with _one_line(hub, hub.branch):
+    with _as_retort_error(hub, hub.branch):
         info = _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.branch)
     return str(info.sha)
 
@@ -102,27 +104,27 @@ def listing(hub: HubFiles) -> list[Remote]:
     """
     if hub.commit is None:
         raise RetortError(f"no commit of {hub.repository} is known", "run `retort pin` once")
-    with _one_line(hub, hub.commit):
+    with _as_retort_error(hub, hub.commit):
         # this request is sent once, so that an unreachable hub is reported at once; the library retries the next one
         _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.commit)
         tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.repo_type)
         files = [Remote(f.path, f.size, f.lfs.sha256 if f.lfs else f.blob_id) for f in tree if hasattr(f, "blob_id")]
     by_path = {file.path: file for file in files if ".." not in file.path.split("/") and not file.path.startswith("/")}
-    commit, chosen = f"{hub.repository} at {hub.commit[:12]}", set[str]()
+    origin, chosen = f"{hub.repository} at {hub.commit[:12]}", set[str]()
     for pattern in hub.files:
-        found = fnmatch.filter(by_path, pattern)
-        if not found and pattern.endswith(".safetensors"):
+        matched = fnmatch.filter(by_path, pattern)
+        if not matched and pattern.endswith(".safetensors"):
             raise RetortError(
-                f"{commit} holds no {pattern}, and pickled weights are never read",
+                f"{origin} holds no {pattern}, and pickled weights are never read",
                 "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
             )
-        if not found:
+        if not matched:
             raise RetortError(
-                f"{commit} holds no {pattern}", f"it holds {', '.join(sorted(by_path)[:12]) or 'nothing'}"
+                f"{origin} holds no {pattern}", f"it holds {', '.join(sorted(by_path)[:12]) or 'nothing'}"
             )
-        chosen.update(found)
+        chosen.update(matched)
     if pickled := [name for name in sorted(chosen) if name.endswith(PICKLED)]:
-        raise RetortError(f"{commit}: {pickled[0]} is pickled and never read", "name the safetensors file in 'files'")
+        raise RetortError(f"{origin}: {pickled[0]} is pickled and never read", "name the safetensors file in 'files'")
     return [by_path[name] for name in sorted(chosen)]
 
 
@@ -131,7 +133,7 @@ def _download(hub: HubFiles, file: Remote, state: Path) -> Path:
     whole = state / f"{file.digest}-{file.path.replace('/', '-')}"
     if whole.is_file():
         return whole
-    part = whole.with_name(f"{whole.name}.part")
+    partial = whole.with_name(f"{whole.name}.part")
     library = _library()
     from huggingface_hub.file_download import http_get
 
@@ -139,21 +141,21 @@ def _download(hub: HubFiles, file: Remote, state: Path) -> Path:
         hub.repository, file.path, repo_type=hub.repo_type, revision=hub.commit, endpoint=os.environ.get("HF_ENDPOINT")
     )
     headers = {**library.utils.build_hf_headers(), "Accept-Encoding": "identity"}
-    if part.exists() and part.stat().st_size > file.size:
-        part.unlink()
-    part.touch()
-    with part.open("r+b") as stream, _one_line(hub, str(hub.commit)):
+    if partial.exists() and partial.stat().st_size > file.size:
+        partial.unlink()
+    partial.touch()
+    with partial.open("r+b") as stream, _as_retort_error(hub, str(hub.commit)):
         here = stream.seek(0, os.SEEK_END)
         http_get(url, stream, resume_size=here, headers=headers, expected_size=file.size)
-    if not file.is_whole(part):
-        found = file.named(part)
-        part.unlink()
+    if not file.is_whole(partial):
+        digest = file.named(partial)
+        partial.unlink()
         raise RetortError(
-            f"{hub.repository} at {str(hub.commit)[:12]}: {file.path} came as {found[:12]}..., and the hub's listing "
+            f"{hub.repository} at {str(hub.commit)[:12]}: {file.path} came as {digest[:12]}..., and the hub's listing "
             f"says {file.digest[:12]}...",
             "the download is damaged; it was thrown away, run again",
         )
-    os.replace(part, whole)
+    os.replace(partial, whole)
     return whole
 
 
@@ -168,15 +170,15 @@ def fetch(hub: HubFiles, output: Path, state: Path) -> int:
     Raises:
         RetortError: the hub gives no answer, it has no such commit, or a file differs from the hub's listing.
     """
-    wanted = listing(hub)
+    files = listing(hub)
     state.mkdir(parents=True, exist_ok=True)
-    blobs = [_download(hub, file, state) for file in wanted]
+    blobs = [_download(hub, file, state) for file in files]
     sums = {}
-    for file, blob in zip(wanted, blobs, strict=True):
+    for file, blob in zip(files, blobs, strict=True):
         sums[file.path] = {"bytes": file.size, "sha256": file.digest if len(file.digest) == 64 else sha256(blob)}
         (output / file.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.move(blob, output / file.path)
     manifest = {"repository": hub.repository, "commit": hub.commit, "files": sums}
     (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     shutil.rmtree(state)
-    return len(wanted)
+    return len(files)

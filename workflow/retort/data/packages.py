@@ -23,10 +23,10 @@ def verify(archive: Path, source: Package) -> None:
     Raises:
         RetortError: the checksum differs; nothing of the archive is read then.
     """
-    found = sha256(archive)
-    if found != source.sha256:
+    digest = sha256(archive)
+    if digest != source.sha256:
         raise RetortError(
-            f"{archive.name}: sha256 is {found[:12]}..., and that of the source is {source.sha256[:12]}...",
+            f"{archive.name}: sha256 is {digest[:12]}..., and that of the source is {source.sha256[:12]}...",
             "the download is damaged or is another file; delete it and run again",
         )
 
@@ -41,10 +41,10 @@ def download(source: Package, folder: Path) -> Path:
     """
     requirement = folder / "requirement.txt"
     requirement.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
-    wanted = ["--no-binary", ":all:"] if source.distribution == "sdist" else ["--only-binary", ":all:"]
+    formats = ["--no-binary", ":all:"] if source.distribution == "sdist" else ["--only-binary", ":all:"]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     done = subprocess.run(
-        [*command, *wanted, "--require-hashes", "--dest", str(folder), "--requirement", str(requirement)],
+        [*command, *formats, "--require-hashes", "--dest", str(folder), "--requirement", str(requirement)],
         capture_output=True,
         text=True,
         check=False,
@@ -53,13 +53,13 @@ def download(source: Package, folder: Path) -> Path:
     if done.returncode or len(archives) != 1:
         messages = [line for line in done.stderr.splitlines() if line.strip()]
         mismatch = "DO NOT MATCH THE HASHES" in done.stderr
-        why = (
+        reason = (
             f"its sha256 is not {source.sha256[:12]}..."
             if mismatch
             else (messages[-1] if messages else "no archive came")
         )
         raise RetortError(
-            f"pip could not download {source.package} {source.version}: {why}", "is a package index within reach?"
+            f"pip could not download {source.package} {source.version}: {reason}", "is a package index within reach?"
         )
     verify(archives[0], source)
     return archives[0]

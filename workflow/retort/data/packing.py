@@ -23,16 +23,16 @@ SENTENCE_END = re.compile(
 )
 
 
-def _is_end(text: str, found: re.Match[str]) -> bool:
+def _is_end(text: str, match: re.Match[str]) -> bool:
     """Return True if a match of `SENTENCE_END` ends a sentence: no abbreviation, and no lower-case letter after it."""
-    word = found.group("word")
+    word = match.group("word")
     if word is None:
         return True
-    if text[found.end()].islower():
+    if text[match.end()].islower():
         return False
     bare = word.strip("\"'“”‘’«»()[]").lower()
     initial = len(bare) == 1 and bare.isalpha()
-    return found.group("stop") != "." or not (initial or bare in ABBREVIATIONS)
+    return match.group("stop") != "." or not (initial or bare in ABBREVIATIONS)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -47,10 +47,10 @@ def split_sentences(text: str) -> list[str]:
     sentences = []
     for line in text.splitlines():
         start = 0
-        for found in SENTENCE_END.finditer(line):
-            if _is_end(line, found):
-                sentences.append(line[start : found.end()].strip())
-                start = found.end()
+        for match in SENTENCE_END.finditer(line):
+            if _is_end(line, match):
+                sentences.append(line[start : match.end()].strip())
+                start = match.end()
         sentences.append(line[start:].strip())
     return [sentence for sentence in sentences if sentence]
 

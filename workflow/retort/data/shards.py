@@ -200,12 +200,12 @@ class Blocks:
         """Return the input ids of the blocks with these numbers, (rows, block) int64."""
         numbers = self._order[rows]  # (rows,), counted over all shards
         shards = np.searchsorted(self._ends, numbers, side="right")  # (rows,), the shard of each block
-        found = np.empty((len(numbers), self._shards[0].shape[1]), np.int64)
+        blocks = np.empty((len(numbers), self._shards[0].shape[1]), np.int64)
         for shard in np.unique(shards):
             mine = shards == shard
             start = self._ends[shard] - len(self._shards[shard])
-            found[mine] = self._shards[shard][numbers[mine] - start]
-        return found
+            blocks[mine] = self._shards[shard][numbers[mine] - start]
+        return blocks
 
     @cached_property
     def info(self) -> CorpusInfo:

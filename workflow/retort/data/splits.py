@@ -58,7 +58,7 @@ def split_groups(records: list[Record], seed: int, test: int, dev: int) -> dict[
 
 
 class RecordMaker(Protocol):
-    """What reading needs of a task type; tasks/base.py says what each part is."""
+    """What reading needs of a task type; tasks/base.py says what each member is."""
 
     @property
     def text_columns(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from retort.figures.base import Figure
 from retort.figures.style import INK, MUTED, PAPER, figure, save
 from retort.formatters import p_value
 from retort.specs.base import Name
-from retort.specs.exhibit import StudyParts, check_known, figure_kind
+from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
 from retort.tables.base import Inputs
 from retort.tables.kinds.paired_tests import matrix
 from retort.tables.layout import label_of
@@ -44,15 +44,15 @@ class TestsFigure(Figure):
         """Return the table that it shows."""
         return [self.of]
 
-    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line if it shows no table of paired tests."""
-        tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
-        yield from check_known("of", "table", [self.of], tables)
+        names, tables = exhibits_of(study, paper)
+        yield from check_known("of", "table", [self.of], names)
         if self.of in tables and not tables[self.of].compares():
             yield f"of: '{self.of}' is not a table of kind 'paired-tests'"
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return the lines of the drawn table, with the figure's name in place of the table's."""
+        """Return the lines of the drawn table, with the figure's name instead of the table's."""
         return [replace(line, table=inputs.name) for line in inputs.tables[self.of]]
 
     def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:

@@ -91,12 +91,12 @@ def svg(drawn: Figure) -> str:
 
 def save(drawn: Figure, renders: dict[str, str]) -> None:
     """Write the figure to each path, by file format ('svg' or 'png')."""
-    for kind, path in renders.items():
+    for file_format, path in renders.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        if kind == "svg":
+        if file_format == "svg":
             Path(path).write_text(svg(drawn), encoding="utf-8", newline="\n")
         else:
-            drawn.savefig(path, format=kind, dpi=200, facecolor="white", metadata={"Software": None})
+            drawn.savefig(path, format=file_format, dpi=200, facecolor="white", metadata={"Software": None})
 
 
 def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
@@ -113,7 +113,7 @@ def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None
 
 
 def without_points(lines: list[Line], renders: dict[str, str]) -> None:
-    """Save a figure of which no point was run: it says why, in place of empty axes."""
+    """Save a figure of which no point was run: it says why, instead of empty axes."""
     reasons = list(dict.fromkeys(line.state for line in lines))
     reason = reasons[0] if len(reasons) == 1 else f"{reasons[0]}, and more"
     with figure(5.0, 0.7) as drawn:

@@ -21,7 +21,7 @@ from transformers.utils import logging
 
 from retort.batch import Shape
 from retort.errors import RetortError
-from retort.models.distilbert import OTHER_NAMES, as_bert, weights_as_bert
+from retort.models.distilbert import DISTILBERT, as_bert, weights_as_bert
 from retort.models.recorder import embeddings_of, family_of
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
@@ -82,28 +82,33 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
-    more: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
-    more |= {SIZES["heads"]: heads} if heads else {}
-    if _published(folder).model_type == OTHER_NAMES:
-        return _translated(folder, head, more)
+    overrides: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
+    overrides |= {SIZES["heads"]: heads} if heads else {}
+    if _published(folder).model_type == DISTILBERT:
+        return _translated(folder, head, overrides)
     # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
     model: torch.nn.Module = HEADS[head].from_pretrained(
-        str(folder), use_safetensors=True, dtype=torch.float32, trust_remote_code=False, local_files_only=True, **more
+        str(folder),
+        use_safetensors=True,
+        dtype=torch.float32,
+        trust_remote_code=False,
+        local_files_only=True,
+        **overrides,
     )
     return model
 
 
-def _translated(folder: Path | str, head: str, more: dict[str, Any]) -> torch.nn.Module:
+def _translated(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
     """Load a DistilBERT as a BERT with the same weights; its pooler and its head are initialised at random."""
     config = _config(folder)
-    for key, value in more.items():
+    for key, value in overrides.items():
         setattr(config, key, value)
     model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     encoder: Any = model.base_model
     lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
     # DistilBERT has no pooler: a missing one is right
     if unknown or any(not name.startswith("pooler.") for name in lacks):
-        raise RetortError(f"{folder}/model.safetensors does not hold a {OTHER_NAMES}", f"it lacks {', '.join(lacks)}")
+        raise RetortError(f"{folder}/model.safetensors does not hold a {DISTILBERT}", f"it lacks {', '.join(lacks)}")
     return model
 
 
@@ -174,12 +179,12 @@ def check_shape(folder: Path | str, architecture: Architecture, vocabulary: int,
     """
     config = _config(folder)
     family_of(config)
-    study = {**sizes_of(architecture), "vocabulary": vocabulary}
+    expected = {**sizes_of(architecture), "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
     for name, key in ((name, key) for name, key in keys.items() if not (any_heads and name == "heads")):
-        found = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
-        if found != study[name]:
-            raise RetortError(f"{folder}/config.json: {key} is {found}", f"the study says {name}: {study[name]}")
+        actual = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
+        if actual != expected[name]:
+            raise RetortError(f"{folder}/config.json: {key} is {actual}", f"the study says {name}: {expected[name]}")
 
 
 def shape_of(model: torch.nn.Module, num_labels: int) -> Shape:
@@ -211,12 +216,12 @@ def prepare(model: Any, schedule: Schedule) -> None:
     set_dropout(model, schedule.dropout)
 
 
-def freeze(model: Any, parts: Sequence[str]) -> None:
-    """Freeze the named parts, so that the optimiser never changes them, and unfreeze all others."""
-    model.requires_grad_(True)  # an earlier stage may have frozen other parts
-    for part in parts:
-        if part == "embeddings":
+def freeze(model: Any, modules: Sequence[str]) -> None:
+    """Freeze the named modules, so that the optimiser never changes them, and unfreeze all others."""
+    model.requires_grad_(True)  # an earlier stage may have frozen other modules
+    for name in modules:
+        if name == "embeddings":
             for module in embeddings_of(model):
                 module.requires_grad_(False)
-        if part == "encoder":
+        if name == "encoder":
             model.base_model.requires_grad_(False)

@@ -26,12 +26,12 @@ SIZES = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "hid
          "attention_probs_dropout_prob": "attention_dropout", "vocab_size": "vocab_size",
          "max_position_embeddings": "max_position_embeddings", "pad_token_id": "pad_token_id",
          "initializer_range": "initializer_range"}  # fmt: skip
-OTHER_NAMES = "distilbert"
+DISTILBERT = "distilbert"
 
 
 def as_bert(config: Any) -> Any:
     """Return a DistilBERT config as the BERT config of the same model; any other config unchanged."""
-    if config.model_type != OTHER_NAMES:
+    if config.model_type != DISTILBERT:
         return config
     return BertConfig(**{ours: getattr(config, theirs) for ours, theirs in SIZES.items()})
 
@@ -42,12 +42,12 @@ def weights_as_bert(folder: Path | str, types: int) -> dict[str, Tensor]:
     The embeddings of the `types` token types are zeros, so that they add nothing. A masked-LM head is left out: its
     layers differ from BERT's.
     """
-    found = {}
+    weights = {}
     for name, weight in load_file(str(Path(folder) / "model.safetensors")).items():
-        ours = name.removeprefix(f"{OTHER_NAMES}.")
+        ours = name.removeprefix(f"{DISTILBERT}.")
         if ours.split(".")[0] in ("embeddings", "transformer"):
             for theirs, bert in NAMES.items():
                 ours = ours.replace(f"{theirs}.", f"{bert}.")
-            found[ours] = weight.float()  # published weights may be in 16 bits
-    embeddings = found["embeddings.word_embeddings.weight"]  # (vocabulary, width)
-    return {**found, "embeddings.token_type_embeddings.weight": zeros(types, embeddings.shape[1])}
+            weights[ours] = weight.float()  # published weights may be in 16 bits
+    embeddings = weights["embeddings.word_embeddings.weight"]  # (vocabulary, width)
+    return {**weights, "embeddings.token_type_embeddings.weight": zeros(types, embeddings.shape[1])}

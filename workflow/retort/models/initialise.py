@@ -125,7 +125,7 @@ def initialise(
     """
     start, architecture = settings.initialisation, settings.architecture
     if folders.parent is not None:
-        # any number of heads will do: it is no part of the weights, and the student's own is set below
+        # any number of heads will do: no weight depends on it, and the student's own is set below
         check_shape(folders.parent, architecture, vocabulary, any_heads=True)
         return _from_parent(folders.parent, folders.teacher, head, num_labels, architecture.heads)
     student = blank(folders.model, architecture, head, num_labels)  # random, where no layers are copied

@@ -58,7 +58,7 @@ MODULES = {
 }
 
 
-class _Enough(Exception):
+class _StopForward(Exception):
     """Raised by a hook when everything asked for is recorded, so that the layers above do not run."""
 
 
@@ -72,24 +72,24 @@ def basis(keys: Iterable[Key]) -> set[Key]:
 
 
 def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[Key, Tensor]:
-    """Compute the wanted activations from the recorded ones.
+    """Compute the activations asked for from the recorded ones.
 
     scores: (batch, heads, query, key), divided by the square root of the head size, before masking.
     cls: (batch, width), the hidden state at position 0.
     """
-    found = {}
+    activations = {}
     for activation, layer in keys:
         if activation == "scores":
             # Q K^T / sqrt(d_k), the argument of the softmax in eq. 4 of Udagawa et al. (2023)
             queries, keys_ = (heads_of(caught[name, layer], heads) for name in ("queries", "keys"))
-            found[activation, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
+            activations[activation, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
         elif activation == "cls":
-            found[activation, layer] = caught["hidden", layer][:, 0]
+            activations[activation, layer] = caught["hidden", layer][:, 0]
         elif activation == "embeddings":
-            found[activation, layer] = caught["hidden", 0]
+            activations[activation, layer] = caught["hidden", 0]
         else:
-            found[activation, layer] = caught[activation, layer]
-    return found
+            activations[activation, layer] = caught[activation, layer]
+    return activations
 
 
 def family_of(config: Any) -> Family:
@@ -149,20 +149,20 @@ class Recorder:
     def __init__(self, model: nn.Module, keys: Iterable[Key], stop: bool = True) -> None:
         self.model: Any = model
         self.keys = set(keys)
-        self.wanted = {(activation, layer) for activation, layer in basis(self.keys) if activation != "logits"}
+        self.to_record = {(activation, layer) for activation, layer in basis(self.keys) if activation != "logits"}
         self.logits = ("logits", None) in self.keys
         self.stop = stop and not self.logits
         self.caught: dict[Key, Tensor] = {}
         self.recording = False  # hooks do nothing while others run the model
-        self.handles = [self._hook(activation, layer or 0) for activation, layer in self.wanted]
+        self.handles = [self._hook(activation, layer or 0) for activation, layer in self.to_record]
 
     def _keep(self, key: Key, value: Any) -> None:
         """Keep a recorded value, and stop the forward pass if it was the last one needed."""
         if not self.recording:
             return
         self.caught[key] = value[0] if isinstance(value, tuple) else value  # modules and pre-hooks may give tuples
-        if self.stop and len(self.caught) == len(self.wanted):
-            raise _Enough  # the only way out of a running forward pass
+        if self.stop and len(self.caught) == len(self.to_record):
+            raise _StopForward  # the only way out of a running forward pass
 
     def _hook(self, activation: str, layer: int) -> torch.utils.hooks.RemovableHandle:
         """Register the hook that records an activation."""
@@ -185,7 +185,7 @@ class Recorder:
         self.recording = True
         try:
             output = (self.model.base_model if masked or not self.logits else self.model)(**inputs)
-        except _Enough:
+        except _StopForward:
             output = None
         finally:
             self.recording = False

@@ -77,12 +77,12 @@ def store_activations(
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
         for numbers, batch in in_order(rows, 64):
             for key, value in recorder(batch.to(device)).items():
-                each = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
-                kept = value[batch.attention_mask] if each else value
+                per_token = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
+                kept = value[batch.attention_mask] if per_token else value
                 if key not in stores:
-                    length = int(rows.offsets[-1]) if each else len(rows)
+                    length = int(rows.offsets[-1]) if per_token else len(rows)
                     stores[key] = create(output, key, length, kept.shape[-1], precision)
-                indices = token_indices(rows, numbers.numpy()) if each else numbers.numpy()
+                indices = token_indices(rows, numbers.numpy()) if per_token else numbers.numpy()
                 stores[key].write(indices, kept.cpu())
     return len(stores), sum(store.nbytes for store in stores.values())
 
@@ -98,7 +98,7 @@ class StoredActivations:
     Args:
         folder: the folder that record_activations wrote.
         encoded: the training split that it was written for.
-        keys: the wanted (activation, layer) keys.
+        keys: the (activation, layer) keys to read.
         heads: the teacher's attention heads, to compute scores from queries and keys.
     """
 
@@ -117,18 +117,18 @@ class StoredActivations:
         return array
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
-        """Return every wanted activation of the batch by key, padded with zeros to the length of the batch."""
+        """Return the activations of the batch by key, padded with zeros to the length of the batch."""
         assert batch.rows is not None
         rows = batch.rows.cpu().numpy()
         indices, mask = positions(self.encoded, rows)  # (batch, length) each
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
-            each = len(array) == self.tokens  # one vector a token, else one a row
-            values = array[indices] if each else array[rows]  # (batch, length, width) or (batch, num_labels)
+            per_token = len(array) == self.tokens  # one vector a token, else one a row
+            values = array[indices] if per_token else array[rows]  # (batch, length, width) or (batch, num_labels)
             tensor = torch.from_numpy(values)
             if values.dtype == np.uint16:
                 tensor = tensor.view(torch.bfloat16)
-            if each:
+            if per_token:
                 tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
             caught[key] = tensor.to(batch.input_ids.device)
         return derive(self.keys, caught, self.heads)

@@ -1,4 +1,4 @@
-"""What an objective is given, and the few operations that most objectives share."""
+"""What an objective receives, and the few operations that most objectives share."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def required(values: Tensor | None, name: str, what: str = "labels") -> Tensor:
     return values
 
 
-def one_of(kind: str, value: str, allowed: Iterable[str]) -> str:
+def one_of(noun: str, value: str, allowed: Iterable[str]) -> str:
     """Return the value, or raise an error that lists the allowed ones if it is not among them."""
     allowed = list(allowed)
     if value not in allowed:
-        raise unknown(kind, value, allowed)
+        raise unknown(noun, value, allowed)
     return value

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
-from retort.mappings import called, mappings, pairs_of
+from retort.mappings import call_with_options, mappings, pairs_of
 from retort.objectives.base import Pair, objectives
 from retort.registry import unknown
 from retort.settings import TermSettings
@@ -20,7 +20,7 @@ from retort.sizes import ModelSize, Requirements
 
 Key = tuple[str, int | None]  # (name of an activation, layer); the layer of logits is None
 LayerActivations = Mapping[Key, Tensor]
-Place = int | None | tuple[int, ...]  # one layer, None for what a model has once, or several layers
+Layers = int | None | tuple[int, ...]  # one layer, None for what a model has once, or several layers
 
 TERM_KEYS = ("objective", "mapping", "weight", "options")
 ONCE = ("input", "output")  # levels whose activation a model has once: embeddings and logits
@@ -36,39 +36,45 @@ class Term:
         weight: factor of the sum over the pairs.
         pairs: (student layer, teacher layer); (None, None) for embeddings and logits, which a model has once; one pair
             of tuples for an objective that reads several layers at once.
-        parts: one objective for each pair, each with its own linear maps and state.
+        instances: one instance of the objective for each pair, with its own linear maps and state.
     """
 
     label: str
     weight: float
-    pairs: list[tuple[Place, Place]]
-    parts: list[Callable[..., Tensor]]
+    pairs: list[tuple[Layers, Layers]]
+    instances: list[Callable[..., Tensor]]
 
     def keys(self, side: str) -> set[Key]:
         """Return the (activation, layer) keys that `side`, 'student' or 'teacher', must record."""
         which = ("student", "teacher").index(side)
-        pairs = zip(self.pairs, self.parts, strict=True)
+        pairs = zip(self.pairs, self.instances, strict=True)
         return {
             (activation, layer)
-            for pair, part in pairs
-            for activation in activations_of(part, side)
+            for pair, instance in pairs
+            for activation in activations_of(instance, side)
             for layer in layers_of(pair[which])
         }
 
     def value(self, student: LayerActivations, teacher: LayerActivations, batch: Batch) -> Tensor:
         """Return the scalar sum over the layer pairs, without the weight."""
         values = [
-            part(
-                {activation: read(student, activation, s) for activation in activations_of(part, "student")},
-                {activation: read(teacher, activation, t) for activation in activations_of(part, "teacher")},
+            instance(
+                {
+                    activation: read_activation(student, activation, s)
+                    for activation in activations_of(instance, "student")
+                },
+                {
+                    activation: read_activation(teacher, activation, t)
+                    for activation in activations_of(instance, "teacher")
+                },
                 batch,
             )
-            for (s, t), part in zip(self.pairs, self.parts, strict=True)
+            for (s, t), instance in zip(self.pairs, self.instances, strict=True)
         ]
         return torch.stack(values).sum()  # sum over layer pairs, as Udagawa et al. (2023), eq. 6
 
 
-class Sum(nn.Module):
+class WeightedSum(nn.Module):
     """A weighted sum of terms; its parameters are those of the objectives, such as their linear maps."""
 
     def __init__(self, terms: list[Term]) -> None:
@@ -76,7 +82,10 @@ class Sum(nn.Module):
         self.terms = terms
         # in a ModuleDict, so that the optimiser and the checkpoint find the parameters and buffers of the objectives
         self.learned = nn.ModuleDict(
-            {term.label: nn.ModuleList(part for part in term.parts if isinstance(part, nn.Module)) for term in terms}
+            {
+                term.label: nn.ModuleList(instance for instance in term.instances if isinstance(instance, nn.Module))
+                for term in terms
+            }
         )
 
     def needs(self, side: str) -> set[Key]:
@@ -88,20 +97,20 @@ class Sum(nn.Module):
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the scalar loss, and by label the weighted value of each term, detached from the graph."""
         # loss = sum over terms of weight * sum over layer pairs of the objective
-        shares = {term.label: term.weight * term.value(student, teacher, batch) for term in self.terms}
-        return torch.stack(list(shares.values())).sum(), {label: share.detach() for label, share in shares.items()}
+        values = {term.label: term.weight * term.value(student, teacher, batch) for term in self.terms}
+        return torch.stack(list(values.values())).sum(), {label: value.detach() for label, value in values.items()}
 
 
-def layers_of(place: Place) -> tuple[int | None, ...]:
-    """Return the layers of a place as a tuple, lowest first."""
-    return place if isinstance(place, tuple) else (place,)
+def layers_of(layers: Layers) -> tuple[int | None, ...]:
+    """Return the layers as a tuple, lowest first."""
+    return layers if isinstance(layers, tuple) else (layers,)
 
 
-def read(recorded: LayerActivations, activation: str, place: Place) -> Tensor:
+def read_activation(recorded: LayerActivations, activation: str, layers: Layers) -> Tensor:
     """Return an activation: the tensor of one layer, or (layers, ...) of several layers, lowest first."""
-    if isinstance(place, tuple):
-        return torch.stack([recorded[activation, layer] for layer in place])  # (layers, batch, ...)
-    return recorded[activation, place]
+    if isinstance(layers, tuple):
+        return torch.stack([recorded[activation, layer] for layer in layers])  # (layers, batch, ...)
+    return recorded[activation, layers]
 
 
 def activations_of(objective: Any, side: str) -> tuple[str, ...]:
@@ -126,7 +135,7 @@ def _layer_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: i
     return pairs_of(mapping, student_layers, teacher_layers)
 
 
-def _as_read(objective: str, pairs: Sequence[tuple[int, int]]) -> list[tuple[Place, Place]]:
+def _pairs_as_read(objective: str, pairs: Sequence[tuple[int, int]]) -> list[tuple[Layers, Layers]]:
     """Return the pairs of layers as an objective reads them; see `Term.pairs`."""
     level = _level_of(objective)
     if level in ONCE:
@@ -146,7 +155,7 @@ def _level_of(objective: str) -> str:
     return level
 
 
-def unique(name: str, taken: list[str]) -> str:
+def unique_label(name: str, taken: list[str]) -> str:
     """Return the name, followed by '-2', '-3', ... if it is taken already."""
     number = 1
     label = name
@@ -170,27 +179,27 @@ def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: 
         raise RetortError(misfit.message, misfit.hint)
 
 
-def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape) -> Sum:
+def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape) -> WeightedSum:
     """Build the loss of a stage, whose pairs of layers are resolved, for two models of the given sizes.
 
     Raises:
         RetortError: there is no term, or an objective or an option is wrong.
     """
-    built: list[Term] = []
+    composed: list[Term] = []
     if not terms:
         raise RetortError("a loss needs at least one term", "list an objective")
     for term in terms:
         make = objectives[term.objective]
         check_sizes(term.objective, term.options, student, teacher)
-        pairs = _as_read(term.objective, term.pairs)
+        pairs = _pairs_as_read(term.objective, term.pairs)
         shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t)))) for s, t in pairs]
-        parts = [called("objective", term.objective, make, term.options, sizes) for sizes in shapes]
-        label = unique(term.objective, [other.label for other in built])
-        built.append(Term(label, term.weight, pairs, parts))
-    return Sum(built)
+        instances = [call_with_options("objective", term.objective, make, term.options, sizes) for sizes in shapes]
+        label = unique_label(term.objective, [other.label for other in composed])
+        composed.append(Term(label, term.weight, pairs, instances))
+    return WeightedSum(composed)
 
 
-def single_loss(objective: str, shape: Shape) -> Sum:
+def single_loss(objective: str, shape: Shape) -> WeightedSum:
     """Build the loss of one objective on the output of a model that is trained without a teacher."""
     term = TermSettings(objective=objective, version=_version_of(objective), pairs=[], weight=1.0, options={})
     return loss_of([term], shape, shape)
@@ -198,7 +207,7 @@ def single_loss(objective: str, shape: Shape) -> Sum:
 
 def compose(
     terms: list[dict[str, Any]], student: Shape, teacher: Shape, student_layers: int, teacher_layers: int
-) -> Sum:
+) -> WeightedSum:
     """Build the loss that a list of terms describes, for two models of the given sizes.
 
     Args:

@@ -20,7 +20,7 @@ CACHED = 1 << 18  # numbers of a relation that fit into a CPU's cache: 1 MiB of 
 LAUNCHED = 1 << 25  # a GPU wants more work in one kernel: 128 MiB of float32
 
 
-def pieces(heads: int, size: int, device: torch.device) -> list[slice]:
+def head_chunks(heads: int, size: int, device: torch.device) -> list[slice]:
     """Return slices of heads to compute at once; the relation of one head has `size` numbers."""
     step = max(1, (CACHED if device.type == "cpu" else LAUNCHED) // size)
     return [slice(first, first + step) for first in range(0, heads, step)]
@@ -54,38 +54,43 @@ class _Divergence(torch.autograd.Function):
             rows, columns, *theirs = (heads_of(wide(x), heads) for x in (a, b, c, d))  # (batch, heads, length, size)
             # S = a b^T / sqrt(size)
             rows, theirs[0] = (x / math.sqrt(x.shape[-1]) for x in (rows, theirs[0]))
-            bias = torch.zeros(keys.shape, dtype=rows.dtype, device=rows.device).masked_fill_(~keys, NEVER)
-            bias = bias[:, None, None, :]  # (batch, 1, 1, column)
-            share = weights.to(rows.dtype)[:, None, :, None]  # (batch, 1, row, 1)
+            bias = _padding_bias(keys, rows)
+            row_weights = weights.to(rows.dtype)[:, None, :, None]  # (batch, 1, row, 1)
             total, by_rows, by_columns = rows.new_zeros(()), [], []
-            for piece in pieces(heads, keys.shape[0] * keys.shape[1] ** 2, a.device):
-                log_q = F.log_softmax((rows[:, piece] @ columns[:, piece].mT).add_(bias), dim=-1)
-                log_p = F.log_softmax((theirs[0][:, piece] @ theirs[1][:, piece].mT).add_(bias), dim=-1)
-                p = log_p.exp()  # (batch, piece, row, column)
+            for chunk in head_chunks(heads, keys.shape[0] * keys.shape[1] ** 2, a.device):
+                log_q = F.log_softmax((rows[:, chunk] @ columns[:, chunk].mT).add_(bias), dim=-1)
+                log_p = F.log_softmax((theirs[0][:, chunk] @ theirs[1][:, chunk].mT).add_(bias), dim=-1)
+                p = log_p.exp()  # (batch, chunk, row, column)
                 bounded = log_q.clamp(min=math.log(floor)) if floor else log_q
                 # w sum_k p (log p - log q), in place: each new tensor of this size is another pass through memory
-                total += (p * log_p.sub_(bounded) * share).sum()
+                total += (p * log_p.sub_(bounded) * row_weights).sum()
                 if ctx.needs_input_grad[0] or ctx.needs_input_grad[1]:
                     if floor:
                         p *= log_q > math.log(floor)  # p' of the class docstring
-                    pull = (log_q.exp_() * p.sum(-1, keepdim=True)).sub_(p).mul_(share)  # w (q sum(p') - p')
-                    by_rows.append(pull @ columns[:, piece])  # d loss / d rows = (d loss / d S) columns
-                    by_columns.append(pull.mT @ rows[:, piece])  # d loss / d columns = (d loss / d S)^T rows
+                    d_scores = (log_q.exp_() * p.sum(-1, keepdim=True)).sub_(p).mul_(row_weights)  # w (q sum(p') - p')
+                    by_rows.append(d_scores @ columns[:, chunk])  # d loss / d rows = (d loss / d S) columns
+                    by_columns.append(d_scores.mT @ rows[:, chunk])  # d loss / d columns = (d loss / d S)^T rows
         if by_rows:
             scale = 1 / math.sqrt(rows.shape[-1])  # rows were a / sqrt(size)
             ctx.save_for_backward(_merged(by_rows).mul_(scale).to(a.dtype), _merged(by_columns).to(b.dtype))
         return total
 
     @staticmethod
-    def backward(ctx: Any, given: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients with respect to a and b; the other inputs have none."""
         by_rows, by_columns = ctx.saved_tensors
-        return given.to(by_rows.dtype) * by_rows, given.to(by_columns.dtype) * by_columns, *[None] * 6
+        return gradient.to(by_rows.dtype) * by_rows, gradient.to(by_columns.dtype) * by_columns, *[None] * 6
 
 
-def _merged(parts: list[Tensor]) -> Tensor:
-    """Join parts of (batch, piece, length, size), all heads together, to (batch, length, width)."""
-    return torch.cat(parts, dim=1).transpose(1, 2).flatten(2)
+def _padding_bias(keys: Tensor, like: Tensor) -> Tensor:
+    """Return what is added to scores, (batch, 1, 1, column): 0 where `keys` is True, else NEVER; dtype as `like`."""
+    bias = torch.zeros(keys.shape, dtype=like.dtype, device=like.device).masked_fill_(~keys, NEVER)
+    return bias[:, None, None, :]
+
+
+def _merged(chunks: list[Tensor]) -> Tensor:
+    """Join chunks of (batch, chunk, length, size), all heads together, to (batch, length, width)."""
+    return torch.cat(chunks, dim=1).transpose(1, 2).flatten(2)
 
 
 def token_weights(tokens: Tensor, heads: int) -> Tensor:
@@ -103,7 +108,7 @@ def relation_divergence(
 ) -> Tensor:
     """Return the scalar sum over heads and rows of weight x KL(teacher's relation || student's relation).
 
-    A relation is softmax(a b^T / sqrt(head size)) over the keys, where a and b are one head's part of two vectors:
+    A relation is softmax(a b^T / sqrt(head size)) over the keys, where a and b are one head's slice of two vectors:
     MiniLMv2 (Wang et al., 2021), eq. 7-8.
 
     Args:

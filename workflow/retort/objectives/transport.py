@@ -10,25 +10,25 @@ from retort.objectives.base import Activations, Pair, objectives, product, wide
 from retort.objectives.hidden import MapRule, linear_map
 
 
-def counted_by(real: Tensor, like: Tensor) -> Tensor:
+def count_of(real: Tensor, like: Tensor) -> Tensor:
     """Return how many numbers of `like` count: those where `real`, broadcast to its shape, is True."""
     return real.sum().clamp(min=1) * (like.numel() // real.numel())  # x width, or x heads
 
 
-def apart(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
+def layer_cost(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
     """Return the scalar mean squared difference of two layers' tensors where `real` is True."""
-    return torch.where(real, ours - theirs, 0).square().sum() / counted_by(real, theirs)
+    return torch.where(real, ours - theirs, 0).square().sum() / count_of(real, theirs)
 
 
-def pairwise(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
-    """Return `apart` of each two layers of (layers, ...) tensors as (student layers, teacher layers)."""
+def layer_costs(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
+    """Return `layer_cost` of each two layers of (layers, ...) tensors as (student layers, teacher layers)."""
     a, b = (torch.where(real, x, 0).flatten(1) for x in (ours, theirs))  # (layers, numbers of a layer)
     squares = a.square().sum(1)[:, None] + b.square().sum(1)  # |a|^2 + |b|^2: (student layers, teacher layers)
     # |a - b|^2 = |a|^2 + |b|^2 - 2 a.b, which rounding may bring below 0
-    return (squares - 2 * product(a, b.mT)).clamp(min=0) / counted_by(real, theirs[0])
+    return (squares - 2 * product(a, b.mT)).clamp(min=0) / count_of(real, theirs[0])
 
 
-def cheapest(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
+def cheapest_flow(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
     """Return the flow of the cheapest transport between each two layers, (student layers, teacher layers), on the CPU.
 
     The flow F minimises sum_ij F_ij costs_ij; its rows sum to `student` and its columns to `teacher`.
@@ -40,8 +40,8 @@ def cheapest(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
     """
     import ot  # slow to import, and only this objective needs it
 
-    given, taken = (weights.double().cpu().numpy() for weights in (student, teacher))
-    flow = ot.emd(given / given.sum(), taken / taken.sum(), costs.double().cpu().numpy())
+    supply, demand = (weights.double().cpu().numpy() for weights in (student, teacher))
+    flow = ot.emd(supply / supply.sum(), demand / demand.sum(), costs.double().cpu().numpy())
     return torch.from_numpy(flow)
 
 
@@ -106,11 +106,11 @@ class EarthMovers(nn.Module):
         distances, paid = [], []
         for activation, real in compared.items():
             theirs = wide(teacher[activation])
-            costs = pairwise(ours[activation].detach(), theirs.detach(), real)  # C: (student layers, teacher layers)
-            flow = cheapest(costs, self.student_weights, self.teacher_weights)  # F
+            costs = layer_costs(ours[activation].detach(), theirs.detach(), real)  # C: (student layers, teacher layers)
+            flow = cheapest_flow(costs, self.student_weights, self.teacher_weights)  # F
             # most flows are 0: only the pairs with a flow are compared again, this time with a gradient
             for s, t in flow.nonzero().tolist():
-                distances.append(flow[s, t].item() * apart(ours[activation][s], theirs[t], real))  # F_st C_st
+                distances.append(flow[s, t].item() * layer_cost(ours[activation][s], theirs[t], real))  # F_st C_st
             paid.append(flow * costs.double().cpu())
         if self.training and self.update:
             self.follow(torch.stack(paid).sum(0))

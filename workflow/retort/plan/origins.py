@@ -52,10 +52,10 @@ class Source:
             elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
                 return ""
             content = content[step]
-        return f"{shown(self.path)}:{line}"
+        return f"{relative(self.path)}:{line}"
 
 
-def shown(path: Path) -> str:
+def relative(path: Path) -> str:
     """Return a path relative to the current folder if it lies below it, else unchanged."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
@@ -215,8 +215,8 @@ class Origins:
     def _whole(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
         """Yield what the file of a task, corpus or model gives, except its title, its sample and the skipped fields."""
         source = self.file(folder, name)
-        given = spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)
-        for steps, value in leaves(given):
+        content = spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)
+        for steps, value in leaves(content):
             yield self._value(source, steps, value, f"{folder}.{name}.{dotted(*steps)}")
 
 

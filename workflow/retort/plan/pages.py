@@ -12,7 +12,7 @@ ENDINGS = {"table": "html", "figure": "svg"}
 
 
 class Pages:
-    """The part of the plan that makes the report: an index, one page per paper, and the audit.
+    """The plan of the report: an index, one page per paper, and the audit.
 
     Args:
         plan: the plan of the study.
@@ -31,7 +31,7 @@ class Pages:
         printed = [path.parent for path in sorted(folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
         files = [path for paper in printed for path in sorted(paper.glob("*.yaml"))]
         facts = folder / "facts.yaml"
-        return [self.plan.shown(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
+        return [self.plan.relative(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
 
     @property
     def audit(self) -> list[str]:
@@ -51,13 +51,13 @@ class Pages:
     @property
     def tidy(self) -> list[str]:
         """The tidy CSV files of all tables that the papers show."""
-        return [f"results/tables/{paper}/{name}.csv" for paper in self.study.papers for name in self._shown(paper)]
+        return [f"results/tables/{paper}/{name}.csv" for paper in self.study.papers for name in self._names(paper)]
 
     @property
     def headlines(self) -> list[str]:
         """The first table of each of our own studies (`ours: true`), which the index shows."""
         ours = [paper for paper, spec in self.study.papers.items() if spec.ours]
-        return [f"reports/{paper}/{name}.html" for paper in ours for name in self._shown(paper)[:1]]
+        return [f"reports/{paper}/{name}.html" for paper in ours for name in self._names(paper)[:1]]
 
     @property
     def judged(self) -> list[str]:
@@ -65,13 +65,13 @@ class Pages:
         return [path for paper in self.study.papers for path in self._claims(paper)]
 
     def _own(self, paper: str, *names: str) -> list[str]:
-        """Return those of the given files that exist in a paper's folder."""
+        """Return those of some files that exist in a paper's folder."""
         paths = [self.study.folder / "papers" / paper / name for name in names]
-        return [self.plan.shown(path) for path in paths if path.is_file()]
+        return [self.plan.relative(path) for path in paths if path.is_file()]
 
-    def _shown(self, paper: str, kind: str = "table") -> list[str]:
+    def _names(self, paper: str, noun: str = "table") -> list[str]:
         """Return the names of a paper's tables or figures, in the order of the report."""
-        return [name for name in self.study.shown(paper) if name.startswith(kind)]
+        return [name for name in self.study.exhibits_of(paper) if name.startswith(noun)]
 
     def _claims(self, paper: str) -> list[str]:
         return [f"reports/{paper}/claims.html"] if self.study.claims.get(paper) else []
@@ -84,7 +84,7 @@ class Pages:
     def rendered(self, wildcards: Wildcards) -> list[str]:
         """Return the tables and figures of a paper."""
         paper = wildcards.paper
-        return [f"reports/{paper}/{name}.{ENDINGS[kind]}" for kind in ENDINGS for name in self._shown(paper, kind)]
+        return [f"reports/{paper}/{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in self._names(paper, noun)]
 
     def claims(self, wildcards: Wildcards) -> list[str]:
         """Return the claims page of a paper; empty if the paper has no claims."""

@@ -215,9 +215,9 @@ class Plan:
 
     def exhibit_file(self, paper: str, name: str) -> str:
         """Return the YAML file of a table or figure."""
-        return self.shown(self.study.files["exhibits", f"{paper}/{name}"])
+        return self.relative(self.study.files["exhibits", f"{paper}/{name}"])
 
-    def shown(self, path: Path) -> str:
+    def relative(self, path: Path) -> str:
         """Return a path as Snakemake prints it: relative to the current folder if it lies below, else unchanged."""
         here = Path.cwd()
         return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
@@ -283,7 +283,7 @@ class Plan:
 
     def claims_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a paper's claims."""
-        return self.shown(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
+        return self.relative(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:
         """Return the tidy CSV files from which a paper's claims are judged."""

@@ -35,5 +35,5 @@ def submission(study: Study) -> SubmissionSettings:
         if spec.submission
     }
     return SubmissionSettings(
-        tasks=tasks, wanted=sorted(file for task in tasks.values() for file in task.files.values())
+        tasks=tasks, server_files=sorted(file for task in tasks.values() for file in task.files.values())
     )

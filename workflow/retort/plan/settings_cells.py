@@ -41,23 +41,23 @@ def readable_settings(study: Study, name: str, task: str) -> Settings:
     if specific and not task:
         raise RetortError(f"'{name}' is distilled on tasks", "say which: give 'task'")
     settings = resolve.task_distillation(study, name, task) if specific else resolve.corpus_distillation(study, name)
-    found = settings.as_json()
+    values = settings.as_json()
     protocol, shape = study.protocols[student.protocol], student.architecture
     grid = protocol.grid_of(task)
     return {
-        **found,
-        "architecture": {**found["architecture"], "head": shape.hidden // shape.heads},
+        **values,
+        "architecture": {**values["architecture"], "head": shape.hidden // shape.heads},
         "written": student.model_dump(mode="json"),
         "finetuning": {
             **protocol.for_task(task).model_dump(mode="json"),
             "grid": grid.model_dump(mode="json") if grid else {},
         },
         "runs": len(protocol.seeds),
-        "stages": [_cut(stage, study.tasks[task].max_length if specific else None) for stage in found["stages"]],
+        "stages": [_cut(stage, study.tasks[task].max_length if specific else None) for stage in values["stages"]],
     }
 
 
-def _kind(pairs: list[tuple[int, int]]) -> str:
+def _mapping_type(pairs: list[tuple[int, int]]) -> str:
     """Return the type of a mapping, as in `mappings_of`."""
     if len(pairs) == 1:
         return "single"
@@ -76,7 +76,7 @@ def _mapped(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
     depth = study.model_of(student.teacher).architecture.layers
     for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
         pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
-        yield term.objective, _kind(pairs), _named(term, pairs, depth)
+        yield term.objective, _mapping_type(pairs), _named(term, pairs, depth)
 
 
 def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
@@ -85,18 +85,18 @@ def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
     The types are 'single' (named by the teacher layer, counted from the last, which is 0), 'one-to-one' and
     'one-to-many'.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    mappings: dict[str, dict[str, list[str]]] = {}
     for name, student in study.students.items():
         if study.paper_of(name) != paper:
             continue
-        for objective, kind, mapping in _mapped(study, student):
-            kinds = found.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
-            kinds[kind] += [mapping] * (mapping not in kinds[kind])
-    for kinds in found.values():
-        kinds["single"].sort(key=int, reverse=True)
-        kinds["one-to-one"].sort()
-        kinds["one-to-many"].sort()
-    return found
+        for objective, mapping_type, mapping in _mapped(study, student):
+            by_type = mappings.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
+            by_type[mapping_type] += [mapping] * (mapping not in by_type[mapping_type])
+    for by_type in mappings.values():
+        by_type["single"].sort(key=int, reverse=True)
+        by_type["one-to-one"].sort()
+        by_type["one-to-many"].sort()
+    return mappings
 
 
 def value_at(settings: Any, keys: str) -> Any:
@@ -105,16 +105,18 @@ def value_at(settings: Any, keys: str) -> Any:
     Raises:
         RetortError: a key does not exist; the message suggests or lists those that do.
     """
-    found = settings
+    value = settings
     for key in keys.split("."):
-        there = found
-        if isinstance(found, (list, tuple)):
-            named = {str(one[word]): one for one in found if isinstance(one, dict) for word in one if word in BY}
-            there = {**named, **{str(number): one for number, one in enumerate(found, start=1)}}
-        if not isinstance(there, dict) or key not in there:
-            raise unknown(f"key of '{keys}'", key, there if isinstance(there, dict) else ())
-        found = there[key]
-    return found
+        entries = value
+        if isinstance(value, (list, tuple)):
+            named = {
+                str(entry[word]): entry for entry in value if isinstance(entry, dict) for word in entry if word in BY
+            }
+            entries = {**named, **{str(number): entry for number, entry in enumerate(value, start=1)}}
+        if not isinstance(entries, dict) or key not in entries:
+            raise unknown(f"key of '{keys}'", key, entries if isinstance(entries, dict) else ())
+        value = entries[key]
+    return value
 
 
 BY = ("objective",)  # keys whose value can name an entry of a list

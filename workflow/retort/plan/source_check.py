@@ -50,12 +50,12 @@ def check_sources_available(study: Study, names: Iterable[str]) -> None:
     Raises:
         RetortError: has one line for each such source: its file, what is missing and what would help.
     """
-    wanted = sorted(names)
+    ordered = sorted(names)
     with ThreadPoolExecutor(max_workers=8) as pool:
-        reasons = list(pool.map(lambda name: _asked(study, name), wanted))
-    shown = {name: study.files["sources", name].relative_to(study.folder.parent) for name in wanted}
-    lines = lacking(study, wanted) + [
-        f"{shown[name]}: {line}" for name, line in zip(wanted, reasons, strict=True) if line
+        reasons = list(pool.map(lambda name: _asked(study, name), ordered))
+    files = {name: study.files["sources", name].relative_to(study.folder.parent) for name in ordered}
+    lines = lacking(study, ordered) + [
+        f"{files[name]}: {line}" for name, line in zip(ordered, reasons, strict=True) if line
     ]
     if lines:
         count = f"{len(lines)} source{'s' * (len(lines) != 1)}"

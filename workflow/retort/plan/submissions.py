@@ -13,7 +13,7 @@ Wildcards = Any
 
 
 class Submit:
-    """The part of the plan for answers on test sets whose labels only a server has.
+    """The plan of the answers on test sets whose labels only a server has.
 
     Tables ask for these files at scale 'paper'. At other scales they are made only when the user asks for them by name.
 

@@ -1,4 +1,4 @@
-"""The version of the code of each type of job, which is part of the job's settings.
+"""The version of the code of each type of job, which belongs to the job's settings.
 
 Raise it when a change of the code changes the meaning of a number.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.audit import audit, first_line
+from retort.audit import audit, condition_of
 from retort.jobs import Job
 from retort.report.html import write_page
 from retort.specs.config import read_config
@@ -20,7 +20,7 @@ def make_audit(job: Job, config: dict[str, Any], to: str) -> None:
     cells = [cell for table in tables.values() for cell in table.printed_cells() if cell.number]
     count = sum(len(result.findings) for result in results.values())
     write_page(
-        to, "audit.html", results=results, first_line=first_line,
+        to, "audit.html", results=results, condition_of=condition_of,
         papers=[paper for paper in study.papers.values() if not paper.ours],
         titles={slug: paper.title for slug, paper in study.papers.items()},
         tables=len(tables), numbers=len(cells), findings=count,

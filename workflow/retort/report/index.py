@@ -33,7 +33,7 @@ class Entry:
 
 
 def _entry(study: Study, paper: str) -> Entry:
-    spec, names = study.papers[paper], study.shown(paper)
+    spec, names = study.papers[paper], study.exhibits_of(paper)
     first = next((name for name in names if name.startswith("table")), None) if spec.ours else None
     return Entry(
         slug=paper,

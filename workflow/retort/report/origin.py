@@ -18,7 +18,7 @@ class Run:
 
     paper: str
     path: str
-    kind: str
+    result_type: str  # 'score' or 'profile'
     record: dict[str, Any]
 
 
@@ -57,7 +57,7 @@ class Spent:
 
     Args:
         results: number of results that no earlier table or figure reads.
-        there: how many of `results` exist.
+        existing: how many of `results` exist.
         shared: number of further results, which an earlier table or figure reads.
         seconds: summed time of the existing results.
     """
@@ -81,7 +81,7 @@ def in_words(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
-def _wanted(study: Study) -> dict[tuple[str, str], dict[str, str]]:
+def _required(study: Study) -> dict[tuple[str, str], dict[str, str]]:
     """Return the results that each table and figure reads: path -> 'score' or 'profile'."""
     results: dict[tuple[str, str], dict[str, str]] = {
         key: {f"results/profiles/{student}.json": "profile" for student in profiled(study, exhibit)}
@@ -94,10 +94,10 @@ def _wanted(study: Study) -> dict[tuple[str, str], dict[str, str]]:
 
 def collect_runs(study: Study) -> list[Run]:
     """Return every existing score and profile that the study's tables and figures read."""
-    wanted = {(paper, *pair) for (paper, _), paths in _wanted(study).items() for pair in paths.items()}
+    required = {(paper, *pair) for (paper, _), paths in _required(study).items() for pair in paths.items()}
     return [
-        Run(paper, path, kind, json.loads(Path(path).read_text(encoding="utf-8")))
-        for paper, path, kind in sorted(wanted)
+        Run(paper, path, result_type, json.loads(Path(path).read_text(encoding="utf-8")))
+        for paper, path, result_type in sorted(required)
         if Path(path).is_file()
     ]
 
@@ -108,9 +108,9 @@ def spent(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
     A result that several of them read counts in the first one.
     """
     seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
-    wanted, seen, costs = _wanted(study), set[str](), []
-    for name in study.shown(paper):
-        paths = wanted[paper, name].keys()
+    required, seen, costs = _required(study), set[str](), []
+    for name in study.exhibits_of(paper):
+        paths = required[paper, name].keys()
         own = paths - seen
         existing = [seconds[path] for path in sorted(own) if path in seconds]
         if paths:
@@ -127,7 +127,7 @@ def origin(runs: Iterable[Run]) -> Origin:
     """Return the distinct origins of some result files; each file counts once."""
     records = {run.path: run for run in runs}
     every = [run.record for run in records.values()]
-    scores = [run.record for run in records.values() if run.kind == "score"]
+    scores = [run.record for run in records.values() if run.result_type == "score"]
     dates = sorted(str(record["at"]) for record in every if "at" in record)
     versions = {(name, version) for record in every for name, version in record.get("versions", {}).items()}
     distinct = {

@@ -71,7 +71,7 @@ def deviations(study: Study, paper: str) -> list[Deviation]:
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
-    """Return (check, finding) for every number that the paper's other numbers, data sets or words contradict.
+    """Return (check, finding) for every number that the paper's other numbers, data sets or text contradict.
 
     Contradictions with another paper appear only in the audit, so that a page depends on its own paper alone.
     """
@@ -92,10 +92,10 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     size = write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
         tally=tally(study, paper),
-        exhibits=[exhibit(study, paper, name) for name in study.shown(paper)],
+        exhibits=[exhibit(study, paper, name) for name in study.exhibits_of(paper)],
         claims=article(Path(f"reports/{paper}/claims.html")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),
         deviations=deviations(study, paper), students=len(students_of(study, paper)),
         settings=_settings(study, paper), spent=spent(study, paper, runs), origin=origin(runs),
     )  # fmt: skip
-    job.say(f"{to}: {len(study.shown(paper))} tables and figures, {size} KB")
+    job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")

@@ -78,7 +78,7 @@ def _claims(study: Study, paper: str) -> Tally:
 def tally(study: Study, paper: str) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells."""
     total = _claims(study, paper)
-    for name in study.shown(paper):
+    for name in study.exhibits_of(paper):
         if not name.startswith("table"):
             total += Tally(figures=1)
             continue

@@ -1,4 +1,4 @@
-"""The settings of each type of job that trains or runs a model; those of its inputs are part of them."""
+"""The settings of each type of job that trains or runs a model; they contain those of its inputs."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class SubmissionSettings(Settings):
     """A zip for the GLUE server: the tasks by name, and the names of all files that the server takes."""
 
     tasks: dict[str, SubmittedTask]
-    wanted: list[str]
+    server_files: list[str]
 
 
 class TimingSettings(Settings):

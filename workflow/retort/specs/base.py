@@ -24,7 +24,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, c
 from retort.errors import RetortError
 from retort.registry import nearest, unknown
 
-# Names become parts of paths and HTML, so only letters, digits and single dashes are safe.
+# Names appear in paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
@@ -56,12 +56,12 @@ class Spec(BaseModel):
 
 def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
     """Return an error as pydantic takes it; an unknown key gets a message that suggests one of these keys."""
-    kind: str | PydanticCustomError = item["type"]
-    if kind == "extra_forbidden" and len(item["loc"]) == 1:
-        kind = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
-    elif kind == UNKNOWN_KEY:
-        kind = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": item["msg"]})
-    return InitErrorDetails(type=kind, loc=item["loc"], input=item["input"], ctx=item.get("ctx", {}))
+    error_type: str | PydanticCustomError = item["type"]
+    if error_type == "extra_forbidden" and len(item["loc"]) == 1:
+        error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
+    elif error_type == UNKNOWN_KEY:
+        error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": item["msg"]})
+    return InitErrorDetails(type=error_type, loc=item["loc"], input=item["input"], ctx=item.get("ctx", {}))
 
 
 @dataclass(frozen=True)
@@ -117,15 +117,15 @@ def _marked_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Has
     """Build a mapping whose text keys know their lines."""
     _check_unique(node)
     loader.flatten_mapping(node)
-    found: dict[Hashable, Any] = {}
+    mapping: dict[Hashable, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if isinstance(key, str):
             key = Key(key)
             key.line = key_node.start_mark.line + 1
-        found.pop(key, None)  # a key that overrides one of '<<' keeps its own line
-        found[key] = loader.construct_object(value_node, deep=True)
-    return found
+        mapping.pop(key, None)  # a key that overrides one of '<<' keeps its own line
+        mapping[key] = loader.construct_object(value_node, deep=True)
+    return mapping
 
 
 _UniqueKeys.add_constructor("tag:yaml.org,2002:map", _mapping)

@@ -75,13 +75,13 @@ def _literal(node: ast.expr | None) -> Any:
 
 def _attributes(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
     """Return the attributes that a class body assigns, by name; None for a value that is no literal."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for line in node.body:
         if isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name):
-            found[line.targets[0].id] = _literal(line.value)
+            attributes[line.targets[0].id] = _literal(line.value)
         elif isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-            found[line.target.id] = _literal(line.value)
-    return found
+            attributes[line.target.id] = _literal(line.value)
+    return attributes
 
 
 def _keywords(node: ast.ClassDef | ast.FunctionDef) -> list[tuple[ast.arg, ast.expr | None]]:
@@ -121,6 +121,31 @@ def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
     return {name: values for name, values in named.items() if values}
 
 
+def _entry(name: str, node: ast.ClassDef | ast.FunctionDef, aliases: dict[str, tuple[str, ...]]) -> Entry:
+    """Return what a registered class or function declares; `aliases` are the names of Literal types."""
+    attributes, keywords = _attributes(node), _keywords(node)
+    activations = tuple(attributes.get("activations") or ())
+    return Entry(
+        name=name,
+        summary=(ast.get_docstring(node) or "").splitlines()[0],
+        version=int(attributes.get("version") or 1),
+        level=str(attributes.get("level") or "layer"),
+        reduction=str(attributes.get("reduction") or ""),
+        activations=activations,
+        teacher_activations=tuple(attributes.get("teacher_activations", activations) or ()),
+        options={argument.arg: _literal(default) for argument, default in keywords},
+        choices={
+            argument.arg: values
+            for argument, _ in keywords
+            if (values := _literal_values(argument.annotation, aliases))
+        },
+        types={
+            argument.arg: _types(argument.annotation) for argument, default in keywords if _literal(default) is None
+        },
+        facts=attributes,
+    )
+
+
 @functools.cache
 def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
     """Return every entry of one registry by name.
@@ -132,7 +157,7 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
     Raises:
         RetortError: two entries have the same name.
     """
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     files = [f for path in paths for f in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
     aliases = _aliases(trees)
@@ -140,32 +165,10 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
         for node in ast.walk(tree):
             if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or not (name := _registered_as(node, registry)):
                 continue
-            if name in found:
+            if name in entries:
                 raise RetortError(f"two {registry} are called '{name}'", f"rename the one in {path.name}")
-            attributes = _attributes(node)
-            activations = tuple(attributes.get("activations") or ())
-            found[name] = Entry(
-                name=name,
-                summary=(ast.get_docstring(node) or "").splitlines()[0],
-                version=int(attributes.get("version") or 1),
-                level=str(attributes.get("level") or "layer"),
-                reduction=str(attributes.get("reduction") or ""),
-                activations=activations,
-                teacher_activations=tuple(attributes.get("teacher_activations", activations) or ()),
-                options={argument.arg: _literal(default) for argument, default in _keywords(node)},
-                choices={
-                    argument.arg: values
-                    for argument, _ in _keywords(node)
-                    if (values := _literal_values(argument.annotation, aliases))
-                },
-                types={
-                    argument.arg: _types(argument.annotation)
-                    for argument, default in _keywords(node)
-                    if _literal(default) is None
-                },
-                facts=attributes,
-            )
-    return dict(sorted(found.items()))
+            entries[name] = _entry(name, node, aliases)
+    return dict(sorted(entries.items()))
 
 
 def objectives() -> dict[str, Entry]:
@@ -210,21 +213,21 @@ def _is_of(value: Any, type_name: str) -> bool:
     return isinstance(value, {"bool": bool, "str": str, "list": list, "None": type(None)}.get(type_name, object))
 
 
-def check_options(kind: str, entry: Entry, options: dict[str, Any]) -> list[str]:
+def check_options(registered: str, entry: Entry, options: dict[str, Any]) -> list[str]:
     """Return what is wrong with an entry's options: unknown names, wrong types, values that are not allowed."""
     problems = []
     for name, value in options.items():
         if name not in entry.options:
-            problems.append(str(unknown(f"option of {kind} '{entry.name}'", name, entry.options)))
+            problems.append(str(unknown(f"option of {registered} '{entry.name}'", name, entry.options)))
             continue
         default = entry.options[name]
         types = entry.types.get(name, ()) if default is None else (type(default).__name__,)
         if types and not any(_is_of(value, type_name) for type_name in types):
             expected = " or ".join(TYPE_NAMES.get(type_name, type_name) for type_name in types if type_name != "None")
-            problems.append(f"option '{name}' of {kind} '{entry.name}' takes {expected}, not {value!r}")
+            problems.append(f"option '{name}' of {registered} '{entry.name}' takes {expected}, not {value!r}")
             continue
         allowed = entry.choices.get(name, ())
         for each in value if isinstance(value, list) else [value]:
             if allowed and each not in allowed:
-                problems.append(str(unknown(f"{name} of {kind} '{entry.name}'", each, allowed)))
+                problems.append(str(unknown(f"{name} of {registered} '{entry.name}'", each, allowed)))
     return problems

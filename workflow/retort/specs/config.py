@@ -30,7 +30,7 @@ class Config(Spec):
     data_dir: str | None = Field(default=None, description="data sets in their original formats; wins over the hub")
     models_dir: str | None = Field(default=None, description="a folder a model; wins over the hub")
 
-    sample: bool = Field(default=False, description="data may be a part of what a task expects; every score says so")
+    sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
     _file: str = PrivateAttr(default="config.yaml")
 
     @field_validator("data_dir", "models_dir")

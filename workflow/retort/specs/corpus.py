@@ -15,7 +15,7 @@ Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)
 class Masking(Spec):
     """Dynamic masking for masked language modelling, as in BERT: 80 % [MASK], 10 % random, 10 % unchanged."""
 
-    probability: float = Field(default=0.15, gt=0, lt=1, description="share of the tokens that are predicted")
+    probability: float = Field(default=0.15, gt=0, lt=1, description="fraction of the tokens that are predicted")
 
 
 class Cleaning(Spec):
@@ -36,7 +36,9 @@ class Component(Spec):
     format: Name = Field(description="how the texts stand in the files")
     options: Options = Field(default={}, description="options of the format")
     language: Language = Field(default="en", description="ISO code, as the source has it")
-    sample: float = Field(default=1.0, gt=0, le=1, description="share of the documents that is read, drawn by a seed")
+    sample: float = Field(
+        default=1.0, gt=0, le=1, description="fraction of the documents that is read, drawn by a seed"
+    )
     share: float | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
     cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
 

@@ -4,7 +4,7 @@ An exhibit is a table or a figure. A kind of table is one file of `retort/tables
 `retort/figures`: its class reads the YAML file, answers the questions below, collects the tidy lines, and prints or
 draws them. Nothing else in the package asks which kind an exhibit is of.
 
-`exhibit_type` is the one place that looks for kinds. It imports the files of these two folders by name, since this
+Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, since this
 package is imported by theirs.
 """
 
@@ -28,16 +28,19 @@ from retort.specs.settings_cells import SettingsCell
 from retort.specs.timing import Timing
 
 
-class StudyParts(Protocol):
-    """The parts of a study that an exhibit may check its names against."""
+class StudyNames(Protocol):
+    """The names in a study that an exhibit may use."""
 
     @property
     def exhibits(self) -> Mapping[tuple[str, str], Exhibit]:
         """The tables and figures by paper and name."""
 
     @property
-    def facts(self) -> Collection[str]:
-        """The data sets of facts.yaml."""
+    def files(self) -> Mapping[tuple[str, str], object]:
+        """The file of each entry, also of one that cannot be read.
+
+        The keys are ('exhibits', 'paper/name') for a table or figure, ('facts', 'name') for a data set of facts.yaml.
+        """
 
 
 class Exhibit(Spec):
@@ -86,8 +89,8 @@ class Exhibit(Spec):
 
     def profiled(self) -> list[str]:
         """Return the students and teachers whose profile it reads, each once."""
-        shown = [cell.student for cell in self.cells() if cell.student and cell.profiled]
-        return list(dict.fromkeys([*shown, *self.timed]))
+        students = [cell.student for cell in self.cells() if cell.student and cell.profiled]
+        return list(dict.fromkeys([*students, *self.timed]))
 
     def rows_and_columns(self) -> dict[str, list[str]]:
         """Return the rows by name, each with the names of its columns, as statements may name them."""
@@ -107,14 +110,14 @@ class Exhibit(Spec):
         return {}
 
     def compares(self) -> list[str]:
-        """Return the tables of its paper whose scores it compares; it reads theirs in place of its own."""
+        """Return the tables of its paper whose scores it compares; it reads theirs instead of its own."""
         return []
 
     def draws(self) -> list[str]:
         """Return the tables of its paper whose tidy lines it reads."""
         return []
 
-    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each mistake that only shows beside the rest of the study.
 
         Students, teachers, tasks and metrics that `cells` names are checked already.
@@ -132,7 +135,7 @@ class Exhibit(Spec):
         return []
 
     def row_headings(self) -> list[str]:
-        """Return the headings of the parts of a row's label."""
+        """Return the headings over the row labels, one for each level of a label."""
         return [""]
 
     def lines(self) -> list[TextRow]:
@@ -169,6 +172,13 @@ class Exhibit(Spec):
     def as_stated(self, number: Number) -> Number:
         """Return a published number with the text that statements give it."""
         return number
+
+
+def exhibits_of(study: StudyNames, paper: str) -> tuple[list[str], dict[str, Exhibit]]:
+    """Return the names of a paper's tables and figures, and those of them that can be read by name."""
+    files = [key.partition("/") for kind, key in study.files if kind == "exhibits"]
+    names = [name for slug, _, name in files if slug == paper]
+    return names, {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
 
 
 def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:

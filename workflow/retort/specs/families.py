@@ -72,25 +72,25 @@ def expand(pattern: str, entry: Any, shared: Mapping[str, Axis], fields: Collect
     """
     if not isinstance(entry, dict) or not isinstance(entry.get(FOR_EACH), dict):
         raise RetortError(f"a name with {{...}} needs '{FOR_EACH}'", f"write {FOR_EACH}: {{axis: {{value: ...}}}}")
-    axes = {name: _axis(name, given, shared) for name, given in entry[FOR_EACH].items()}
+    axes = {name: _axis(name, values, shared) for name, values in entry[FOR_EACH].items()}
     for name in axes:
         if f"{{{name}}}" not in pattern:
             raise RetortError(f"{FOR_EACH}.{name}: the name has no {{{name}}}", "two students would have one name")
     common = {key: value for key, value in entry.items() if key not in (FOR_EACH, EXCEPT)}
-    found: dict[str, Entry] = {}
+    students: dict[str, Entry] = {}
     for combination in _combinations(axes, entry.get(EXCEPT) or []):
         student = common
         for _, keys in combination.values():
             student = merge(student, {key: value for key, value in keys.items() if key in fields})
         name = str(fill(pattern, combination))
-        if name in found:
+        if name in students:
             raise RetortError(f"two combinations are called '{name}'", "rename a value, or separate the axes by a dash")
-        found[name] = {key: fill(value, combination) for key, value in student.items()}
-    if not found:
+        students[name] = {key: fill(value, combination) for key, value in student.items()}
+    if not students:
         raise RetortError("no student is left", f"give each axis a value, or remove from '{EXCEPT}'")
     own = {name: axis for name, axis in axes.items() if name not in shared}
     _check_keys(FOR_EACH, own, entry, fields)
-    return found
+    return students
 
 
 def _values(where: str, values: Any) -> Axis:
@@ -99,19 +99,19 @@ def _values(where: str, values: Any) -> Axis:
     return {name: keys or {} for name, keys in values.items()}
 
 
-def _axis(name: str, given: Any, shared: Mapping[str, Axis]) -> Axis:
+def _axis(name: str, values: Any, shared: Mapping[str, Axis]) -> Axis:
     """Return an axis of a family: its own, or all or some values of an axis of the file."""
     where = f"{FOR_EACH}.{name}"
-    if given == ALL or (isinstance(given, list) and name in shared):
+    if values == ALL or (isinstance(values, list) and name in shared):
         if name not in shared:
             raise RetortError(f"{where}: {unknown('axis', name, shared)}")
-        for value in given if given != ALL else ():
+        for value in values if values != ALL else ():
             if value not in shared[name]:
                 raise RetortError(f"{where}: {unknown('value', value, map(str, shared[name]))}")
-        return shared[name] if given == ALL else {value: shared[name][value] for value in given}
+        return shared[name] if values == ALL else {value: shared[name][value] for value in values}
     if name in shared:
         raise RetortError(f"{where}: '{AXES}' has an axis of this name", f"write '{ALL}' or a list, or rename one")
-    return _values(where, dict.fromkeys(map(_scalar, given)) if isinstance(given, list) else given)
+    return _values(where, dict.fromkeys(map(_scalar, values)) if isinstance(values, list) else values)
 
 
 def _scalar(value: Any) -> str | int:
@@ -134,7 +134,7 @@ def _rule(where: str, rule: Any, axes: Mapping[str, Axis]) -> dict[str, list[Any
     """Return one rule of `except`: axis -> the values that are left out together."""
     if not isinstance(rule, dict):
         raise RetortError(f"{where}: not a mapping", "write {axis: value} or {axis: [value, ...]}")
-    listed = {axis: given if isinstance(given, list) else [given] for axis, given in rule.items()}
+    listed = {axis: value if isinstance(value, list) else [value] for axis, value in rule.items()}
     for axis, values in listed.items():
         if axis not in axes:
             raise RetortError(f"{where}: {unknown('axis', axis, axes)}")
@@ -168,7 +168,7 @@ def fill(content: Any, combination: Combination) -> Any:
     whole = _PLACEHOLDER.fullmatch(content)
     if whole:
         return _looked_up(whole, combination)
-    return _PLACEHOLDER.sub(lambda part: str(_looked_up(part, combination)), content)
+    return _PLACEHOLDER.sub(lambda match: str(_looked_up(match, combination)), content)
 
 
 def _looked_up(placeholder: re.Match[str], combination: Combination) -> Any:

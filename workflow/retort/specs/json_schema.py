@@ -44,8 +44,8 @@ class Generator(GenerateJsonSchema):
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
         """Return the schema of a tuple, whose entries draft 7 calls items."""
-        found = super().tuple_schema(schema)
-        return {"items" if key == "prefixItems" else key: value for key, value in found.items()}
+        written = super().tuple_schema(schema)
+        return {"items" if key == "prefixItems" else key: value for key, value in written.items()}
 
 
 def one_entry(schema: JsonSchemaValue) -> JsonSchemaValue:
@@ -74,10 +74,10 @@ def with_families(schema: JsonSchemaValue) -> JsonSchemaValue:
     In a family no field is required, for the values of an axis may set it, and `{axis}` may stand for any value.
     """
     whole, entry = by_name(schema), schema["title"]
-    parts = {_in_family(name): _optional(part) for name, part in whole["$defs"].items()}
-    member = parts[_in_family(entry)]
+    definitions = {_in_family(name): _optional(definition) for name, definition in whole["$defs"].items()}
+    member = definitions[_in_family(entry)]
     axis = {"type": "object", "additionalProperties": {"anyOf": [_keys(member), {"type": "null"}]}}
-    parts[_in_family(entry)] = {
+    definitions[_in_family(entry)] = {
         **member,
         "description": "A family: an entry for each combination of one value per axis.",
         "properties": {**FAMILY, **member["properties"]},
@@ -85,7 +85,7 @@ def with_families(schema: JsonSchemaValue) -> JsonSchemaValue:
     }
     return {
         **whole,
-        "$defs": {**whole["$defs"], **parts, "Axis": axis, "Placeholder": PLACEHOLDER},
+        "$defs": {**whole["$defs"], **definitions, "Axis": axis, "Placeholder": PLACEHOLDER},
         "properties": {"axes": AXES},
         "patternProperties": {
             NAME.replace("^", "^(?!axes$)", 1): _ref(entry),
@@ -107,27 +107,27 @@ def _keys(entry: JsonSchemaValue) -> JsonSchemaValue:
 def _optional(schema: Any) -> Any:
     """Return a schema with no field required, in which a placeholder may stand for any field or item."""
     if isinstance(schema, list):
-        return [_optional(part) for part in schema]
+        return [_optional(entry) for entry in schema]
     if not isinstance(schema, dict):
         return schema
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "required":
             continue
         if key == "$ref":
-            found[key] = _in_family(value)
+            changed[key] = _in_family(value)
         elif key in ("properties", "patternProperties"):
-            found[key] = {name: _or_placeholder(part) for name, part in value.items()}
+            changed[key] = {name: _or_placeholder(entry) for name, entry in value.items()}
         elif key in ("items", "additionalProperties") and isinstance(value, dict):
-            found[key] = _or_placeholder(value)
+            changed[key] = _or_placeholder(value)
         elif key == "anyOf":
-            found[key] = _optional(value)
+            changed[key] = _optional(value)
         elif key != "default":
-            found[key] = value
-    return found
+            changed[key] = value
+    return changed
 
 
 def _or_placeholder(schema: JsonSchemaValue) -> JsonSchemaValue:
-    about = {"description": schema["description"]} if "description" in schema else {}
+    described = {"description": schema["description"]} if "description" in schema else {}
     rest = {key: value for key, value in schema.items() if key != "description"}
-    return {**about, "anyOf": [_optional(rest), _ref("Placeholder")]}
+    return {**described, "anyOf": [_optional(rest), _ref("Placeholder")]}

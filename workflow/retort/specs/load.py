@@ -14,7 +14,7 @@ from retort.errors import RetortError
 from retort.specs.base import Name, read_yaml
 from retort.specs.messages import readable
 
-Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -36,17 +36,17 @@ class Problems:
 
     def add(self, path: Path | str, what: object) -> None:
         """Add one message about a file."""
-        shown = path
+        name = path
         if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
-            shown = path.relative_to(self.folder.parent)
-        line = f"{shown}: {what}"
+            name = path.relative_to(self.folder.parent)
+        line = f"{name}: {what}"
         if line not in self.lines:  # the students of a family share their mistakes
             self.lines.append(line)
 
-    def attempt(self, path: Path | str, where: str, action: Callable[..., Kind], *given: Any) -> Kind | None:
+    def attempt(self, path: Path | str, where: str, action: Callable[..., Result], *arguments: Any) -> Result | None:
         """Call an action and return its result; on an error, add the error to the messages and return None."""
         try:
-            return action(*given)
+            return action(*arguments)
         except ValidationError as error:
             for line in readable(error, None, where):
                 self.add(path, line)
@@ -54,18 +54,18 @@ class Problems:
             self.add(path, f"{where}{': ' if where else ''}{error}")
         return None
 
-    def validate(self, path: Path | str, where: str, kind: Any, content: Any, context: object = None) -> Any:
+    def validate(self, path: Path | str, where: str, model: Any, content: Any, context: object = None) -> Any:
         """Return the content as a model; on an error, add one message for each mistake and return None.
 
         Args:
             path: the file.
             where: the key of the content in the file; empty for the whole file.
-            kind: the model.
+            model: the model.
             content: what the file holds there.
             context: the names that the file can use, for fields that name a student or teacher.
         """
         try:
-            return TypeAdapter(kind).validate_python(content, context=context)
+            return TypeAdapter(model).validate_python(content, context=context)
         except ValidationError as error:
             for line in readable(error, {} if content is None else content, where):
                 self.add(path, line)
@@ -83,22 +83,22 @@ def checked_name(name: str) -> str:
         RetortError: the name is not "table" or "figure" followed by small letters, digits and single dashes.
     """
     if not re.fullmatch(r"(table|figure)[a-z0-9]*(-[a-z0-9]+)*", name):
-        raise RetortError(f"'{name}' is not of the form table1, table5-acl or figure2", "rename the file")
+        raise RetortError(f"'{name}' is not a name such as table1, table5-acl or figure2", "rename the file")
     return name
 
 
-def one(path: Path, kind: Any, problems: Problems, context: object = None) -> Any:
+def one(path: Path, model: Any, problems: Problems, context: object = None) -> Any:
     """Load one file as a model; if it fails, add its problems and return None.
 
     Args:
         path: the file.
-        kind: the model.
+        model: the model.
         problems: the list to which problems are added.
         context: the names that the file can use, for fields that name a student or teacher.
     """
     before = len(problems.lines)
     content = problems.attempt(path, "", read_yaml, path)
-    value = problems.validate(path, "", kind, content, context) if len(problems.lines) == before else None
+    value = problems.validate(path, "", model, content, context) if len(problems.lines) == before else None
     if value is None:
         problems.unread.add(path.stem)
     return value
@@ -120,17 +120,17 @@ def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, A
     return {key: entry for key, entry in content.items() if str(key)[:1] != "_"} if isinstance(content, dict) else {}
 
 
-def named(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
+def named(path: Path, model: Any, problems: Problems) -> dict[str, Any]:
     """Load a file that maps names to models; an entry that fails is left out and its problems are added."""
-    found = {}
+    models = {}
     for name, entry in entries(path, problems).items():
         safe = checked_entry_name(path, name, problems)
-        value = problems.validate(path, str(name), kind, entry)
+        value = problems.validate(path, str(name), model, entry)
         if safe is not None and value is not None:
-            found[safe] = value
+            models[safe] = value
         else:
             problems.unread.add(str(name))
-    return found
+    return models
 
 
 def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
@@ -138,14 +138,14 @@ def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
     return problems.attempt(path, "", _NAMES.validate_python, name)
 
 
-def folder(path: Path, kind: Any, problems: Problems) -> dict[str, Any]:
+def folder(path: Path, model: Any, problems: Problems) -> dict[str, Any]:
     """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added."""
-    found = {}
+    models = {}
     for file in sorted(path.glob("*.yaml")):
         if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:
             problems.unread.add(file.stem)
             continue
-        value = one(file, kind, problems)
+        value = one(file, model, problems)
         if value is not None:
-            found[file.stem] = value
-    return found
+            models[file.stem] = value
+    return models

@@ -62,19 +62,19 @@ def _located(item: ErrorDetails, content: Any) -> _Mistake:
     members: list[tuple[Keys, str]] = []
     here, is_known = content, content is not None
     *_, last = [None, *range(len(item["loc"]))]
-    for position, part in enumerate(item["loc"]):
-        if isinstance(part, int) and isinstance(here, (list, tuple)):
-            keys.append(str(part + 1))
-            here = here[part]
-        elif isinstance(here, dict) and part in here:
-            keys.append(str(part))
-            here = here[part]
+    for position, entry in enumerate(item["loc"]):
+        if isinstance(entry, int) and isinstance(here, (list, tuple)):
+            keys.append(str(entry + 1))
+            here = here[entry]
+        elif isinstance(here, dict) and entry in here:
+            keys.append(str(entry))
+            here = here[entry]
         elif not is_known:
-            keys.append(str(part + 1 if isinstance(part, int) else part))
+            keys.append(str(entry + 1 if isinstance(entry, int) else entry))
         elif item["type"] == "missing" and position == last:
-            keys.append(str(part))
-        elif part != "[key]":  # of an error in a key
-            members.append((tuple(keys), str(part)))
+            keys.append(str(entry))
+        elif entry != "[key]":  # of an error in a key
+            members.append((tuple(keys), str(entry)))
     return _Mistake(tuple(keys), tuple(members), item)
 
 
@@ -113,8 +113,8 @@ def _undecided(mistakes: list[_Mistake]) -> list[tuple[Keys, str]]:
     for keys, members in _unions(mistakes).items():
         if _nearest_member(keys, members) is None:
             items = [mistake.item for rivals in members.values() for mistake in rivals]
-            wanted = list(dict.fromkeys(filter(None, (_type_of(item) for item in items))))
-            texts.append((keys, f"give {' or '.join(wanted)}, not {items[0]['input']!r}"))
+            types = list(dict.fromkeys(filter(None, (_type_of(item) for item in items))))
+            texts.append((keys, f"give {' or '.join(types)}, not {items[0]['input']!r}"))
     return texts
 
 
@@ -144,7 +144,7 @@ def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
 
 
 def _wrong_pattern(mistake: _Mistake) -> tuple[Keys, str]:
-    return mistake.keys, f"{mistake.item['input']!r} does not have the form {mistake.item['ctx']['pattern']}"
+    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {mistake.item['ctx']['pattern']}"
 
 
 def _wrong_kind(mistake: _Mistake) -> tuple[Keys, str]:

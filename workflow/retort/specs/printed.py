@@ -75,10 +75,10 @@ class Number:
 
 def read_number(text: str) -> Number | None:
     """Return the number in the text of a cell; None if the text is not a number or is empty."""
-    found = _NUMBER.fullmatch(text.strip())
-    if not found:
+    match = _NUMBER.fullmatch(text.strip())
+    if not match:
         return None
-    return Number(found["text"], float(found["value"].replace(",", "")), found["after"] or found["within"] or "")
+    return Number(match["text"], float(match["value"].replace(",", "")), match["after"] or match["within"] or "")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Heading(Spec):
 
 
 class TextRow(Spec):
-    """A printed row; its label may have several parts split by ' / ', one for each heading of the stub."""
+    """A printed row; its label may have several levels split by ' / ', one for each heading of the stub."""
 
     label: Text = Field(description="as printed")
     group: str = Field(default="", description="the heading or row under which the label stands")
@@ -155,15 +155,15 @@ def twice(what: str, names: list[str]) -> None:
     Raises:
         ValueError: a name occurs twice.
     """
-    found = sorted({name for name in names if names.count(name) > 1})
-    if found:
-        raise ValueError(f"{what} '{found[0]}' stands twice")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{what} '{repeated[0]}' stands twice")
 
 
 class TextTable(Spec):
     """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
 
-    stub: list[Text] = Field(default=[], description="the headings of the parts of a row's label")
+    stub: list[Text] = Field(default=[], description="the headings over the row labels, one for each level of a label")
     numbers: int = Field(default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not")
     printed: str = Field(
         default="",
@@ -185,7 +185,7 @@ class TextTable(Spec):
         return read_block(self.printed, header(self.stub, columns), row_names(self.lines()))
 
     def row_headings(self) -> list[str]:
-        """Return the headings of the parts of a row's label."""
+        """Return the headings over the row labels, one for each level of a label."""
         return list(self.stub) or [""]
 
     def check_cells(self) -> None:
@@ -197,9 +197,9 @@ class TextTable(Spec):
         """
         twice("column", [column.name for column in self.headings()])
         twice("row", row_names(self.lines()))
-        found = sum(cell.number is not None for cell in self.printed_cells())
-        if found != self.numbers:
-            raise ValueError(f"the rows hold {found} numbers, and 'numbers' says {self.numbers}")
+        count = sum(cell.number is not None for cell in self.printed_cells())
+        if count != self.numbers:
+            raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")
 
     def printed_cells(self) -> list[PublishedCell]:
         """Return every cell of every row as printed."""

@@ -20,23 +20,23 @@ class Schedule(Spec):
         default=None,
         gt=0,
         exclude_if=lambda epochs: epochs is None,  # a schedule has steps or epochs, and shows the one that it has
-        description="in place of steps: passes over rows or blocks",
+        description="instead of steps: passes over rows or blocks",
     )
     batch_size: int = Field(gt=0, description="rows a step")
     learning_rate: float = Field(gt=0, lt=1, description="at its peak")
-    warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="share of the steps with a rising rate")
+    warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
     weight_decay: float = Field(default=0.01, ge=0, description="of AdamW")
     betas: tuple[float, float] = Field(default=(0.9, 0.999), description="of Adam")
     epsilon: float = Field(default=1e-8, gt=0, description="of Adam")
     max_grad_norm: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
     freeze: list[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
-    dropout: float | None = Field(default=None, ge=0, lt=1, description="in place of the model's own, while training")
+    dropout: float | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
     max_length: int | None = Field(
         default=None,
         gt=2,
         le=512,
         exclude_if=lambda length: length is None,  # so that settings without it do not change
-        description="tokens of a training row, in place of the task's where it is shorter; for single texts",
+        description="tokens of a training row, instead of the task's where it is shorter; for single texts",
     )
 
     @model_validator(mode="after")
@@ -92,7 +92,7 @@ class Protocol(Spec):
         default=None,
         description="hyperparameters that are tried when a student is fine-tuned; left out: the schedule as it is",
     )
-    grids: dict[Name, Grid] = Field(default={}, description="in place of the grid on a task")
+    grids: dict[Name, Grid] = Field(default={}, description="instead of the grid on a task")
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, description="one run each")
     version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 

@@ -72,7 +72,7 @@ class CellSpec:
         metric: what is measured.
         spec: the column.
         identity: the name of the model, whether it is run or not; empty if it has none.
-        subset: the part of the task's data that is scored by itself, such as a language; empty for all of it.
+        subset: the rows of the task that are scored by themselves, such as a language; empty for all of it.
         timing: how a time is measured: 'batch-16' or another number, 'cpu', 'gpu'; empty for the default.
         length: tokens of a row that is timed; None for the default.
         split: the split of a score; empty for the one that the task is scored on.

@@ -13,12 +13,12 @@ from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 class Replacements(Spec):
     """A scaled study: replacements for what the papers print, so that every type of table runs on one machine."""
 
-    model: Name = Field(description="in place of every teacher's; architectures and layers shrink in proportion")
-    corpus: Name = Field(description="in place of every corpus")
+    model: Name = Field(description="instead of every teacher's; architectures and layers shrink in proportion")
+    corpus: Name = Field(description="instead of every corpus")
     distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
     training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
-    grid: Grid = Field(description="in place of every protocol's")
+    grid: Grid = Field(description="instead of every protocol's")
     seeds: int = Field(ge=1, description="at most so many")
     tasks: list[Name] = Field(min_length=1, description="no other task is run")
 

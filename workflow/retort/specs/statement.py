@@ -40,13 +40,13 @@ class Statement(Spec):
     """What a paper's text says about its numbers, in our words, and the cells that confirm or contradict it."""
 
     says: Text = Field(description="the statement, in our words")
-    where: Text = Field(description="the place in the paper")
+    where: Text = Field(description="where in the paper it stands, such as a section")
     compare: Name = Field(description="the comparison that the cells are put to")
     number: str = Field(default="", description="the number in the text, as printed")
     within: float | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
     cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
     than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
-    other: str = Field(default="", description="the number that the paper gives at another place of its text")
+    other: str = Field(default="", description="the number that the paper gives elsewhere in its text")
     why: str = Field(default="", description="what may explain a difference")
 
     @model_validator(mode="after")
@@ -60,4 +60,4 @@ class Statement(Spec):
     @property
     def tables(self) -> list[str]:
         """The names of the tables and figures with which the statement is compared."""
-        return list(dict.fromkeys(part.table for part in (*self.cells, *self.than)))
+        return list(dict.fromkeys(cells.table for cells in (*self.cells, *self.than)))

@@ -1,4 +1,4 @@
-"""The schema that tables of models share: models as rows, what is measured of them as columns."""
+"""The common schema of tables of models: models as rows, what is measured of them as columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.exhibit import Exhibit, StudyParts, check_known
+from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.names import StudentName
 from retort.specs.printed import (
     AVERAGE,
@@ -74,7 +74,7 @@ class MeasuredTable(TextTable, Exhibit):
         for column in self.columns:
             for name in (*column.mean_of, *filter(None, [column.change_from])):
                 if name not in names:
-                    raise ValueError(f"column '{column.name}' speaks of a column '{name}' that is not there")
+                    raise ValueError(f"column '{column.name}' names a column '{name}' that does not exist")
         for cell in self.cells():
             if not cell.metric:
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'metric', in neither of them")
@@ -105,7 +105,7 @@ class MeasuredTable(TextTable, Exhibit):
         """The student or teacher that speed-ups are relative to; empty if no cell is timed and `against` is empty."""
         return self.against or super().first
 
-    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each published number that belongs to no row or column."""
         yield from check_known("published", "row", self.published, [row.student for row in self.rows])
         for student, numbers in self.published.items():

@@ -88,7 +88,7 @@ class Windows(Spec):
 
 
 class Jobs(Spec):
-    """How the work is divided into jobs; this changes no result and is no part of the settings."""
+    """How the work is divided into jobs; this changes no result and is not in the settings."""
 
     grid_parts: int = Field(default=1, ge=1, description="jobs that the points of the grid are divided into")
 

@@ -9,8 +9,8 @@ from retort.models.cards import card
 from retort.models.initialise import StartFolders, initialise, with_pooler
 from retort.models.stored_activations import StoredActivations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
-from retort.training.distillation import Teacher, online, run_stages, task_agnostic, task_specific
-from retort.training.evaluate import Measured, ScoreFiles, measure, write_score
+from retort.training.distillation import Teacher, TeacherAndData, online, run_stages, task_agnostic, task_specific
+from retort.training.evaluate import Measured, ScoreFiles, evaluate, write_score
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 
 
@@ -41,28 +41,38 @@ def distill_on_task(
         weights_folder: the folder in which the weights are saved; None to discard them.
     """
     set_seed(job, seed)
-    model = settings.teacher.model
-    (head, num_labels), rows = head_of(settings.task), training_rows(encoded_folder, settings.task)
-    network = initialise(settings, model.vocabulary, folders, head, num_labels).to(job.device)
-    teacher: Teacher = (
-        online(folders.teacher, head, num_labels, job.device)
-        if folders.teacher and not activations_folder
-        else lambda keys, _: StoredActivations(str(activations_folder), rows, keys, model.architecture.heads)
-    )
+    head, num_labels = head_of(settings.task)
+    network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
+    source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, seed)
-    result: Measured | Diverged
     try:
-        run_stages(job, network, settings, seed, task_specific(settings, rows, seed, teacher), num_labels, checkpoint)
-        result = measure(
-            network, encoded_folder, settings.task.evaluation_split, settings.task, settings.precision, job.device
-        )
+        run_stages(job, network, settings, seed, source, num_labels, checkpoint)
+        result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:
         result = error
     if weights_folder:
-        title = f"{student} on {task}, seed {seed}"
-        build.save(network, folders.model, weights_folder, card(title, settings, job.device))
+        model_card = card(f"{student} on {task}, seed {seed}", settings, job.device)
+        build.save(network, folders.model, weights_folder, model_card)
     write_score(job, files, student, task, seed, settings, result)
     checkpoint.remove()
+
+
+def _teacher_and_data(
+    job: Job,
+    settings: TaskDistillationSettings,
+    seed: int,
+    encoded_folder: str,
+    folders: StartFolders,
+    activations_folder: str | None,
+) -> TeacherAndData:
+    """Return the teacher, which runs on every batch or is read from disk, with batches of the training rows."""
+    rows, heads = training_rows(encoded_folder, settings.task), settings.teacher.model.architecture.heads
+    teacher: Teacher = (
+        online(folders.teacher, *head_of(settings.task), job.device)
+        if folders.teacher and not activations_folder
+        else lambda keys, _: StoredActivations(str(activations_folder), rows, keys, heads)
+    )
+    return task_specific(settings, rows, seed, teacher)
 
 
 def distill_student(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from torch import nn
+
 from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
-from retort.training.evaluate import Measured, ScoreFiles, measure, write_score
+from retort.training.evaluate import Measured, ScoreFiles, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
 from retort.training.grid import Trial, choose, lines_of, part_of
 from retort.training.setup import checkpoint_of, head_of, progress_of
@@ -87,18 +89,26 @@ def finetune_student(
     """
     point = PointSettings()
     checkpoint, network = checkpoint_of(job, settings, seed, lines_of(trials_files)), None
-    result: Measured | Diverged
     try:
         point = choose(trials_files)
         network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))
-        result = measure(
-            network, encoded_folder, settings.task.evaluation_split, settings.task, settings.precision, job.device
-        )
+        result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:
         result = error
     if weights_folder:
-        kept = network or build.load(student_folder, *head_of(settings.task))
-        title = f"{student} on {task}, seed {seed}"
-        build.save(kept, student_folder, weights_folder, card(title, settings, job.device))
+        _save_weights(job, settings, network, student_folder, weights_folder, f"{student} on {task}, seed {seed}")
     write_score(job, files, student, task, seed, settings, result, chosen=point)
     checkpoint.remove()
+
+
+def _save_weights(
+    job: Job,
+    settings: FinetuneSettings,
+    network: nn.Module | None,
+    student_folder: str,
+    weights_folder: str,
+    title: str,
+) -> None:
+    """Save a fine-tuned student with its model card; where every grid point diverged, the student with a new head."""
+    network = network or build.load(student_folder, *head_of(settings.task))
+    build.save(network, student_folder, weights_folder, card(title, settings, job.device))

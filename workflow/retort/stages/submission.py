@@ -51,7 +51,7 @@ def predict_test(
 
 
 def write_submission(job: Job, settings: SubmissionSettings, answers_files: list[str], output: str) -> None:
-    """Write a zip with one file for each test set whose answers are there, and report the files that are missing.
+    """Write a zip with one file for each test set whose answers exist, and report the files that are missing.
 
     Args:
         job: the running job.
@@ -65,5 +65,5 @@ def write_submission(job: Job, settings: SubmissionSettings, answers_files: list
         for encoded_split, name in task.files.items():
             files[name] = submission_text(answers[encoded_split], task)
     write_zip(Path(output), files)
-    absent = sorted({*settings.wanted} - {*files})
+    absent = sorted({*settings.server_files} - {*files})
     job.say(f"{len(files)} files" + (f"; the server also takes {', '.join(absent)}" if absent else ""))

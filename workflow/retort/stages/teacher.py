@@ -10,7 +10,7 @@ from retort.models import build
 from retort.models.cards import card
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
-from retort.training.evaluate import ScoreFiles, measure, write_score
+from retort.training.evaluate import ScoreFiles, evaluate, write_score
 from retort.training.finetuning import masked_lm_head, supervised
 from retort.training.loop import train
 from retort.training.setup import checkpoint_of, head_of, progress_of, set_seed, training_rows
@@ -54,8 +54,7 @@ def finetune_teacher(
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     build.save(network, model_folder, output, card(f"{teacher} on {task}", settings, job.device))
-    result = measure(network, encoded_folder, settings.task.evaluation_split, settings.task, precision, job.device)
-    write_score(job, files, teacher, task, seed, settings, result)
+    write_score(job, files, teacher, task, seed, settings, evaluate(job, network, encoded_folder, settings))
     checkpoint.remove()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.corpus import Component
+from retort.specs.exhibit import exhibits_of
 from retort.specs.load import Problems
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
@@ -19,19 +20,19 @@ from retort.study.study import Study
 
 
 class Checker:
-    """The checks of one study. Each method adds the problems of one folder or part of the study."""
+    """The checks of one study. Each method adds the problems of one folder or one aspect of the study."""
 
     def __init__(self, study: Study, problems: Problems) -> None:
         self.study, self.problems = study, problems
         self.wrong_schedules: set[tuple[str, str]] = set()  # (protocol, task) with a problem in the protocol's own file
 
-    def known(self, path: Path, where: str, kind: str, name: str, among: Any) -> bool:
+    def known(self, path: Path, where: str, noun: str, name: str, among: Any) -> bool:
         """Return whether a name is known; if not, add a problem.
 
         No problem is added for the name of an entry that could not be read: it has one in its own file.
         """
         if name not in among and not self.problems.is_unread(name):
-            self.problems.add(path, f"{where}: {unknown(kind, name, among)}")
+            self.problems.add(path, f"{where}: {unknown(noun, name, among)}")
         return name in among
 
     def sourced(self) -> None:
@@ -162,20 +163,18 @@ class Checker:
             for line in exhibit.problems(self.study, slug) if not unknown_students else ():
                 self.problems.add(path, line)
         for slug, paper in self.study.papers.items():
-            there = [
-                key.split("/")[1] for kind, key in self.study.files if kind == "exhibits" and key.startswith(f"{slug}/")
-            ]
+            names, _ = exhibits_of(self.study, slug)
             for name in paper.show:
-                self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, there)
+                self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, names)
 
     def names(self) -> None:
         """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""
-        for one, other, why in (
+        for folder, other, why in (
             ("students", "teachers", "their scores would have one address"),
             ("tasks", "corpora", "their teachers would have one address"),
         ):
-            for name in sorted(set(getattr(self.study, one)) & set(getattr(self.study, other))):
-                path = self.study.files[one, name]
+            for name in sorted(set(getattr(self.study, folder)) & set(getattr(self.study, other))):
+                path = self.study.files[folder, name]
                 self.problems.add(path, f"'{name}' is also one of the {other}: {why}; rename one of the two")
 
 
@@ -198,7 +197,7 @@ def check(study: Study, problems: Problems) -> None:
 
 
 def check_scale(study: Study, name: str, scale: Scale, known: Known) -> None:
-    """Check that the model, corpus and tasks that a scale puts in place of the printed ones exist.
+    """Check that the model, corpus and tasks by which a scale replaces the printed ones exist.
 
     Args:
         study: the study.

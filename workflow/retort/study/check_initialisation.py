@@ -63,12 +63,12 @@ def _checkpoint(study: Study, name: str) -> Iterator[str]:
     start = student.initialisation.checkpoint
     if start is None or start not in study.models:
         return
-    found, wanted = study.models[start].architecture.model_dump(), student.architecture.model_dump()
-    for size in sorted({*found, *wanted} - {"heads"}):  # the number of heads changes the shape of no weight
-        if found.get(size) != wanted.get(size):
+    published, required = study.models[start].architecture.model_dump(), student.architecture.model_dump()
+    for size in sorted({*published, *required} - {"heads"}):  # the number of heads changes the shape of no weight
+        if published.get(size) != required.get(size):
             yield (
-                f"checkpoint: '{start}' has {size}: {found.get(size, 'none')}, "
-                f"the student's architecture {size}: {wanted.get(size, 'none')}"
+                f"checkpoint: '{start}' has {size}: {published.get(size, 'none')}, "
+                f"the student's architecture {size}: {required.get(size, 'none')}"
             )
     yield from _vocabulary(study, name, "checkpoint", start, study.models[start])
 

@@ -46,19 +46,21 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     if not config.folder.is_dir():
         problems.add(config.file, f"study: there is no folder {config.study}")
         return study, problems
-    for name, kind in FOLDERS.items():
-        found = load.folder(config.folder / name, kind, problems)
-        setattr(study, name, found)
-        study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in found})
+    for name, model in FOLDERS.items():
+        specs = load.folder(config.folder / name, model, problems)
+        setattr(study, name, specs)
+        study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
     if (config.folder / "facts.yaml").is_file():
-        study.facts = load.named(config.folder / "facts.yaml", Facts, problems)
-    there = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
+        path = config.folder / "facts.yaml"
+        study.facts = load.named(path, Facts, problems)
+        study.files.update({("facts", str(name)): path for name in load.entries(path, problems)})
+    folders = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
-    for slug in config.papers or _of_scale(there, study.scale):
-        if slug in there:
-            read_paper(study, there[slug], problems)
+    for slug in config.papers or _of_scale(folders, study.scale):
+        if slug in folders:
+            read_paper(study, folders[slug], problems)
         else:
-            problems.add(config.file, f"papers: {unknown('paper', slug, there)}")
+            problems.add(config.file, f"papers: {unknown('paper', slug, folders)}")
     check(study, problems)
     return study, problems
 
@@ -100,9 +102,9 @@ def is_ours(path: Path) -> bool:
         return False
 
 
-def _of_scale(there: dict[str, Path], scale: Scale) -> list[str]:
+def _of_scale(folders: dict[str, Path], scale: Scale) -> list[str]:
     """Return the papers that a scale runs by default: either our own studies or the printed papers."""
-    return [name for name, path in there.items() if is_ours(path / "paper.yaml") == (scale.papers == "ours")]
+    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") == (scale.papers == "ours")]
 
 
 def open_written(config: Config) -> Study:
@@ -130,8 +132,8 @@ def open_whole(config: Config) -> Study:
 
 def with_every_paper(config: Config) -> Config:
     """Return the configuration with every paper in the study's folder, whatever `papers` names."""
-    there = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
-    return config.model_copy(update={"papers": there or config.papers})
+    papers = sorted(path.parent.name for path in (config.folder / "papers").glob("*/paper.yaml"))
+    return config.model_copy(update={"papers": papers or config.papers})
 
 
 def open_study(config: Config, *checks: Check) -> Study:

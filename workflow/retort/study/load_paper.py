@@ -62,7 +62,7 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
     content = load.entries(path, problems, marked)
     shared = problems.attempt(path, "", families.shared_axes, content)
     problems.attempt(path, "", families.check_shared, content, Student.model_fields)
-    found: dict[str, tuple[str, Any]] = {}
+    students: dict[str, tuple[str, Any]] = {}
     for key, entry in content.items():
         if key == families.AXES:
             continue
@@ -72,13 +72,13 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
             if not members:
                 problems.unread.add(f"{path.parent.name}-{re.sub('{.*?}', '*', key)}")
         for name, member in members.items():
-            if name in found:
-                problems.add(path, f"{key}: '{found[name][0]}' has a student '{name}', too; rename one")
+            if name in students:
+                problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
             elif load.checked_entry_name(path, name, problems):
-                found[name] = str(key), member
+                students[name] = str(key), member
             else:  # nobody can tell which references mean it
                 problems.unread.add(f"{path.parent.name}-*")
-    return found
+    return students
 
 
 def _read_students(
@@ -120,9 +120,9 @@ def _read_statements(study: Study, path: Path, problems: load.Problems) -> None:
 
 def _read_exhibits(study: Study, path: Path, names: Names, problems: load.Problems) -> None:
     for noun in ("table", "figure"):
-        kinds = exhibit_type(noun)
+        spec = exhibit_type(noun)
         for file in sorted(path.glob(f"{noun}*.yaml")):
-            exhibit = load.one(file, kinds, problems, names)
+            exhibit = load.one(file, spec, problems, names)
             problems.attempt(file, "file name", load.checked_name, file.stem)
             if exhibit is not None:
                 study.exhibits[path.name, file.stem] = exhibit

@@ -87,6 +87,6 @@ def further(study: Study, student: str) -> list[dict[str, Any]]:
     for exhibit in study.exhibits.values():
         asked |= exhibit.timed.get(student, set())
     where = {
-        replace(one, device="") if one.device == "gpu" else one for one in asked
+        replace(timing, device="") if timing.device == "gpu" else timing for timing in asked
     }  # a job has the GPU if there is one, so 'gpu' is its own device
-    return [{key: value for key, value in asdict(one).items() if value} for one in sorted(where - {Timing()})]
+    return [{key: value for key, value in asdict(timing).items() if value} for timing in sorted(where - {Timing()})]

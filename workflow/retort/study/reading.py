@@ -45,8 +45,10 @@ def check_tasks(study: Study, problems: Problems) -> None:
 
 
 def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:
-    given = [*files.columns, *(field for change in files.changes.values() for field in change.columns)]
-    wrong = [str(unknown("field", field, (*fields, *optional))) for field in given if field not in (*fields, *optional)]
+    columns = [*files.columns, *(field for change in files.changes.values() for field in change.columns)]
+    wrong = [
+        str(unknown("field", field, (*fields, *optional))) for field in columns if field not in (*fields, *optional)
+    ]
     return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
 
 

@@ -14,23 +14,23 @@ from retort.study.study import Study
 
 
 def _lineage(study: Study, student: str) -> list[str]:
-    found: list[str] = []
+    lineage: list[str] = []
     parent: str | None = student
-    while parent is not None and parent in study.students and parent not in found:
-        found.append(parent)
+    while parent is not None and parent in study.students and parent not in lineage:
+        lineage.append(parent)
         parent = study.students[parent].initialisation.student
-    return found
+    return lineage
 
 
 def _of_student(study: Study, name: str) -> set[str]:
     if name in study.teachers:
         return {study.model_of(name).source}
-    line = [study.students[one] for one in _lineage(study, name)]
+    line = [study.students[ancestor] for ancestor in _lineage(study, name)]
     corpora = {stage.data for student in line for stage in student.stages if stage.data != "task"}
-    found = {component.source for corpus in corpora for component in study.corpora[corpus].components}
+    used = {component.source for corpus in corpora for component in study.corpora[corpus].components}
     starts = [student.initialisation.checkpoint for student in line]
     models = [study.model_of(line[0].teacher), *(study.models[start] for start in starts if start)]
-    return found | {model.source for model in models}
+    return used | {model.source for model in models}
 
 
 def sends(study: Study) -> bool:
@@ -40,7 +40,7 @@ def sends(study: Study) -> bool:
 
 def submitted(study: Study) -> list[tuple[str, str]]:
     """Return the (student, task) pairs that some table of the study shows and only a server can score."""
-    pairs = [pair for shown in study.exhibits.values() for pair in served(study, shown)]
+    pairs = [pair for exhibit in study.exhibits.values() for pair in served(study, exhibit)]
     return list(dict.fromkeys(pairs))
 
 
@@ -58,10 +58,10 @@ def sources(study: Study) -> set[str]:
     """Return the names of the sources that the cells and profiles of the study are made from."""
     cells, sent = expand(study), submitted(study) if sends(study) else []
     students = {cell.student for cell in cells} | {student for student, _ in sent}
-    students |= {name for shown in study.exhibits.values() for name in profiled(study, shown)}
+    students |= {name for exhibit in study.exhibits.values() for name in profiled(study, exhibit)}
     answered = {task for _, task in sent}
-    found = {source for task in tasks(study) for source in _of_task(study, task, task in answered)}
-    return found.union(*(_of_student(study, student) for student in students))
+    used = {source for task in tasks(study) for source in _of_task(study, task, task in answered)}
+    return used.union(*(_of_student(study, student) for student in students))
 
 
 def check_sources(study: Study, problems: Problems) -> None:

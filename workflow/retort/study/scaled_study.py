@@ -15,7 +15,7 @@ from retort.specs.student import Initialisation, Stage, Student, Term
 from retort.study.study import Study
 
 SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # only the scale sets these
-PARTS = ("heads", "splits")  # options that count the equal parts into which a width is split
+DIVISORS = ("heads", "splits")  # options by which a width is divided
 WEIGHTS = "starts from published weights of the size that the paper prints"
 DEEPER = "is deeper than the teacher of this scale"
 
@@ -37,11 +37,11 @@ class Shrink:
 
         Only layer 0 (the embeddings) becomes layer 0. A strictly increasing list stays strictly increasing.
         """
-        found = [max(min(layer, 1), layer * self.new.layers // self.old.layers) for layer in listed]
+        scaled = [max(min(layer, 1), layer * self.new.layers // self.old.layers) for layer in listed]
         if all(a < b for a, b in itertools.pairwise(listed)):
-            for i in range(1, len(found)):
-                found[i] = max(found[i], found[i - 1] + 1)
-        return found
+            for i in range(1, len(scaled)):
+                scaled[i] = max(scaled[i], scaled[i - 1] + 1)
+        return scaled
 
     def width(self, size: int, old: int, new: int, of: int = 1) -> int:
         """Return a width scaled by new / old, a multiple of `of`; a width equal to `old` becomes `new`."""
@@ -70,25 +70,25 @@ def _mapping(term: Term, shrink: Shrink) -> Term:
     """Return the term with each teacher layer of its mapping moved to the same relative depth of the small teacher."""
     if not isinstance(term.mapping, dict):
         return term
-    name, given = next(iter(term.mapping.items()))
-    given = dict(given)
-    if "layer" in given:
-        given["layer"] = shrink.layers([given["layer"]])[0]
-    if "pairs" in given:
-        below = shrink.layers([teacher for _, teacher in given["pairs"]])
-        given["pairs"] = [[student, layer] for (student, _), layer in zip(given["pairs"], below, strict=True)]
-    return term.model_copy(update={"mapping": {name: given}})
+    name, options = next(iter(term.mapping.items()))
+    options = dict(options)
+    if "layer" in options:
+        options["layer"] = shrink.layers([options["layer"]])[0]
+    if "pairs" in options:
+        below = shrink.layers([teacher for _, teacher in options["pairs"]])
+        options["pairs"] = [[student, layer] for (student, _), layer in zip(options["pairs"], below, strict=True)]
+    return term.model_copy(update={"mapping": {name: options}})
 
 
-def _parts(term: Term, widths: int) -> Term:
+def _divisors(term: Term, widths: int) -> Term:
     """Return the term with its number of relation heads or splits lowered until it divides the widths of both models.
 
     Args:
         term: the term as printed.
         widths: the greatest common divisor of both models' widths.
     """
-    given = {name: term.options[name] for name in PARTS if isinstance(term.options.get(name), int)}
-    fitting = {name: next(n for n in range(parts, 0, -1) if widths % n == 0) for name, parts in given.items()}
+    divisors = {name: term.options[name] for name in DIVISORS if isinstance(term.options.get(name), int)}
+    fitting = {name: next(n for n in range(divisor, 0, -1) if widths % n == 0) for name, divisor in divisors.items()}
     return term.model_copy(update={"options": {**term.options, **fitting}})
 
 
@@ -96,16 +96,16 @@ def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int
     on_corpus = stage.data != "task"
     changed: Settings = {
         "data": replacements.corpus if on_corpus else stage.data,
-        "terms": [_parts(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
+        "terms": [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
         "schedule": {**_kept(stage.schedule), **(replacements.distillation if on_corpus else replacements.training)},
         "steps_factor": 1.0,
-        "tasks": {task: _kept(given) for task, given in stage.tasks.items()},
+        "tasks": {task: _kept(changes) for task, changes in stage.tasks.items()},
     }
     return stage.model_copy(update=changed)
 
 
-def _kept(given: Settings) -> Settings:
-    return {key: value for key, value in given.items() if key not in SCHEDULED}
+def _kept(changes: Settings) -> Settings:
+    return {key: value for key, value in changes.items() if key not in SCHEDULED}
 
 
 def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> Initialisation:
@@ -132,14 +132,14 @@ def _student(student: Student, replacements: Replacements, shrink: Shrink, teach
     )
 
 
-def _protocol(protocol: Protocol, replacements: Replacements, given: Settings, corpora: set[str]) -> Protocol:
+def _protocol(protocol: Protocol, replacements: Replacements, training: Settings, corpora: set[str]) -> Protocol:
     """Return the protocol with the scale's schedule; its changes for a corpus now apply to the corpus of the scale."""
     length = {"steps": None, "epochs": None}
     tasks = {
         replacements.corpus if name in corpora else name: _kept(changes) for name, changes in protocol.tasks.items()
     }
     changed: Settings = {
-        "schedule": protocol.schedule.model_copy(update={**length, **given}),
+        "schedule": protocol.schedule.model_copy(update={**length, **training}),
         "tasks": tasks,
         "grid": replacements.grid if protocol.grid else None,
         "grids": {},
@@ -199,5 +199,5 @@ def shrink(study: Study, replacements: Replacements) -> None:
         teaching.add(study.teachers[name].protocol)
         study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
     for name in learning | teaching:
-        given = replacements.training if name in learning else replacements.teaching
-        study.protocols[name] = _protocol(study.protocols[name], replacements, given, set(study.corpora))
+        training = replacements.training if name in learning else replacements.teaching
+        study.protocols[name] = _protocol(study.protocols[name], replacements, training, set(study.corpora))

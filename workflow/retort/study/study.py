@@ -22,7 +22,7 @@ from retort.specs.task import Task
 
 def _by_number(name: str) -> list[str]:
     """Return a key that sorts table9 before table10."""
-    return [part.zfill(9) for part in re.split(r"(\d+)", name)]
+    return [text.zfill(9) for text in re.split(r"(\d+)", name)]
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Study:
         replacements = self.scale.replacements
         return replacements is None or task in replacements.tasks or not self.is_printed(name)
 
-    def shown(self, paper: str) -> list[str]:
+    def exhibits_of(self, paper: str) -> list[str]:
         """Return the names of a paper's tables and figures in the order of the report: `show`, then the others."""
         first = self.papers[paper].show
         others = {name for slug, name in self.exhibits if slug == paper} - set(first)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retort.formatters import number
+from retort.formatters import condition, number
 from retort.jobs import Job
 from retort.specs import catalogue
 from retort.specs.config import read_config
@@ -97,10 +97,9 @@ def judge_one(
 
 
 def _test(statement: Statement) -> str:
-    """Return the comparison in words, with the columns that it reads."""
-    # The first docstring line of the registered comparison is printed on the page.
+    """Return the condition that the comparison checks, with the columns that it reads."""
     columns = list(dict.fromkeys(column for group in statement.cells for column in group.columns))
-    summary = catalogue.comparisons()[statement.compare].summary.removesuffix(".")
+    summary = condition(catalogue.comparisons()[statement.compare].summary).removesuffix(".")
     return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
 
 

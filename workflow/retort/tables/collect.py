@@ -20,18 +20,18 @@ Record = dict[str, Any]
 Scores = dict[tuple[str, str, int], Record]
 
 
-def difference(found: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
+def difference(recorded: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
     """Return the first key path at which two settings differ, with both values; None if they are equal."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in [*expected, *(key for key in found if key not in expected)]:
-            below = difference(found.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}".lstrip("."))
+    if isinstance(recorded, dict) and isinstance(expected, dict):
+        for key in [*expected, *(key for key in recorded if key not in expected)]:
+            below = difference(recorded.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}".lstrip("."))
             if below:
                 return below
         return None
-    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        pairs = enumerate(zip(found, expected, strict=True), start=1)
+    if isinstance(recorded, list) and isinstance(expected, list) and len(recorded) == len(expected):
+        pairs = enumerate(zip(recorded, expected, strict=True), start=1)
         return next((below for i, (a, b) in pairs if (below := difference(a, b, f"{path}.{i}".lstrip(".")))), None)
-    return None if found == expected else (path, found, expected)
+    return None if recorded == expected else (path, recorded, expected)
 
 
 def _short(value: Any) -> str:
@@ -55,9 +55,10 @@ def _read(path: Path | str, expected: Any, address: Record) -> Record:
             raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
     differs = difference(settings, expected)
     if differs:
-        where, found, wanted = differs
+        where, recorded, required = differs
         raise RetortError(
-            f"{path} was made with other settings: {where} is {_short(found)} in it and {_short(wanted)} in the study",
+            f"{path} was made with other settings: {where} is {_short(recorded)} in it "
+            f"and {_short(required)} in the study",
             AGAIN,
         )
     return dict(record)
@@ -130,10 +131,10 @@ def _seeds(seeds: list[int]) -> str:
 
 
 def sampled(records: Iterable[Record]) -> str:
-    """Return 'measured on a sample: ...' if a score was measured on a part of a data set; else an empty string."""
-    rows = {name: counts for record in records for name, counts in record.get("sample", {}).items()}
-    parts = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
-    return f"measured on a sample: {parts}" if rows else ""
+    """Return 'measured on a sample: ...' if a score was measured on a sample of a data set; else an empty string."""
+    rows = {name: count for record in records for name, count in record.get("sample", {}).items()}
+    counts = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
+    return f"measured on a sample: {counts}" if rows else ""
 
 
 def without_value(status: Status, reason: str = "") -> dict[str, Any]:

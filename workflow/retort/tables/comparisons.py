@@ -4,7 +4,8 @@ A comparison takes cells, and whatever else it requires as keyword-only paramete
 `than` (one other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both`
 (two texts).
 
-The first docstring line of a comparison is printed in the table of claims, in front of the names of the columns.
+The first docstring line of a comparison is printed in the table of claims, in front of the names of the columns and
+without "Check that".
 """
 
 from __future__ import annotations
@@ -44,42 +45,42 @@ def _ratio(first: Number, other: Number) -> tuple[float, float]:
 
 @comparisons.register("value")
 def value(cells: list[NumberedCell], *, stated: Stated) -> Verdict:
-    """Check that the cell is the number in the text."""
+    """Check that the cell is the number."""
     (cell,) = cells
     return Verdict(stated.met(cell.number.value, 0.0), f"{cell.column}: {cell.text} ({cell.row})", cell.number.text)
 
 
 @comparisons.register("difference")
 def difference(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
-    """Check that the cell minus the other cell is the number in the text."""
+    """Check that the cell less the other is the number."""
     pair = (cells[0], than[0])
     return stated.decide(_gap(pair), _against(*pair), pair)
 
 
 @comparisons.register("exceeds")
 def exceeds(cells: list[NumberedCell], *, than: list[NumberedCell]) -> Verdict:
-    """Check that the cell is above the other cell, whatever their columns are called."""
+    """Check that the cell is above the other, whatever their columns are called."""
     pair = (cells[0], than[0])
     return Verdict(_gap(pair) > 0, _against(*pair), pair=pair)
 
 
 @comparisons.register("percent")
 def percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
-    """Check that the cell, in per cent of the other cell, is the number in the text."""
+    """Check that the cell is the number in per cent of the other."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
     return stated.decide(100 * ratio, _against(cells[0], than[0]), slack=100 * slack)
 
 
 @comparisons.register("times")
 def times(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
-    """Check that the cell divided by the other cell is the number in the text."""
+    """Check that the cell is the number times the other."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
     return stated.decide(ratio, _against(cells[0], than[0]), slack=slack)
 
 
 @comparisons.register("at-least-percent")
 def at_least_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
-    """Check that the cell, in per cent of the other cell, is more than the number in the text."""
+    """Check that the cell is more than the number in per cent of the other."""
     ratio = 100 * cells[0].number.value / than[0].number.value
     return Verdict(ratio > stated.number.value, _against(cells[0], than[0]), f"{ratio:.1f}")
 
@@ -118,13 +119,13 @@ def above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
 
 @comparisons.register("above-by")
 def above_by(cells: list[NumberedCell], *, stated: Stated, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column each of the cells is above each of the others by at least the number in the text."""
+    """Check that in every column each of the cells is above each of the others by at least the number."""
     return _every(_pairs(cells, against), lambda pair: _gap(pair) >= stated.number.value - stated.within - TINY)
 
 
 @comparisons.register("not-below")
 def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column each of the cells is at least as high as each of the others."""
+    """Check that in every column each of the cells is at least each of the others."""
     return _every(_pairs(cells, against), lambda pair: _gap(pair) >= 0)
 
 
@@ -136,7 +137,7 @@ def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Ver
 
 @comparisons.register("best-not-below")
 def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column the best of the cells is at least as high as the best of the others."""
+    """Check that in every column the best of the cells is at least the best of the others."""
     return _every(_pairs(_best(cells), _best(against)), lambda pair: _gap(pair) >= 0)
 
 
@@ -182,7 +183,7 @@ def best_near(cells: list[NumberedCell], *, allowed: float, against: list[Number
 
 @comparisons.register("gains-more")
 def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column the gain from the first cell to the last is larger than among the others."""
+    """Check that in every column the last of the cells is farther above the first than among the others."""
     ours, theirs = _by_column(cells), _by_column(against)
     gains = {
         column: [side[-1].number.value - side[0].number.value for side in (ours[column], theirs[column])]
@@ -224,5 +225,5 @@ def not_falling(cells: list[NumberedCell]) -> Verdict:
 
 @comparisons.register("two-texts")
 def two_texts(cells: list[NumberedCell], *, both: tuple[str, str]) -> Verdict:
-    """Check that the text gives the same number at both places."""
+    """Check that the text gives the same at both places."""
     return Verdict(both[0] == both[1], both[1])

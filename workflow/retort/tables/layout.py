@@ -93,7 +93,7 @@ class Sheet:
 
 
 class Notes:
-    """A collector of footnotes; equal texts share a letter."""
+    """A collector of footnotes; equal texts have the same letter."""
 
     def __init__(self) -> None:
         self.letters: dict[str, str] = {}
@@ -112,8 +112,8 @@ class Notes:
 def label_of(title: str) -> str:
     """Return 'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
     stem, _, rest = title.partition("-")
-    kind = stem[: next((at for at, letter in enumerate(stem) if letter.isdigit()), len(stem))]
-    return f"{kind.capitalize()} {stem[len(kind) :]}".strip() + (f" ({rest})" if rest else "")
+    noun = stem[: next((at for at, letter in enumerate(stem) if letter.isdigit()), len(stem))]
+    return f"{noun.capitalize()} {stem[len(noun) :]}".strip() + (f" ({rest})" if rest else "")
 
 
 def agreement(verdicts: Mapping[tuple[str, str], str]) -> tuple[int, int]:

@@ -58,7 +58,7 @@ def _unit(cell: CellSpec) -> str:
 
 
 def mean_of(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of some cells; without a value if a cell has none, as an average of a part would mislead."""
+    """Return the mean of some cells; without a value if a cell has none: an average of the others would mislead."""
     cells = list(cells)
     if not cells or any(cell["mean"] is None for cell in cells):
         return without_value(Status.MISSING, INCOMPLETE)

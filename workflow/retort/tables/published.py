@@ -68,7 +68,7 @@ def show(study: Study, which: str) -> str:
         which: 'paper/table'.
 
     Raises:
-        RetortError: no paper prints such a table, or a row label has more parts than the table's first columns.
+        RetortError: no paper prints such a table, or a row label has more levels than the table's stub has headings.
     """
     tables = printed_tables(study)
     names = [f"{paper}/{name}" for paper, name in tables]
@@ -85,7 +85,7 @@ def show(study: Study, which: str) -> str:
     for row, texts in zip(table.lines(), table.texts, strict=True):
         label = row.label.split(" / ") if len(stub) > 1 else [row.label]
         if len(label) > len(stub):
-            raise RetortError(f"{which}: '{row.label}' has more parts than the stub", "give 'stub' a heading a part")
+            raise RetortError(f"{which}: '{row.label}' has more levels than the stub", "give 'stub' a heading a level")
         if row.group not in ("", group, *(above.split(" / ")[0] for above in labels)):
             lines.append(_line([f"({row.group})", *[""] * (len(stub) + len(headings) - 1)]))
         group = row.group

@@ -17,7 +17,7 @@ NUMBERS = ("published", "published_std", "mean", "std")
 
 
 class Status(StrEnum):
-    """What became of a cell: whether it has a value of ours and, if not, what kind of reason there is."""
+    """What became of a cell: whether it has a value of ours and, if not, what type of reason there is."""
 
     OK = "ok"
     AS_PRINTED = "as-printed"  # a text of the paper that shows no setting or count of ours
@@ -45,7 +45,7 @@ _SENTENCES = {
 
 
 def sentence(status: Status, reason: str = "") -> str:
-    """Return the words in which pages and footnotes give the status of a cell."""
+    """Return the text in which pages and footnotes give the status of a cell."""
     without, within = _SENTENCES[status]
     return within.format(reason=reason) if reason else without
 
@@ -59,7 +59,7 @@ class Line:
         std: sample standard deviation (n - 1); None for a single value.
         status: what became of the cell.
         reason: why it has no value of ours, to be read after the status, such as 'at step 42' or 'no profile'.
-        note: what a reader of the value must know, such as that it was measured on a part of the data.
+        note: what a reader of the value must know, such as that it was measured on a sample of the data.
         text: our value as the paper would print it, in a cell that holds a setting.
     """
 

@@ -49,7 +49,7 @@ def score_of(value: Any, least: float, greatest: float) -> float:
 
 
 class _Labelled:
-    """The common part of classification and regression: a row is a text or a pair, its answer is one number."""
+    """What classification and regression have in common: a row is a text or a pair, its answer is one number."""
 
     metrics: ClassVar[tuple[str, ...]] = ()
     head: ClassVar[str] = "classification"
@@ -73,8 +73,8 @@ class _Labelled:
         return (self.outputs(task),)
 
     def truth(self, encoded: Encoded) -> list[Any]:
-        found: list[Any] = encoded.labels.tolist()
-        return found
+        labels: list[Any] = encoded.labels.tolist()
+        return labels
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         if None in answers:
@@ -102,9 +102,9 @@ class Classification(_Labelled):
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
         """Return the metrics; without those of two classes where a class above 1 is predicted or true."""
-        found = super().scores(answers, truth)
+        scores = super().scores(answers, truth)
         several = max(answer or 0 for answer in (*answers, *truth)) > 1
-        return {name: value for name, value in found.items() if not (several and name in self.binary)}
+        return {name: value for name, value in scores.items() if not (several and name in self.binary)}
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
         """Return the class with the largest logit for each row of (rows, num_labels); None if one is not finite."""

@@ -34,20 +34,20 @@ ARTICLES = {
 IDEOGRAPH = re.compile("([\u4e00-\u9fa5])")
 
 
-def _normalisation(language: str, punctuation: str, apart: bool = False) -> Normalise:
+def _normalisation(language: str, punctuation: str, split_ideographs: bool = False) -> Normalise:
     """Return a function that normalises an answer: lower case, no punctuation, no articles, single spaces.
 
     Args:
         language: the language whose articles are removed.
         punctuation: the characters that are removed.
-        apart: True makes every ideograph a separate word.
+        split_ideographs: True makes every ideograph a separate word.
     """
     gone = dict.fromkeys(map(ord, punctuation))
     articles = re.compile(ARTICLES[language] or "(?!)")  # (?!) matches nothing
 
     def normalise(text: str) -> str:
         text = articles.sub(" ", text.lower().translate(gone))
-        return " ".join((IDEOGRAPH.sub(r" \1 ", text) if apart else text).split())
+        return " ".join((IDEOGRAPH.sub(r" \1 ", text) if split_ideographs else text).split())
 
     return normalise
 
@@ -61,7 +61,9 @@ def _every_punctuation() -> str:
 PUNCTUATION = _every_punctuation()
 normalisations.register("squad")(_normalisation("en", string.punctuation))
 for _language in ARTICLES:
-    normalisations.register(f"mlqa-{_language}")(_normalisation(_language, PUNCTUATION, apart=_language == "zh"))
+    normalisations.register(f"mlqa-{_language}")(
+        _normalisation(_language, PUNCTUATION, split_ideographs=_language == "zh")
+    )
 
 
 def word_f1(predicted: list[str], true: list[str]) -> float:
@@ -91,10 +93,10 @@ def _each(
     exact, shared = np.zeros(len(true)), np.zeros(len(true))
     for row, (text, answers, name) in enumerate(zip(predicted, true, normalised, strict=True)):
         normalise = normalisations[name]
-        answer_given, known = normalise(text), [normalise(answer) for answer in answers]
-        exact[row] = answer_given in known
-        words = answer_given.split()
-        shared[row] = max(f1(words, answer.split()) for answer in known)
+        answer, true_answers = normalise(text), [normalise(each) for each in answers]
+        exact[row] = answer in true_answers
+        answer_words = answer.split()
+        shared[row] = max(f1(answer_words, each.split()) for each in true_answers)
     return exact, shared
 
 
@@ -130,15 +132,15 @@ def squad2(
     has_answer = np.array([bool(texts) for texts in true])
     not_empty = np.array([bool(text) for text in predicted])
     difference = np.array(differences, dtype=np.float64)
-    found, best = {}, {}
+    percentages, best = {}, {}
     both = _each(predicted, known, ["squad"] * len(known), word_f1_or_both_empty)
     for metric, raw in zip(("exact", "f1"), both, strict=True):
         scores = np.where(difference > threshold, ~has_answer, raw)  # (questions,)
-        found[metric] = _percent(scores)
-        found[f"{metric}-answered"] = _percent(scores[has_answer])
-        found[f"{metric}-unanswered"] = _percent(scores[~has_answer])
+        percentages[metric] = _percent(scores)
+        percentages[f"{metric}-answered"] = _percent(scores[has_answer])
+        percentages[f"{metric}-unanswered"] = _percent(scores[~has_answer])
         best[f"best-{metric}"], best[f"best-{metric}-threshold"] = _best(raw, not_empty, has_answer, difference)
-    return {**found, **best}
+    return {**percentages, **best}
 
 
 def _best(

@@ -22,7 +22,7 @@ NOWHERE = -np.inf
 
 
 class _Spans:
-    """The common part of both task types: windows, the search for the best spans, and how answers are stored."""
+    """What both task types have in common: windows, the search for the best spans, and how answers are stored."""
 
     head: ClassVar[str] = "span"
     loss: ClassVar[str] = "supervised"
@@ -112,8 +112,8 @@ def _inside(rows: slice, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
 def _not_finite(logits: np.ndarray, encoded: Encoded) -> np.ndarray:
     """Return (windows,) booleans: True where a logit of a real token is not finite."""
     real = np.arange(logits.shape[1]) < encoded.lengths[:, None]  # (windows, length)
-    found: np.ndarray = (~np.isfinite(logits) & real[..., None]).any((1, 2))
-    return found
+    broken: np.ndarray = (~np.isfinite(logits) & real[..., None]).any((1, 2))
+    return broken
 
 
 def _ranked(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int, int, float]]:
@@ -123,8 +123,8 @@ def _ranked(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int, in
     with the BEST ends; a pair counts if both are tokens of the context, the end is not before the start, and the span
     has at most LONGEST tokens. The usual fine-tuning scripts search in this way.
     """
-    found = [_candidates(logits, encoded, slice(at, at + CHUNK)) for at in range(0, len(logits), CHUNK)]
-    window, start, end, score = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    candidates = [_candidates(logits, encoded, slice(at, at + CHUNK)) for at in range(0, len(logits), CHUNK)]
+    window, start, end, score = (np.concatenate(columns) for columns in zip(*candidates, strict=True))
     question = np.asarray(encoded.more["question"])[window]
     first = encoded.more["starts"][encoded.offsets[window] + start]
     last = encoded.more["ends"][encoded.offsets[window] + end]
@@ -170,9 +170,9 @@ class Span(_Spans):
         """Return F1 and exact match as fractions; NaN if an answer is None."""
         if None in answers:
             return dict.fromkeys(self.metrics, float("nan"))
-        predicted, true = [answer["text"] for answer in answers], [known["answers"] for known in truth]
-        found = qa.squad(predicted, true, [known["normalisation"] for known in truth])
-        return {name: found[name] / 100 for name in self.metrics}
+        predicted, true = [answer["text"] for answer in answers], [question["answers"] for question in truth]
+        scores = qa.squad(predicted, true, [question["normalisation"] for question in truth])
+        return {name: scores[name] / 100 for name in self.metrics}
 
 
 @task_types.register("span-or-none")
@@ -195,6 +195,6 @@ class SpanOrNone(_Spans):
         """Return the metrics of SQuAD 2.0 as fractions, and its thresholds in logits; NaN if an answer is None."""
         if None in answers:
             return dict.fromkeys(self.metrics, float("nan"))
-        predicted, true = [answer["text"] for answer in answers], [known["answers"] for known in truth]
-        found = qa.squad2(predicted, true, [answer["difference"] for answer in answers])
-        return {name: found[name] / (1 if name.endswith("threshold") else 100) for name in self.metrics}
+        predicted, true = [answer["text"] for answer in answers], [question["answers"] for question in truth]
+        scores = qa.squad2(predicted, true, [answer["difference"] for answer in answers])
+        return {name: scores[name] / (1 if name.endswith("threshold") else 100) for name in self.metrics}

@@ -89,6 +89,44 @@ def _tokens(row: Any) -> _Tokens:
     return _Tokens(np.array(row.ids, np.int32)[own], spans[:, 0], spans[:, 1])
 
 
+class _WindowArrays:
+    """The arrays of all windows, row after row, while the windows are added one by one."""
+
+    def __init__(self, template: _Template) -> None:
+        self.template, self.flat = template, Flat()
+        self.labels, self.question = array("q"), array("i")
+        self.starts, self.ends = array("i"), array("i")
+
+    def add(
+        self, number: int, question_ids: np.ndarray, context: _Tokens, window: slice, answer: tuple[int, int]
+    ) -> None:
+        """Add one window of a question.
+
+        Args:
+            number: the number of the question.
+            question_ids: the input ids of the question.
+            context: the tokens of the whole context.
+            window: the tokens of the context that are in the window.
+            answer: the first and last token of the answer in the context; (0, -1) without one.
+        """
+        first = self.template.start(question_ids)
+        self.flat.add(self.template.row(question_ids, context.ids[window]))
+        self.question.append(number)
+        self.starts.extend(self.template.spread(context.starts[window], first))
+        self.ends.extend(self.template.spread(context.ends[window], first))
+        held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
+        self.labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays by name; see `windows`."""
+        more = {"question": self.question, "starts": self.starts, "ends": self.ends}
+        return {
+            **self.flat.arrays(),
+            **{name: np.frombuffer(values, np.int32) for name, values in more.items()},
+            "labels": np.frombuffer(self.labels, np.int64).reshape(-1, 2),
+        }
+
+
 def windows(
     questions: list[Question], tokenise: Tokenise, length: int, overlap: int, longest: int
 ) -> dict[str, np.ndarray]:
@@ -112,25 +150,13 @@ def windows(
     Raises:
         RetortError: a question leaves too little room for its context.
     """
-    template, flat = _Template(tokenise), Flat()
-    labels, owner, starts, ends = array("q"), array("i"), array("i"), array("i")
+    template = _Template(tokenise)
+    collected = _WindowArrays(template)
     for number, (question, question_ids, context) in enumerate(_tokenised(questions, tokenise, longest)):
-        first = template.start(question_ids)
         answer = _answer_tokens(context, question.answers)
         for window in _windows(len(context.ids), length - template.tokens - len(question_ids), overlap, question.id):
-            flat.add(template.row(question_ids, context.ids[window]))
-            owner.append(number)
-            starts.extend(template.spread(context.starts[window], first))
-            ends.extend(template.spread(context.ends[window], first))
-            held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
-            labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window position
-    more = {"question": owner, "starts": starts, "ends": ends}
-    return {
-        **flat.arrays(),
-        **{name: np.frombuffer(values, np.int32) for name, values in more.items()},
-        "labels": np.frombuffer(labels, np.int64).reshape(-1, 2),
-        "text": _packed(questions),
-    }
+            collected.add(number, question_ids, context, window, answer)
+    return {**collected.arrays(), "text": _packed(questions)}
 
 
 def _tokenised(

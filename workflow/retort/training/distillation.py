@@ -17,7 +17,7 @@ from retort.data.shards import Blocks
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
-from retort.objectives import Sum, loss_of
+from retort.objectives import WeightedSum, loss_of
 from retort.settings import (
     CorpusDistillationSettings,
     DistillationSettings,
@@ -75,7 +75,7 @@ def run_stages(
         Diverged: a loss or gradient is not finite; the error's step is counted over all stages.
     """
     progress = progress_of(job, len(settings.stages))
-    before = 0
+    steps_before = 0
     for number, stage in enumerate(settings.stages, start=1):
         steps = stage.schedule.steps_on(source.rows(stage))
         if not checkpoint.past(number):
@@ -83,14 +83,14 @@ def run_stages(
             torch.manual_seed(seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
             loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape).to(job.device)
             run = _training_run(stage, student, loss, source, number, steps)
-            run.before = before
+            run.steps_before = steps_before
             train(run, seed, checkpoint, progress, settings.precision, job.device)
             run.close()
-        before += steps
+        steps_before += steps
 
 
 def _training_run(
-    stage: StageSettings, student: nn.Module, loss: Sum, source: TeacherAndData, number: int, steps: int
+    stage: StageSettings, student: nn.Module, loss: WeightedSum, source: TeacherAndData, number: int, steps: int
 ) -> TrainingRun:
     recorder = Recorder(student, loss.needs("student"))
     keys = loss.needs("teacher")

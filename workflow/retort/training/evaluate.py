@@ -17,7 +17,7 @@ from retort.errors import Diverged
 from retort.jobs import Job, write_json
 from retort.models.recorder import Recorder
 from retort.provenance import stamp
-from retort.settings import PointSettings, Settings, TaskSettings
+from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
 from retort.training.setup import LOGITS
@@ -28,14 +28,14 @@ def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precisio
     """Return the (rows, *width) logits of every row of a split, in the order of the split, without dropout."""
     model.eval().to(device)
     recorder = Recorder(model, {LOGITS})
-    found = torch.zeros(len(encoded), *width)  # (rows, *width)
+    all_logits = torch.zeros(len(encoded), *width)  # (rows, *width)
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
         for rows, batch in in_order(encoded, 64):
             batch_logits = recorder(batch.to(device))[LOGITS].float().cpu()
             own = (rows, *(slice(size) for size in batch_logits.shape[1:]))  # a shorter batch fills the beginning
-            found[own] = batch_logits  # type: ignore[index]
+            all_logits[own] = batch_logits  # type: ignore[index]
     recorder.close()
-    logits: np.ndarray = found.numpy()
+    logits: np.ndarray = all_logits.numpy()
     return logits
 
 
@@ -87,6 +87,12 @@ def measure(
     )
 
 
+def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
+    """Measure every metric on the task's evaluation split, whose score is reported."""
+    task = settings.task
+    return measure(model, encoded_folder, task.evaluation_split, task, settings.precision, job.device)
+
+
 def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
     """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
     task_type = task_type_of(task)
@@ -119,7 +125,7 @@ def write_score(
     student: str,
     task: str,
     seed: int,
-    settings: Settings,
+    settings: ScoreSettings,
     result: Measured | Diverged,
     chosen: PointSettings | None = None,
 ) -> None:
@@ -139,20 +145,18 @@ def write_score(
         chosen: the point of the grid that was trained; None for a training without a grid.
     """
     outcome = _of_divergence(result) if isinstance(result, Diverged) else _of_measurement(result)
+    score = {
+        "student": student,
+        "task": task,
+        "seed": seed,
+        **outcome.fields,
+        **({} if chosen is None else {"chosen": chosen.as_json()}),
+        "settings": settings.as_json(),
+        "seconds": job.seconds(),
+        **stamp(job.device, job.threads),
+    }
     write_json(files.answers, outcome.answers, indent=None)
-    write_json(
-        files.score,
-        {
-            "student": student,
-            "task": task,
-            "seed": seed,
-            **outcome.fields,
-            **({} if chosen is None else {"chosen": chosen.as_json()}),
-            "settings": settings.as_json(),
-            "seconds": job.seconds(),
-            **stamp(job.device, job.threads),
-        },
-    )
+    write_json(files.score, score)
     job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
 
 

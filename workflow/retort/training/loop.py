@@ -13,7 +13,7 @@ from retort.batch import Batch
 from retort.errors import Diverged
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.checkpoint import Checkpoint, pack, unpack
+from retort.training.checkpoint import Checkpoint, State, pack, unpack
 from retort.training.progress import Progress
 
 Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
@@ -31,7 +31,7 @@ class TrainingRun:
         loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
             fine-tuning differ.
         number: the position of the training run in its job, from 1.
-        before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
+        steps_before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
         close: called when the training run is done, to remove the hooks from the modules.
     """
 
@@ -41,7 +41,7 @@ class TrainingRun:
     batches: Callable[[int], Iterator[Batch]]
     loss: Loss
     number: int = 1
-    before: int = 0
+    steps_before: int = 0
     close: Callable[[], None] = lambda: None
 
 
@@ -59,14 +59,10 @@ def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progres
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
     """
-    state = checkpoint.state
     parameters, buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
     optimiser = optim.adamw(parameters.values(), run.schedule)
     torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
-    start = 0
-    if state is not None and state.run == run.number:
-        start = state.step
-        unpack(state.tensors, parameters, buffers, optimiser)
+    start = _resumed(run, checkpoint.state, parameters, buffers, optimiser)
     for module in run.modules:
         module.train()
     progress.begin(run.number, start, run.steps)
@@ -80,10 +76,24 @@ def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progres
         norm = optim.clip_grad_norm(parameters.values(), run.schedule.max_grad_norm)
         # before the update: a NaN must not reach the weights
         if not (math.isfinite(value) and math.isfinite(norm)):
-            raise Diverged(run.before + step)
+            raise Diverged(run.steps_before + step)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         progress.step(step, value, terms)
         if checkpoint.due and step < run.steps:
             checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
     progress.end(run.steps)
+
+
+def _resumed(
+    run: TrainingRun,
+    state: State | None,
+    parameters: dict[str, nn.Parameter],
+    buffers: dict[str, Tensor],
+    optimiser: torch.optim.Optimizer,
+) -> int:
+    """Restore a state of this run and return its step; return 0 if there is none, or it is of another run."""
+    if state is None or state.run != run.number:
+        return 0
+    unpack(state.tensors, parameters, buffers, optimiser)
+    return state.step

@@ -23,7 +23,7 @@ class Progress:
     def __init__(self, name: str, log: TextIO, runs: int = 1) -> None:
         self.name, self.log, self.runs = name, log, runs
         self.number, self.steps, self.first = 1, 1, 0
-        self.started = self.shown = time.monotonic()
+        self.started = self.reported = time.monotonic()
 
     def _say(self, text: str) -> None:
         """Print a line on the terminal."""
@@ -37,7 +37,7 @@ class Progress:
     def begin(self, number: int, start: int, steps: int) -> None:
         """Report that a training run begins after `start` steps, which are not 0 if a killed job is resumed."""
         self.number, self.steps, self.first = number, steps, start
-        self.started = self.shown = time.monotonic()
+        self.started = self.reported = time.monotonic()
         resumed = f", resumed at step {start}" if start else ""
         self.log.write(f"{self._run}{steps} steps{resumed}\n")
         if start:
@@ -46,12 +46,12 @@ class Progress:
     def step(self, step: int, loss: float, terms: Mapping[str, object]) -> None:
         """Report one finished step: to the log every LOGGED steps, to the terminal every EVERY seconds."""
         if step % LOGGED == 0 or step == self.steps:
-            shown = "  ".join(f"{name} {float(value):.5f}" for name, value in terms.items())  # type: ignore[arg-type]
-            self.log.write(f"step {step:5d}  loss {loss:.5f}  {shown}\n")
+            values = "  ".join(f"{name} {float(value):.5f}" for name, value in terms.items())  # type: ignore[arg-type]
+            self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
             self.log.flush()
         now = time.monotonic()
-        if now - self.shown >= EVERY:
-            self.shown = now
+        if now - self.reported >= EVERY:
+            self.reported = now
             left = (now - self.started) / max(1, step - self.first) * (self.steps - step)  # seconds
             self._say(f"{self._run}step {step} of {self.steps}, loss {loss:.3f}, {left:.0f} s left")
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from retort.specs.base import Name
-from retort.specs.exhibit import StudyParts, check_known, table_kind
+from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.printed import Heading, TextRow, row_names
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -59,9 +59,10 @@ class CountsTable(VerbatimTable):
             if column.split
         }
 
-    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each row whose data set has no known size."""
-        yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], study.facts)
+        facts = [name for folder, name in study.files if folder == "facts"]
+        yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], facts)
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line per cell; `mean` is our number of rows if the cell counts those of a split."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from retort.formatters import p_value
 from retort.specs.base import Name, Spec, Text
-from retort.specs.exhibit import Exhibit, StudyParts, check_known, table_kind
+from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.names import StudentPair
 from retort.specs.rows import Row
 from retort.specs.table import Printed
@@ -60,10 +60,10 @@ class PairedTestsTable(Table):
         """Return the tables whose scores it compares."""
         return self.of
 
-    def problems(self, study: StudyParts, paper: str) -> Iterator[str]:
+    def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
         """Yield a line for each name that is no table of scores, and for each reported row that is not tested."""
-        tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
-        yield from check_known("of", "table", self.of, tables)
+        names, tables = exhibits_of(study, paper)
+        yield from check_known("of", "table", self.of, names)
         compared = {name: tables[name].compared_rows() for name in self.of if name in tables}
         yield from (f"of: '{name}' is not a table of kind 'scores'" for name, rows in compared.items() if not rows)
         yield from check_known("reported", "table of 'of'", self.reported, self.of)

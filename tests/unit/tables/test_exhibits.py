@@ -174,6 +174,13 @@ def test_a_file_that_forgets_a_part_is_told_when_a_study_is_read(tmp_path: Path,
 # --- mistakes
 
 
+def test_a_table_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+    config = write_study(tmp_path / "study", table3={"kind": "paired-test", "of": ["table1"]}, claims={})
+    _, problems = read(read_config(config))
+    assert len(problems) == 1, problems  # not again where figure 3 draws the table
+    assert "table3.yaml: kind: no kind is called 'paired-test'; did you mean 'paired-tests'" in problems[0]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [

@@ -156,7 +156,8 @@ def test_a_family_of_a_study(study_folder: Path) -> None:
     [
         (FAMILY.replace("attention-kl", "attention-lk"), "",
          "students.yaml: kd-{layers}.stages.1.terms.1: no objective is called 'attention-lk'; did you mean"),
-        (FAMILY.replace("title", "titel"), "", "students.yaml: kd-{layers}: title: Field required"),
+        (FAMILY.replace("title", "titel"), "",
+         "students.yaml: kd-{layers}.titel: no key is called 'titel'; did you mean 'title'?"),
         (FAMILY.replace("[3, 4]", "[3]"), "", "students.yaml: kd-{layers}: 1 teacher layers listed for 2"),
         (FAMILY + "kd-low: {}\n", "", "students.yaml: kd-low: 'kd-{layers}' has a student 'kd-low', too; rename one"),
         (FAMILY.replace("low:", "l/o:"), "", "does not have the form"),
