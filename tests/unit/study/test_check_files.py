@@ -14,7 +14,7 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 
 from tests.conftest import ROOT
-from tests.tiny.edit import change
+from tests.tiny.edit import add, change
 
 FOLDERS = ("corpora", "models", "papers", "protocols", "scales", "sources", "tasks")
 
@@ -110,8 +110,7 @@ odd:
 
 
 def test_a_student_that_fits_only_as_printed(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = study / "papers/mlkd2024/students.yaml"
-    path.write_text(path.read_text() + STUDENT)
+    add(study, "papers/mlkd2024/students.yaml", STUDENT)
     assert check(study, capsys) == (
         1,
         [
