@@ -83,7 +83,7 @@ def edit(path: Path, body: str, change: re.Match[str]) -> None:
         return
     before = path.read_text()
     if change.re is APPEND:
-        path.write_text(before + body)
+        path.write_text(before + "\n\n" * (path.suffix == ".py") + body)  # two blank lines before a function
         return
     assert before.splitlines().count(change["line"]) == 1, f"{path} has no line {change['line']!r}, or several"
     path.write_text(before.replace(f"\n{change['line']}\n", f"\n{body}{change['line']}\n"))

@@ -9,7 +9,7 @@ import torch
 from retort.batch import Shape
 from retort.errors import RetortError
 from retort.mappings import mappings
-from retort.objectives import Pair, Sum, compose, objectives
+from retort.objectives import Pair, WeightedSum, compose, objectives
 from torch import Tensor
 
 from tests.references.examples import LENGTHS, NARROW, WIDE, Case, activations_of, batch_of
@@ -24,7 +24,7 @@ TERMS: list[dict[str, Any]] = [
 ]
 
 
-def built(terms: list[dict[str, Any]], student: Shape = NARROW, teacher: Shape = WIDE) -> Sum:
+def built(terms: list[dict[str, Any]], student: Shape = NARROW, teacher: Shape = WIDE) -> WeightedSum:
     torch.manual_seed(0)
     return compose(terms, student, teacher, student_layers=2, teacher_layers=6).double()
 
@@ -37,7 +37,7 @@ def recorded(needs: set[tuple[str, int | None]], shape: Shape, seed: int) -> dic
     }
 
 
-def both(total: Sum) -> tuple[dict[tuple[str, int | None], Tensor], dict[tuple[str, int | None], Tensor]]:
+def both(total: WeightedSum) -> tuple[dict[tuple[str, int | None], Tensor], dict[tuple[str, int | None], Tensor]]:
     return recorded(total.needs("student"), NARROW, 0), recorded(total.needs("teacher"), WIDE, 50)
 
 

@@ -61,6 +61,16 @@ def test_adding_a_task(copy: Path) -> None:
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 3
 
 
+def test_adding_a_figure(copy: Path) -> None:
+    follow(section(PAPERS, "Adding a student"), copy)
+    done = follow(section(PAPERS, "Adding a figure"), copy)
+    assert done.files == ["workflow/papers/pocket/figure4.yaml"]
+    assert "no problem" in done.outputs["retort check"]
+    planned = done.outputs["snakemake -n reports/pocket/figure4.svg"]
+    assert "student=pocket-hid-cosine" in planned
+    assert "rule plot_figure:" in planned
+
+
 # draws figure 1 of the toy study as one of the guide's kind
 DRAW = """
 from pathlib import Path
@@ -77,7 +87,7 @@ plot_figure(quiet(), config, "tiny", "figure1", *paths(), [], "out.csv", {"svg":
 
 def test_adding_a_kind_of_figure(copy: Path) -> None:
     done = follow(section(FIGURES, "Adding a kind of figure"), copy)
-    assert done.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure4.yaml"]
+    assert done.files == ["workflow/retort/figures/bars.py", "workflow/papers/pocket/figure5.yaml"]
     assert "no problem" in done.outputs["retort check"]
     assert "workflow/schemas/figure.json: written" in done.outputs["retort schemas"]
     run_python(DRAW, copy)

@@ -10,7 +10,7 @@ from retort.errors import RetortError
 from retort.mappings import mappings, pairs_of
 
 OPTIONS: dict[str, dict[str, Any]] = {"single": {"layer": 2}, "listed": {"pairs": [[1, 1], [2, 2]]}}
-SIZES = [(1, 1), (2, 6), (3, 6), (5, 12), (6, 12), (6, 6), (12, 6)]  # layers of student and teacher
+SIZES = [(1, 1), (2, 6), (3, 6), (4, 6), (5, 12), (6, 12), (6, 6), (12, 6), (12, 24)]  # layers of student and teacher
 
 
 def pairs(name: str, student_layers: int, teacher_layers: int) -> list[tuple[int, int]]:
@@ -22,11 +22,12 @@ def pairs(name: str, student_layers: int, teacher_layers: int) -> list[tuple[int
 
 
 @pytest.mark.parametrize("name", mappings)
-def test_layers_exist_and_each_pair_counts_once(name: str) -> None:
+def test_layers_exist_pairs_count_once_and_the_last_student_layer_learns(name: str) -> None:
     assert pairs(name, 3, 6)
     for student_layers, teacher_layers in SIZES:
         paired = pairs(name, student_layers, teacher_layers)
         assert paired == sorted(set(paired))
+        assert name == "listed" or not paired or student_layers in {student for student, _ in paired}
         assert all(0 <= student <= student_layers and 0 <= teacher <= teacher_layers for student, teacher in paired)
 
 

@@ -69,12 +69,14 @@ LAYERS = {
     "references": ROWS[:1],
 }
 PARETO = {**_base(f"{PAPER_FOLDER}/figure2"), **SCORED, "points": ROWS[::2]}
-CLAIM = {
-    "says": "A beats B & <co>.",
-    "where": "section 1",
-    "compare": "above",
-    "cells": [{"table": "table1", "rows": ["A & <b>_1"], "columns": ["Acc. %"]}],
-    "than": [{"table": "table1", "rows": ["B"], "columns": ["Acc. %"]}],
+CLAIMS = {
+    "a-beats-b": {
+        "says": "A beats B & <co>.",
+        "where": "section 1",
+        "compare": "above",
+        "cells": [{"table": "table1", "rows": ["A & <b>_1"], "columns": ["Acc. %"]}],
+        "than": [{"table": "table1", "rows": ["B"], "columns": ["Acc. %"]}],
+    }
 }
 
 
@@ -95,7 +97,7 @@ def write_study(folder: Path, **paper_files: Any) -> dict[str, Any]:
         "table4": None,
         "figure1": LAYERS,
         "figure2": PARETO,
-        "claims": {"a-beats-b": CLAIM},
+        "claims": CLAIMS,
         **paper_files,
     }
     for name, content in files.items():
@@ -108,6 +110,6 @@ def write_study(folder: Path, **paper_files: Any) -> dict[str, Any]:
 
 
 def write_one_table(folder: Path, table: dict[str, Any], **paper_files: Any) -> dict[str, Any]:
-    """Write the variant with no other table or figure than this one, as table 1; return its configuration."""
+    """Write the variant with this table alone, as table 1, and these files of its paper; return its configuration."""
     others = dict.fromkeys(("table2", "table3", "figure1", "figure2", "figure3", "claims"))
-    return write_study(folder, **others, table1=table, **paper_files)
+    return write_study(folder, **{**others, "table1": table, **paper_files})

@@ -18,6 +18,8 @@ from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_whole, open_written
 
+from tests.tiny.edit import add
+
 FAMILY = """
 axes:
   depth:
@@ -47,8 +49,7 @@ def rows(config: Config, name: str, task: str = "") -> dict[str, tuple[str, str]
 @pytest.fixture
 def tiny(study_folder: Path) -> Config:
     """Return the configuration of the tiny study, with a family of one student."""
-    path = study_folder / "papers/tiny/students.yaml"
-    path.write_text(path.read_text() + FAMILY)
+    add(study_folder, "papers/tiny/students.yaml", FAMILY)
     return read_config({"papers": ["tiny"], "study": str(study_folder)})
 
 

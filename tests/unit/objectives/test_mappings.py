@@ -36,15 +36,6 @@ def test_pairs(
     assert mappings[name](student, teacher, **options) == expected
 
 
-@pytest.mark.parametrize("name", sorted(set(mappings) - {"single", "listed", "initial"}))
-@pytest.mark.parametrize(("student", "teacher"), [(1, 1), (2, 6), (4, 6), (5, 12), (6, 12), (12, 24)])
-def test_every_layer_exists_and_the_last_student_layer_learns(name: str, student: int, teacher: int) -> None:
-    pairs = mappings[name](student, teacher)
-    assert all(1 <= s <= student and 1 <= t <= teacher for s, t in pairs)
-    assert len(set(pairs)) == len(pairs)
-    assert student in {s for s, _ in pairs}
-
-
 @pytest.mark.parametrize("student", range(1, 13))
 def test_uniform_rises_to_the_last_layer(student: int) -> None:
     layers = [t for _, t in mappings["uniform"](student, 12)]

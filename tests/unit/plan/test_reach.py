@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.study.study import Study
 
+from tests.tiny.edit import write
 from tests.tiny.hub import TinyHub, serve
 
 COMMIT, OTHER = "a" * 40, "b" * 40
@@ -33,9 +33,9 @@ def study(study_folder: Path, path: str | None = None, **hubs: dict[str, Any]) -
     """Return the tiny study with sources of the hub added, or with another folder for its texts."""
     for name, changes in hubs.items():
         hub = {**PINNED, "repository": f"someone/{name}", **changes}
-        (study_folder / f"sources/{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": hub}))
+        write(study_folder, f"sources/{name}.yaml", {"title": "T", "licence": "MIT", "hub": hub})
     if path:
-        (study_folder / "sources/texts.yaml").write_text(json.dumps({"title": "T", "path": path}))
+        write(study_folder, "sources/texts.yaml", {"title": "T", "path": path})
     return open_study(Config(papers=["tiny"], study=str(study_folder)))
 
 

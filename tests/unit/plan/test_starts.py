@@ -7,13 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 from retort.study.load import open_study
 
-from tests.tiny.edit import problems, set_value
+from tests.tiny.edit import problems, set_value, write
 
 STUDENTS = "papers/tiny/students.yaml"
 ENCODER = {"title": "A random encoder", "source": "encoder", "vocabulary": 90}
@@ -26,7 +25,7 @@ def study_folder(study_folder: Path) -> Path:
     narrow = {**TWO, "embedding": 8}
     for name, architecture, vocabulary in (("small", TWO, 90), ("foreign", TWO, 91), ("narrow", narrow, 90)):
         model = {**ENCODER, "architecture": architecture, "vocabulary": vocabulary}
-        (study_folder / f"models/{name}.yaml").write_text(yaml.safe_dump(model))
+        write(study_folder, f"models/{name}.yaml", model)
     return study_folder
 
 

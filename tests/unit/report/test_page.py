@@ -21,7 +21,7 @@ from retort.tables.make import make_table
 from tests.tiny.blocks import with_block
 from tests.tiny.printed import ACC, study_config, table
 from tests.tiny.results import paths, quiet, write_results
-from tests.tiny.variant import PAPER, PROFILES, STUDENT, TABLE, write_study
+from tests.tiny.variant import PAPER, PROFILES, STUDENT, TABLE, write_one_table, write_study
 
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -234,14 +234,9 @@ def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: py
     table1 = {**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
               "rows": [{"student": "tiny-kd", "label": "A", "cells": "61.0"},
                        {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]}  # fmt: skip
-    config = write_study(
-        tmp_path / "study",
-        paper={**PAPER, "ours": False, "show": ["table1", "table2"]},
-        claims={},
-        table1=with_block(table1),
-        table2={**PROFILES, "published": {}},
-        **dict.fromkeys(("table3", "figure1", "figure2", "figure3")),
-    )  # fmt: skip
+    paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
+    table2 = {**PROFILES, "published": {}}
+    config = write_one_table(tmp_path / "study", with_block(table1), table2=table2, paper=paper, claims={})
     made = [make_table(
         quiet(), config, "tiny", name, [], [], f"results/tables/tiny/{name}.csv", {"html": f"reports/tiny/{name}.html"}
     ) for name in ("table1", "table2")]  # fmt: skip

@@ -13,6 +13,8 @@ from retort.specs.families import check_shared, expand, fill, merge
 from retort.specs.names import known_names
 from retort.study.load import open_study, read
 
+from tests.tiny.edit import add, write
+
 FIELDS = ("title", "teacher", "architecture", "initialisation", "stages", "deviations")
 SHAPES = {"6l": {"label": "six", "architecture": {"layers": 6}}, "4l": {"label": "four", "architecture": {"layers": 4}}}
 
@@ -133,16 +135,15 @@ FAMILY = """
 CHOICES = "deviations:\n  - {students: ['kd*'], except: [kd-low], texts: [a choice]}\n"
 
 
-def change(study_folder: Path, students: str = "", paper: str = "") -> Config:
+def with_lines(study_folder: Path, students: str = "", paper: str = "") -> Config:
     """Add lines to the students.yaml and paper.yaml of the tiny study and return its configuration."""
-    for name, lines in (("students", students), ("paper", paper)):
-        path = study_folder / f"papers/tiny/{name}.yaml"
-        path.write_text(path.read_text() + lines)
+    add(study_folder, "papers/tiny/students.yaml", students)
+    add(study_folder, "papers/tiny/paper.yaml", paper)
     return Config(papers=["tiny"], study=str(study_folder))
 
 
 def test_a_family_of_a_study(study_folder: Path) -> None:
-    study = open_study(change(study_folder, FAMILY, CHOICES))
+    study = open_study(with_lines(study_folder, FAMILY, CHOICES))
     assert study.students["tiny-kd-high"].initial_layers == [3, 4]
     assert study.students["tiny-kd-high"].teacher == "tiny-teacher"
     assert {name: student.deviations for name, student in study.students.items() if student.deviations} == {
@@ -166,7 +167,7 @@ def test_a_family_of_a_study(study_folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_family_of_a_study(study_folder: Path, students: str, paper: str, said: str) -> None:
-    found = read(change(study_folder, students, paper))[1]
+    found = read(with_lines(study_folder, students, paper))[1]
     assert any(said in line for line in found), found
     assert len(found) == len(set(found)) <= 2
 
@@ -190,7 +191,7 @@ def test_short_and_full_names() -> None:
 
 
 def test_every_field_that_names_a_student_takes_short_names(study_folder: Path) -> None:
-    config = change(study_folder)
+    config = with_lines(study_folder)
     before = open_study(config)
     for path in (study_folder / "papers/tiny").glob("*.yaml"):
         path.write_text(path.read_text().replace("tiny-", ""))
@@ -201,11 +202,9 @@ def test_every_field_that_names_a_student_takes_short_names(study_folder: Path) 
 
 
 def test_a_student_of_another_paper_goes_by_its_full_name(study_folder: Path) -> None:
-    other = study_folder / "papers/other"
-    other.mkdir()
     table = yaml.safe_load((study_folder / "papers/tiny/table4.yaml").read_text())
     table["rows"][0]["student"] = "tiny-predicting"
-    (other / "table1.yaml").write_text(yaml.safe_dump(table))
-    (other / "paper.yaml").write_text("{title: Other, reference: Nobody, show: [table1]}")
+    write(study_folder, "papers/other/table1.yaml", table)
+    write(study_folder, "papers/other/paper.yaml", {"title": "Other", "reference": "Nobody", "show": ["table1"]})
     study = open_study(Config(papers=["tiny", "other"], study=str(study_folder)))
     assert study.exhibits["other", "table1"].rows[0].student == "tiny-predicting"  # type: ignore[union-attr]

@@ -24,6 +24,7 @@ from retort.study.load import open_study
 from retort.training.distillation import online
 
 from tests.job_settings import schedule
+from tests.tiny.edit import set_value
 from tests.tiny.make import STUDY
 
 HIDDEN = ("hidden", 2)
@@ -46,16 +47,14 @@ def test_a_teacher_may_keep_its_dropout(encoder: Path) -> None:
 
 @pytest.mark.parametrize("dropout", [False, True])
 def test_activations_are_recorded_of_a_fixed_teacher_alone(study_folder: Path, dropout: bool) -> None:
-    file = study_folder / "papers" / "tiny" / "students.yaml"
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     name = next(
         name
         for name in study.students
         if study.students[name].distilled_on == "task" and resolve.has_stored_activations(study, name, "mood")
     )
-    text = file.read_text()
-    file.write_text(text.replace("{data: task,", f"{{data: task, teacher_dropout: {str(dropout).lower()},"))
-    assert file.read_text() != text
+    keys = (name.removeprefix("tiny-"), "stages", 0, "teacher_dropout")
+    set_value(study_folder, "papers/tiny/students.yaml", *keys, to=dropout)
     assert (
         resolve.has_stored_activations(open_study(Config(papers=["tiny"], study=str(study_folder))), name, "mood")
         is not dropout
@@ -73,8 +72,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
 
 def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
     """Return the settings of the student of output distributions; its teacher is published with a masked-LM head."""
-    model = study_folder / "models" / "encoder.yaml"
-    model.write_text(f"{model.read_text()}masked_lm: true\n")
+    set_value(study_folder, "models/encoder.yaml", "masked_lm", to=True)
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     found = resolve.corpus_distillation(study, "tiny-predicting")
     return found.model_copy(

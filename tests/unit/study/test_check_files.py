@@ -14,7 +14,7 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 
 from tests.conftest import ROOT
-from tests.tiny.edit import change
+from tests.tiny.edit import add, change
 
 FOLDERS = ("corpora", "models", "papers", "protocols", "scales", "sources", "tasks")
 
@@ -94,8 +94,8 @@ def test_a_file_that_nothing_reads(study: Path, name: str, hint: str, capsys: py
 
 
 def test_a_folder_without_a_paper(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (study / "papers/lee2025").mkdir()
-    assert check(study, capsys) == (1, ["study/papers/lee2025: has no paper.yaml"])
+    (study / "papers/unfinished").mkdir()
+    assert check(study, capsys) == (1, ["study/papers/unfinished: has no paper.yaml"])
 
 
 STUDENT = """
@@ -110,8 +110,7 @@ odd:
 
 
 def test_a_student_that_fits_only_as_printed(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = study / "papers/mlkd2024/students.yaml"
-    path.write_text(path.read_text() + STUDENT)
+    add(study, "papers/mlkd2024/students.yaml", STUDENT)
     assert check(study, capsys) == (
         1,
         [

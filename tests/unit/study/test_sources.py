@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from retort.specs.config import Config, read_config
 from retort.study.load import open_study, read
 from retort.study.required_sources import lacking
 
-from tests.tiny.edit import change
+from tests.tiny.edit import change, write
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB: dict[str, Any] = {"repository": "someone/texts", "repo_type": "dataset", "files": ["plain/*.parquet"]}
@@ -23,7 +22,7 @@ PINNED = {**HUB, "commit": COMMIT, "found": "made up for the tests"}
 def with_hub(study_folder: Path, hub: dict[str, Any], **more: Any) -> None:
     """Make the hub the source of the tiny study's texts."""
     source = {"title": "Texts", "licence": "MIT", "hub": hub, **more}
-    (study_folder / "sources" / "texts.yaml").write_text(json.dumps(source))
+    write(study_folder, "sources/texts.yaml", source)
 
 
 def config(study_folder: Path, **more: Any) -> Config:
@@ -71,7 +70,7 @@ def test_no_commit_is_refused_where_the_source_is_used(study_folder: Path) -> No
 def test_no_commit_is_fine_where_nothing_uses_the_source_or_the_folder_wins(study_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data" / "Texts").mkdir(parents=True)
     unused = {"title": "Unused", "licence": "MIT", "hub": HUB}
-    (study_folder / "sources" / "unused.yaml").write_text(json.dumps(unused))
+    write(study_folder, "sources/unused.yaml", unused)
     assert refused(config(study_folder)) == []
     with_hub(study_folder, HUB, local="Texts")
     assert refused(config(study_folder, data_dir=str(tmp_path / "data"))) == []
@@ -86,15 +85,13 @@ def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study_fo
 
 
 def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:
-    (study_folder / "corpora" / "more.yaml").write_text(
-        "{title: M, components: [{source: far, files: [a], format: text}], block: 16, version: 1}"
-    )
-    (study_folder / "models" / "released.yaml").write_text(
-        "{title: R, source: released, vocabulary: 90,"
-        " architecture: {layers: 1, heads: 2, hidden: 16, intermediate: 32}}"
-    )
+    component = {"source": "far", "files": ["a"], "format": "text"}
+    write(study_folder, "corpora/more.yaml", {"title": "M", "components": [component], "block": 16, "version": 1})
+    shape = {"layers": 1, "heads": 2, "hidden": 16, "intermediate": 32}
+    model = {"title": "R", "source": "released", "vocabulary": 90, "architecture": shape}
+    write(study_folder, "models/released.yaml", model)
     for name in ("far", "released", "unused"):
-        (study_folder / "sources" / f"{name}.yaml").write_text(json.dumps({"title": "T", "licence": "MIT", "hub": HUB}))
+        write(study_folder, f"sources/{name}.yaml", {"title": "T", "licence": "MIT", "hub": HUB})
     change(study_folder, "papers/tiny/students.yaml", "{random: true}", "{checkpoint: released}")
     change(study_folder, "papers/tiny/students.yaml", "data: sentences", "data: more")
     lines = refused(config(study_folder))

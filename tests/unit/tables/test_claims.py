@@ -10,7 +10,6 @@ from retort.audit import checks, condition_of
 from retort.figures.layers import LayersFigure
 from retort.formatters import condition
 from retort.specs import catalogue
-from retort.specs.base import read_yaml
 from retort.specs.config import Config, read_config
 from retort.specs.statement import Statement
 from retort.study.load import open_study
@@ -21,7 +20,7 @@ from retort.tables.tidy import Line, Status
 
 from tests.tiny.blocks import with_block
 from tests.tiny.results import line, made, quiet
-from tests.tiny.variant import write_study
+from tests.tiny.variant import CLAIMS, write_study
 
 ROWS = ["A", "B", "C"]
 
@@ -155,18 +154,12 @@ def test_check_claims(config: dict[str, Any]):
 
 def test_a_reason_stands_beside_its_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    claims = {"one": {**read_yaml(write(tmp_path))["a-beats-b"], "why": "a <reason>"}}
+    claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>"}}
     config = write_study(tmp_path / "study", claims=claims)
     made(config)
     check_claims(quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "c.md", "html": "c.html"})
     assert "Why: a &lt;reason&gt;." in Path("c.html").read_text()
     assert r"Why: a \<reason\>." in Path("c.md").read_text()
-
-
-def write(folder: Path) -> Path:
-    """Write the variant of the tiny study, and return the path of its claims."""
-    write_study(folder / "first")
-    return folder / "first/papers/tiny/claims.yaml"
 
 
 def test_the_recorded_study_is_judged_as_it_was():

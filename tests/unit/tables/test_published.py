@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def study() -> Study:
 
 
 def test_the_printed_papers_have_these_tables(study: Study) -> None:
-    assert set(printed_tables(study)) == set(FILES)
+    assert {(paper, name) for paper, name in printed_tables(study) if paper in NUMBERS} == set(FILES)
     assert len(FILES) == 38
     for paper in NUMBERS:
         assert set(study.exhibits_of(paper)) == {
@@ -113,9 +114,16 @@ def test_every_printed_value_as_csv(study: Study) -> None:
 
 
 def test_counts(study: Study) -> None:
-    lines = counts(study)
+    *lines, total = counts(study)
     assert "wang2023/table1: 9 rows, 8 columns, 72 numbers, 63 with a standard deviation" in lines
-    assert lines[-1] == "38 tables, 2731 numbers, 348 of them with a standard deviation"
+    numbers = [int(number) for line in lines for number in re.findall(r"(\d+) numbers", line)]
+    deviations = [int(number) for line in lines for number in re.findall(r"(\d+) with a standard deviation", line)]
+    assert total == (
+        f"{len(lines)} tables, {sum(numbers)} numbers, {sum(deviations)} of them with a standard deviation"
+    )
+    lines = [line for line in lines if line.split("/")[0] in NUMBERS]
+    assert sum(int(re.findall(r"(\d+) numbers", line)[0]) for line in lines) == 2731
+    assert sum(int(number) for line in lines for number in re.findall(r"(\d+) with a standard", line)) == 348
     assert lines.index("minilmv2/table2: 4 rows, 13 columns, 52 numbers") == 1
 
 
@@ -129,12 +137,12 @@ def test_show_prints_headings_groups_and_cells(study: Study) -> None:
     assert show(study, "mlkd2024/table5").splitlines()[2] == "| Model | Method | m | mm | SST-2 | QQP | Avg |"
 
 
-def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["published", "check"]) == 0
     assert main(["published", "cells"]) == 0
     assert main(["published", "show", "wang2023/table6"]) == 0
     said = capsys.readouterr().out
-    assert "38 tables, 2731 numbers" in said
+    assert counts(study)[-1] in said
     assert "wang2023,table1,Vanilla KD,QNLI,66.5,1.49\n" in said
     assert "| Batch Size | {16, 32} |" in said
     assert main(["published", "show", "wang2023/table66"]) == 2

@@ -14,6 +14,7 @@ from retort.tables.record import record, replace_block
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import made
+from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 
 
 def test_a_block_is_replaced_and_what_stands_above_it_is_kept(tmp_path: Path) -> None:
@@ -37,15 +38,8 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     made(config, "table1")
     study = open_study(read_config(config))
     folder = study.folder / "papers" / "tiny"
-    for path in (*folder.glob("table*.yaml"), *folder.glob("figure*.yaml")):
-        if path.stem != "table1":
-            path.unlink()
-    paper = yaml.safe_load((folder / "paper.yaml").read_text())
-    table = yaml.safe_load((folder / "table1.yaml").read_text())
-    table.pop("published", None)
-    (folder / "table1.yaml").write_text(yaml.safe_dump(table, sort_keys=False))
-    last = {"recorded": paper.pop("recorded")}
-    (folder / "paper.yaml").write_text(yaml.safe_dump({**paper, "show": ["table1"], **last}, sort_keys=False))
+    table = {key: value for key, value in TABLE.items() if key != "published"}
+    write_one_table(study.folder, table, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
     study = open_study(read_config(config))
     assert record(study, "tiny") == ["table1.yaml", "paper.yaml"]
     published = yaml.safe_load((folder / "table1.yaml").read_text())["published"]

@@ -117,7 +117,7 @@ def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_a_number_is_a_result_with_its_step(tmp_path: Path) -> None:
     late = part(made(), bad=4)
-    late.before = 100
+    late.steps_before = 100
     with pytest.raises(Diverged) as caught:
         train(late, 7, Checkpoint(tmp_path, {}, 1e9), progress(), "float32", "cpu")
     assert caught.value.step == 104

@@ -1,9 +1,14 @@
-"""The model card that goes with saved weights."""
+"""Saved weights and the model card that goes with them."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+from torch import nn
+
+from retort.jobs import Job
+from retort.models import build
 from retort.provenance import stamp
 from retort.settings import Settings
 
@@ -31,3 +36,10 @@ alone: expect a baseline, not a product. Its licence follows those of the model 
 {json.dumps(settings.as_json(), indent=1)}
 ```
 """
+
+
+def save_with_card(
+    job: Job, settings: Settings, model: nn.Module, tokenizer_folder: Path | str, output: Path | str, title: str
+) -> None:
+    """Save a model with the tokenizer of a folder, and a model card with the title, the settings and the device."""
+    build.save(model, tokenizer_folder, output, card(title, settings, job.device))

@@ -142,8 +142,8 @@ class Recorder:
 
     Args:
         model: an encoder of transformers, with or without a head.
-        keys: the wanted (activation, layer) keys; the logits are ('logits', None).
-        stop: do not run the layers above the last wanted activation; no effect where the logits are wanted.
+        keys: the (activation, layer) keys to record; the logits are ('logits', None).
+        stop: do not run the layers above the last activation that is recorded; no effect if the logits are.
     """
 
     def __init__(self, model: nn.Module, keys: Iterable[Key], stop: bool = True) -> None:
@@ -172,7 +172,7 @@ class Recorder:
         return module.register_forward_hook(lambda _, __, out: self._keep((activation, layer), out))
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
-        """Return every wanted activation of one batch by (activation, layer)."""
+        """Return the activations of one batch by (activation, layer)."""
         self.caught.clear()
         config = self.model.config
         # batches are padded with 0, which is a token in RoBERTa, and RoBERTa finds positions by its padding token

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
-from retort.models.cards import card
+from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, initialise, with_pooler
 from retort.models.stored_activations import StoredActivations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
@@ -51,8 +51,7 @@ def distill_on_task(
     except Diverged as error:
         result = error
     if weights_folder:
-        model_card = card(f"{student} on {task}, seed {seed}", settings, job.device)
-        build.save(network, folders.model, weights_folder, model_card)
+        save_with_card(job, settings, network, folders.model, weights_folder, f"{student} on {task}, seed {seed}")
     write_score(job, files, student, task, seed, settings, result)
     checkpoint.remove()
 
@@ -112,6 +111,6 @@ def distill_student(
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
     encoder = with_pooler(network, settings.architecture, folders.parent or folders.model)
-    build.save(encoder, folders.model, output, card(student, settings, job.device))
+    save_with_card(job, settings, encoder, folders.model, output, student)
     checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")

@@ -10,7 +10,7 @@ from torch import nn
 from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models import build
-from retort.models.cards import card
+from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreFiles, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
@@ -109,6 +109,6 @@ def _save_weights(
     weights_folder: str,
     title: str,
 ) -> None:
-    """Save a fine-tuned student with its model card; where every grid point diverged, the student with a new head."""
+    """Save a fine-tuned student with its model card; if the training diverged, the student with a new head."""
     network = network or build.load(student_folder, *head_of(settings.task))
-    build.save(network, student_folder, weights_folder, card(title, settings, job.device))
+    save_with_card(job, settings, network, student_folder, weights_folder, title)

@@ -26,14 +26,14 @@ def profile_student(job: Job, settings: ProfileSettings, student: str, model_fol
     network: Any = build.blank(model_folder, settings.architecture).eval()
     runs = latency(network, settings, job.device)
     further = further_latencies(network, settings, job.device)
-    everything = sum(p.numel() for p in network.parameters())
+    parameters = sum(p.numel() for p in network.parameters())
     embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
     write_json(
         profile_file,
         {
             "student": student,
-            "parameters": everything,
-            "without_embeddings": everything - embeddings,
+            "parameters": parameters,
+            "without_embeddings": parameters - embeddings,
             "latency_ms": runs,
             **({"further": further} if further else {}),
             "settings": settings.as_json(),

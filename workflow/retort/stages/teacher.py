@@ -7,7 +7,7 @@ from pathlib import Path
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
-from retort.models.cards import card
+from retort.models.cards import save_with_card
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.training.evaluate import ScoreFiles, evaluate, write_score
@@ -53,7 +53,7 @@ def finetune_teacher(
         train(run, seed, checkpoint, progress_of(job), precision, job.device)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
-    build.save(network, model_folder, output, card(f"{teacher} on {task}", settings, job.device))
+    save_with_card(job, settings, network, model_folder, output, f"{teacher} on {task}")
     write_score(job, files, teacher, task, seed, settings, evaluate(job, network, encoded_folder, settings))
     checkpoint.remove()
 
@@ -94,7 +94,7 @@ def fit_teacher_head(
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     title = f"{teacher} with a masked-LM head, on {corpus}"
-    build.save(network, model_folder, output, card(title, settings, job.device))
+    save_with_card(job, settings, network, model_folder, output, title)
     checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
 
