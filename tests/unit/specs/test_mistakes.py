@@ -280,7 +280,7 @@ def test_a_file_outside_its_source(study_folder: Path) -> None:
 
 def test_a_table_whose_name_cannot_be_an_address(study_folder: Path) -> None:
     (study_folder / "papers/tiny/table4.yaml").rename(study_folder / "papers/tiny/tableA.yaml")
-    assert any("'tableA' is not of the form table1, table5-acl or figure2" in line for line in problems(study_folder))
+    assert any("'tableA' is not a name such as table1, table5-acl or figure2" in line for line in problems(study_folder))
 
 
 def test_a_file_that_is_not_utf_8(study_folder: Path) -> None:
