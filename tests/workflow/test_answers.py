@@ -40,8 +40,8 @@ kind: scores
 title: Words
 question: Are spans found?
 columns:
-  - {task: words, part: de, metric: f1, label: German}
-  - {task: words, part: all, metric: exact, label: Both}
+  - {task: words, subset: de, metric: f1, label: German}
+  - {task: words, subset: all, metric: exact, label: Both}
 rows:
   - {student: tiny-teacher, label: Teacher}
   - {student: tiny-kd, label: On the task}

@@ -42,11 +42,11 @@ sample:
 TABLE = """
 kind: scores
 title: Near and far
-question: Is every part scored?
+question: Is every subset scored?
 columns:
-  - {task: moods, part: near, metric: accuracy, label: Near}
-  - {task: moods, part: far, metric: accuracy, label: Far}
-  - {task: moods, part: all, metric: f1, label: Both}
+  - {task: moods, subset: near, metric: accuracy, label: Near}
+  - {task: moods, subset: far, metric: accuracy, label: Far}
+  - {task: moods, subset: all, metric: f1, label: Both}
 rows:
   - {student: tiny-teacher, label: Teacher}
   - {student: tiny-predicting, label: Fine-tuned}
