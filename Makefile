@@ -17,10 +17,10 @@ $(VENV)/.done: requirements.lock pyproject.toml
 run: install ## run the study of config.yaml, then write reports/index.html
 	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --quiet rules reason
 
-check: install ## linters, types and all tests that run no workflow: under two minutes
-	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references
+check: install ## linters, types and the fast tests: no workflow, no guide; under two minutes
+	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
 
-test: install ## everything that `make check` does, and the whole workflow on a tiny study
+test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest
 
 report: run ## the study, and Snakemake's own report as reports/snakemake.zip
