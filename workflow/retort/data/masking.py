@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from retort.batch import Batch
-from retort.data.shards import Blocks, CorpusInfo
+from retort.data.blocks import Blocks, CorpusInfo
 
 
 def mask_tokens(

@@ -9,7 +9,7 @@ from torch import nn
 from retort.data.collate import batches
 from retort.data.encoded import Encoded
 from retort.data.masking import masked_batches
-from retort.data.shards import Blocks
+from retort.data.blocks import Blocks
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Recorder
