@@ -32,7 +32,7 @@ STUDENTS: dict[str, dict[str, Any]] = {
     "grown": {"initialisation": {"student": "starts-narrow"}, "architecture": NARROW, "stages": ON_TASK},
 }
 STUDENTS["truncated"]["teacher"] = "starts-roberta"
-STUDENTS["small"]["teacher"] = "starts-small"  # whose tokenizer is that of the model 'big'
+STUDENTS["small"]["teacher"] = "starts-borrower"  # whose tokenizer is that of the model 'big'
 SCORED = ("truncated", "published", "plain", "small", "grown")
 
 
@@ -46,7 +46,7 @@ def write_paper(study_folder: Path) -> None:
     """Write a paper with the students, a table of their scores and one of their cost."""
     teachers = {
         name: {"title": name, "model": model, "protocol": "short"}
-        for name, model in (("teacher", "big"), ("small", "small"), ("roberta", "other"))
+        for name, model in (("teacher", "big"), ("borrower", "small"), ("roberta", "other"))
     }
     common = {"title": "A student", "teacher": "starts-teacher", "protocol": "once"}
     rows = [{"student": f"starts-{name}", "label": name} for name in SCORED]
@@ -102,7 +102,7 @@ def test_a_model_without_a_tokenizer_has_the_one_that_it_names(home: Path) -> No
     score = read_json(home / "results/scores/starts-small/mood/seed-1.json")
     assert score["settings"]["teacher"]["model"]["tokenizer"] == {"path": "big"}
     assert sorted(path.name for path in (home / "results/encoded/mood").iterdir()) == ["big", "other"]
-    saved = home / "results/teachers/starts-small/mood/model/tokenizer.json"
+    saved = home / "results/teachers/starts-borrower/mood/model/tokenizer.json"
     assert saved.read_bytes() == (home / "big/tokenizer.json").read_bytes()
 
 
