@@ -37,7 +37,7 @@ wildcard_constraints:
     task=plan.pattern(plan.study.tasks),
     corpus=plan.pattern(plan.study.corpora),
     teacher=plan.pattern(plan.study.teachers),
-    model=plan.pattern(plan.study.models),
+    tokenizer=plan.pattern(plan.study.tokenizers),
     source=plan.pattern(plan.study.sources),
     paper=plan.pattern(plan.study.papers),
     student=r"[A-Za-z0-9-]+",

@@ -194,7 +194,7 @@ def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
 def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
     import numpy as np
 
-    settings = plan.settings.tasks["mood"]
+    settings = resolve.task(plan.study, "mood")
     before = Volume(plan.study)
     assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
     assert before.longest == {"mood": 16}
@@ -221,8 +221,8 @@ def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
 def test_rows_of_subsets_add_up(plan: Plan) -> None:
     volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own tasks
     mnli = resolve.task(volume.study, "mnli")
-    assert volume.split("mnli", mnli, "dev", "none") == Rows(9815 + 9832, 128)
-    assert volume.split("mnli", mnli, "train", "none").count == 392_702
+    assert volume.split("mnli", mnli, "dev", "bert-base-uncased") == Rows(9815 + 9832, 128)
+    assert volume.split("mnli", mnli, "train", "bert-large-uncased").count == 392_702
 
 
 # --- speed, and the command

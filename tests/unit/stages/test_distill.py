@@ -88,7 +88,7 @@ def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
 def distilled(settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path) -> str:
     """Distil on the corpus and return the log."""
     job = Job("job", io.StringIO())
-    folders = StartFolders(teacher=str(teacher), model=str(teacher), parent=None)
+    folders = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     distill_student(job, settings, "tiny", {"sentences": str(corpus)}, folders, str(to))
     assert isinstance(job.log, io.StringIO)
     return job.log.getvalue()

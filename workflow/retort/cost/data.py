@@ -45,13 +45,13 @@ class Volume:
         self.kept: dict[tuple[str, str, str], Rows] = {}
 
     def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
-        """Return the rows of a task's split, tokenised with the vocabulary of a model.
+        """Return the rows of a task's split, encoded with the tokenizer of a model.
 
         Where the task is not encoded yet, every row is assumed to have the maximum length.
         """
         key = (task, split, model)
         if key not in self.kept:
-            folder = Path(f"results/encoded/{task}/{model}")
+            folder = Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}")
             files = [folder / name / "offsets.npy" for name in settings.encoded_splits(split)]
             is_encoded = all(path.is_file() for path in files)
             self.kept[key] = _encoded(files) if is_encoded else self._expected(task, split)
@@ -70,7 +70,8 @@ class Volume:
 
     def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
-        spec, file = self.study.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
+        folder = Path(f"results/corpora/{corpus}/{self.study.tokenizer_of(model)}")
+        spec, file = self.study.corpora[corpus], folder / "corpus.json"
         if file.is_file():
             return Rows(json.loads(file.read_text(encoding="utf-8"))["blocks"], spec.block)
         if spec.blocks is None and schedule.epochs is not None:

@@ -104,17 +104,21 @@ class Plan:
         """Return the folders of a corpus's sources, in the order of its settings."""
         return [self._folder(name) for name in resolve.corpus_sources(self.study, wildcards.corpus)]
 
-    def model_folder(self, wildcards: Wildcards) -> str:
-        """Return the folder with the files of a pre-trained model."""
-        return self._folder(self.study.models[wildcards.model].source)
+    def tokenizer_folder(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of a tokenizer, which bears the name of a pre-trained model."""
+        return self._folder(self.study.models[wildcards.tokenizer].source)
+
+    def _tokenizer(self, teacher: str) -> str:
+        """Return the name of a teacher's tokenizer, which teachers with the same tokenizer share."""
+        return self.study.tokenizer_of(self.study.teachers[teacher].model)
 
     def encoded(self, teacher: str, task: str) -> str:
-        """Return the folder of a task encoded with a teacher's vocabulary."""
-        return f"results/encoded/{task}/{self.study.teachers[teacher].model}"
+        """Return the folder of a task encoded with a teacher's tokenizer."""
+        return f"results/encoded/{task}/{self._tokenizer(teacher)}"
 
     def blocks(self, teacher: str, corpus: str) -> str:
-        """Return the folder of a corpus packed into blocks with a teacher's vocabulary."""
-        return f"results/corpora/{corpus}/{self.study.teachers[teacher].model}"
+        """Return the folder of a corpus packed into blocks with a teacher's tokenizer."""
+        return f"results/corpora/{corpus}/{self._tokenizer(teacher)}"
 
     # --- teachers
 
@@ -129,6 +133,10 @@ class Plan:
     def teacher_model(self, wildcards: Wildcards) -> str:
         """Return the folder of a teacher's pre-trained model."""
         return self._folder(self.study.model_of(wildcards.teacher).source)
+
+    def teacher_tokenizer(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of a teacher's tokenizer."""
+        return self._folder(self.study.models[self._tokenizer(wildcards.teacher)].source)
 
     @property
     def teacher_score(self) -> str:
@@ -145,7 +153,7 @@ class Plan:
         return self.study.students[wildcards.student].teacher
 
     def student_encoded(self, wildcards: Wildcards) -> str:
-        """Return the encoded task of a student, with its teacher's vocabulary."""
+        """Return the encoded task of a student, with its teacher's tokenizer."""
         return self.encoded(self._teacher_of(wildcards), wildcards.task)
 
     def _reads_teacher(self, wildcards: Wildcards) -> bool:
@@ -159,8 +167,14 @@ class Plan:
         return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
 
     def student_model(self, wildcards: Wildcards) -> str:
-        """Return the pre-trained model of a student's teacher, which gives its family and vocabulary."""
+        """Return the pre-trained model of a student's teacher, which gives its family."""
         return self._folder(self.study.model_of(self._teacher_of(wildcards)).source)
+
+    def student_tokenizer(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of the tokenizer of a student and its teacher, or of a teacher."""
+        name = wildcards.student
+        teacher = name if name in self.study.teachers else self._teacher_of(wildcards)
+        return self._folder(self.study.models[self._tokenizer(teacher)].source)
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the stored activations of a student's teacher on a task.

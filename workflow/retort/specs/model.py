@@ -42,5 +42,8 @@ class Model(Spec):
     source: Name = Field(description="an entry of workflow/sources")
     architecture: Architecture = Field(description="as its config.json says")
     vocabulary: int = Field(gt=0, description="tokens in the vocabulary")
+    tokenizer: Name | None = Field(
+        default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
+    )
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

@@ -22,15 +22,19 @@ def _lineage(study: Study, student: str) -> list[str]:
     return lineage
 
 
+def _of_teacher(study: Study, name: str) -> set[str]:
+    model = study.teachers[name].model
+    return {study.models[model].source, study.models[study.tokenizer_of(model)].source}
+
+
 def _of_student(study: Study, name: str) -> set[str]:
     if name in study.teachers:
-        return {study.model_of(name).source}
+        return _of_teacher(study, name)
     line = [study.students[ancestor] for ancestor in _lineage(study, name)]
     corpora = {stage.data for student in line for stage in student.stages if stage.data != "task"}
     used = {component.source for corpus in corpora for component in study.corpora[corpus].components}
     starts = [student.initialisation.checkpoint for student in line]
-    models = [study.model_of(line[0].teacher), *(study.models[start] for start in starts if start)]
-    return used | {model.source for model in models}
+    return used | _of_teacher(study, line[0].teacher) | {study.models[start].source for start in starts if start}
 
 
 def sends(study: Study) -> bool:

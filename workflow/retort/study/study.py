@@ -55,6 +55,15 @@ class Study:
         """Return the pre-trained model of a teacher."""
         return self.models[self.teachers[teacher].model]
 
+    def tokenizer_of(self, model: str) -> str:
+        """Return the name of the model whose tokenizer a pre-trained model has, which is often its own."""
+        return self.models[model].tokenizer or model
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """The models whose tokenizers encode tasks and corpora, sorted by name."""
+        return sorted({self.tokenizer_of(model) for model in self.models})
+
     def paper_of(self, name: str) -> str:
         """Return the paper to which a student or teacher belongs."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
