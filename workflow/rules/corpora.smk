@@ -33,11 +33,32 @@ rule encode_task:
         "../scripts/encode_task.py"
 
 
-rule build_corpus:
-    """Clean, tokenise and pack texts for task-agnostic distillation."""
+rule tokenize_corpus:
+    """Clean and tokenise one part of the texts of a corpus."""
     input:
         sources=plan.corpus_sources,
         tokenizer=plan.tokenizer_folder,
+    output:
+        temp(directory("results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}")),
+    log:
+        "results/logs/tokenize_corpus/{corpus}.{tokenizer}.{part}-of-{parts}.log",
+    wildcard_constraints:
+        part=r"\d+",
+        parts=r"\d+",
+    conda:
+        "../../envs/retort.yaml"
+    params:
+        settings=plan.at("corpora/{tokenizer}/{corpus}"),
+    script:
+        "../scripts/tokenize_corpus.py"
+
+
+rule build_corpus:
+    """Pack the tokenised texts of a corpus into blocks for task-agnostic distillation."""
+    input:
+        sources=plan.corpus_sources,
+        tokenizer=plan.tokenizer_folder,
+        parts=plan.corpus_parts,
     output:
         directory("results/corpora/{corpus}/{tokenizer}"),
     log:

@@ -9,5 +9,6 @@ with job(snakemake) as running:
         settings=TokenizedCorpusSettings.model_validate(snakemake.params.settings),
         source_folders=list(snakemake.input.sources),
         tokenizer_folder=snakemake.input.tokenizer,
+        part_folders=list(snakemake.input.parts),
         output=snakemake.output[0],
     )

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,25 +66,12 @@ def write_blocks(folder: Path, arrays: Iterable[np.ndarray], block: int, dtype: 
         block: the number of tokens of a block.
         dtype: the integer type of the input ids.
     """
-    import pyarrow as pa
     from datasets import DatasetInfo, Features, List, Value
-    from datasets.arrow_writer import ArrowWriter
 
     folder.mkdir(parents=True, exist_ok=True)
     features = Features({"input_ids": List(Value(np.dtype(dtype).name), length=block)})
-    scratch: list[Path] = []
-    writer, tokens = None, FILE
-    for array in _batches(arrays, max(1, BATCH // block)):
-        if tokens >= FILE:
-            if writer is not None:
-                writer.finalize()
-            scratch.append(folder / f".data-{len(scratch)}")
-            writer, tokens = ArrowWriter(features=features, path=str(scratch[-1])), 0
-        values = pa.FixedSizeListArray.from_arrays(pa.array(array.astype(dtype).reshape(-1)), block)
-        writer.write_table(pa.table({"input_ids": values}, schema=features.arrow_schema))
-        tokens += array.size
-    if writer is not None:
-        writer.finalize()
+    batches = (array.astype(dtype) for array in _batches(arrays, max(1, BATCH // block)))
+    scratch = list(_write_files(folder, batches, features))
     names = [f"data-{number:05}-of-{len(scratch):05}.arrow" for number in range(len(scratch))]
     for path, name in zip(scratch, names, strict=True):
         path.rename(folder / name)
@@ -90,6 +79,26 @@ def write_blocks(folder: Path, arrays: Iterable[np.ndarray], block: int, dtype: 
     DatasetInfo(features=features).write_to_directory(str(folder))
     _write_state(folder, digests)
     return digests
+
+
+def _write_files(folder: Path, batches: Iterator[np.ndarray], features: Any) -> Iterator[Path]:
+    """Write each array (rows, block) as a record batch, yield the files; a file has about `FILE` tokens."""
+    import pyarrow as pa
+    from datasets.arrow_writer import ArrowWriter
+
+    number = 0
+    while first := list(itertools.islice(batches, 1)):
+        path, tokens = folder / f".data-{number}", 0
+        with ArrowWriter(features=features, path=str(path)) as writer:
+            for batch in itertools.chain(first, batches):
+                values = pa.FixedSizeListArray.from_arrays(pa.array(batch.reshape(-1)), batch.shape[1])
+                writer.write_table(pa.table({"input_ids": values}, schema=features.arrow_schema))
+                tokens += batch.size
+                if tokens >= FILE:
+                    break
+            writer.finalize()
+        yield path
+        number += 1
 
 
 def _batches(arrays: Iterable[np.ndarray], rows: int) -> Iterable[np.ndarray]:
@@ -110,9 +119,7 @@ def _batches(arrays: Iterable[np.ndarray], rows: int) -> Iterable[np.ndarray]:
 
 def _write_state(folder: Path, digests: dict[str, str]) -> None:
     """Write the file that lists the data files; `datasets` itself writes it only when it copies a data set."""
-    import hashlib
-
-    state = {
+    state: dict[str, Any] = {
         "_data_files": [{"filename": name} for name in digests],
         # of the content, so that the same corpus gives the same file
         "_fingerprint": hashlib.sha256("".join(digests.values()).encode()).hexdigest()[:16],

@@ -16,11 +16,10 @@ import numpy as np
 from retort.data import mixing
 from retort.data.blocks import CorpusInfo, write_blocks
 from retort.data.cleaning import Seen
-from retort.data.packing import Documents, Packed, Packer, packers
-from retort.data.sections import files_of, quotas_of, shares_of
+from retort.data.corpus_texts import CorpusTexts
+from retort.data.packing import Documents, Packed, Packer
+from retort.data.text_tokenizer import token_dtype
 from retort.data.token_shards import TokenShard, shards_of
-from retort.data.tokens import CorpusTokenizer, token_dtype
-from retort.settings import CorpusSettings
 from retort.specs.corpus import Component
 
 PIECE = 1 << 20  # tokens that are packed at a time
@@ -140,62 +139,49 @@ def _slices(documents: Documents) -> Iterator[Documents]:
         start = stop
 
 
-def build_corpus(
-    corpus: CorpusSettings, sources: dict[str, Path], model_folder: Path, parts: list[Path], output: Path
-) -> int:
+def build_corpus(texts: CorpusTexts, parts: list[Path], output: Path) -> int:
     """Pack the tokenised parts of a corpus, write it to `output` and return its number of blocks.
 
     Args:
-        corpus: the corpus's settings.
-        sources: the folder of each source.
-        model_folder: the folder of the model whose tokenizer was used.
-        parts: the folders of the parts, in order.
+        texts: the texts of the corpus and the tokenizer.
+        parts: the folders of the parts.
         output: the folder to fill.
 
     Raises:
         RetortError: a shard is damaged, or a component has too little text for its share.
     """
-    tokenizer = CorpusTokenizer.load(model_folder)
-    files = [files_of(component, sources[component.source]) for component in corpus.components]
-    shares = shares_of(corpus, files)
-    names = [f"{number}-{component.language}" for number, component in enumerate(corpus.components)]
-
-    def components(quotas: Sequence[int | None]) -> list[_ComponentBlocks]:
-        return [
-            _ComponentBlocks(
-                component, shards_of(parts, number), packers[corpus.packing](corpus.block, tokenizer.special), quota
-            )
-            for number, (component, quota) in enumerate(zip(corpus.components, quotas, strict=True))
-        ]
-
-    quotas, available = quotas_of(corpus, files), None
-    if shares and corpus.blocks is None:  # the component that has the least for its share decides
-        available = [component.count() for component in components(quotas)]
-        quotas = mixing.taken(available, shares, None, names)
-    written = components(quotas)
+    settings, shares, quotas, available = texts.settings, texts.shares, texts.quotas, None
+    if shares and settings.blocks is None:  # the component that has the least for its share decides
+        available = [component.count() for component in _components(texts, parts, quotas)]
+        quotas = mixing.taken(available, shares, None, texts.names)
+    written = _components(texts, parts, quotas)
     blocks = itertools.chain.from_iterable(written)
-    digests = write_blocks(output, blocks, corpus.block, token_dtype(tokenizer.vocabulary))
+    digests = write_blocks(output, blocks, settings.block, token_dtype(texts.tokenizer.vocabulary))
     used = [component.made for component in written]
     if available is None:
-        mixing.taken(used, shares, corpus.blocks, names)  # raises an error where there was too little text
-    _info(corpus, tokenizer, written, available or used, digests).write(output)
+        mixing.taken(used, shares, settings.blocks, texts.names)  # raises an error where there was too little text
+    _info(texts, written, available or used, digests).write(output)
     return sum(used)
 
 
+def _components(texts: CorpusTexts, parts: list[Path], quotas: Sequence[int | None]) -> list[_ComponentBlocks]:
+    return [
+        _ComponentBlocks(component, shards_of(parts, number), texts.packer(), quotas[number])
+        for number, component in enumerate(texts.settings.components)
+    ]
+
+
 def _info(
-    corpus: CorpusSettings,
-    tokenizer: CorpusTokenizer,
-    written: list[_ComponentBlocks],
-    available: list[int],
-    digests: dict[str, str],
+    texts: CorpusTexts, written: list[_ComponentBlocks], available: list[int], digests: dict[str, str]
 ) -> CorpusInfo:
     """Return the content of corpus.json: special tokens, size of the vocabulary, counts of each component."""
+    special = texts.tokenizer.special
     return CorpusInfo(
         blocks=sum(each.made for each in written),
-        mask=tokenizer.special.mask,
-        pad=tokenizer.special.pad,
-        special=tokenizer.special.never_masked,
-        vocabulary=tokenizer.vocabulary,
+        mask=special.mask,
+        pad=special.pad,
+        special=special.never_masked,
+        vocabulary=texts.tokenizer.vocabulary,
         components=[
             {
                 "source": component.source,
@@ -204,7 +190,7 @@ def _info(
                 "blocks_made": blocks_made,
                 "blocks": each.made,
             }
-            for component, each, blocks_made in zip(corpus.components, written, available, strict=True)
+            for component, each, blocks_made in zip(texts.settings.components, written, available, strict=True)
         ],
         sha256=digests,
     )

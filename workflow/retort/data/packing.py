@@ -134,9 +134,7 @@ class _Pieces:
     def split(self, piece: int) -> tuple[_Pieces, _Pieces]:
         """Return the pieces before a piece, and the others."""
         token = int(self.lengths[:piece].sum())
-        first = _Pieces(
-            self.input_ids[:token], self.lengths[:piece], self.separators[:piece], self.documents[:piece]
-        )
+        first = _Pieces(self.input_ids[:token], self.lengths[:piece], self.separators[:piece], self.documents[:piece])
         return first, _Pieces(
             self.input_ids[token:], self.lengths[piece:], self.separators[piece:], self.documents[piece:]
         )
@@ -190,7 +188,7 @@ class Sentences:
     def end(self) -> Packed:
         """Return the block that is not full, padded, if it holds a token."""
         ready, self.rest = self.rest, self.rest.split(len(self.rest.lengths))[1]
-        return self._packed(ready, self._firsts(ready) + [len(ready.lengths)])
+        return self._packed(ready, [*self._firsts(ready), len(ready.lengths)])
 
     def _firsts(self, pieces: _Pieces) -> list[int]:
         """Return the first piece of each block; the last of these blocks may take more pieces.
@@ -230,4 +228,5 @@ class Sentences:
 
 def _ranks(counts: np.ndarray) -> np.ndarray:
     """Return 0, 1, ..., count - 1 for each count, one after another."""
-    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    ranks: np.ndarray = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks

@@ -105,14 +105,9 @@ def opened(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
         RetortError: the file is not UTF-8, or its compressed data is damaged.
     """
     path = section.path
-    more = {} if "b" in mode else {"encoding": "utf-8"}
     try:
-        if path.suffix in OPENERS:
-            stream = OPENERS[path.suffix](path, mode, **more)
-        else:
-            stream = io.BufferedReader(_Bytes(section), 1 << 20)
-            stream = stream if "b" in mode else io.TextIOWrapper(stream, **more)
-        with stream:
+        raw = OPENERS[path.suffix](path) if path.suffix in OPENERS else io.BufferedReader(_Bytes(section), 1 << 20)
+        with raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8") as stream:
             yield stream
     except UnicodeDecodeError as error:
         raise RetortError(f"{path}: not UTF-8 text ({error.reason})", "convert the file to UTF-8") from error
@@ -183,7 +178,9 @@ def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
 def _location(section: Section, line: int) -> str:
     """Return the file and the number of a line in it, from the number in the section."""
     with section.path.open("rb") as stream:
-        before = sum(stream.read(min(1 << 20, section.start - start)).count(b"\n") for start in range(0, section.start, 1 << 20))
+        before = sum(
+            stream.read(min(1 << 20, section.start - start)).count(b"\n") for start in range(0, section.start, 1 << 20)
+        )
     return f"{section.path.name}:{before + line}"
 
 

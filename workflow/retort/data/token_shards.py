@@ -90,7 +90,7 @@ def read_shard(path: Path) -> TokenShard:
         raise RetortError(f"{path} is damaged", f"delete {path.parent} and run again")
     with safe_open(str(path), "np") as stored:
         metadata = stored.metadata()
-        arrays = {name: stored.get_tensor(name) for name in stored.keys()}
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     return TokenShard(
         documents=Documents(*(arrays.pop(name) for name in ARRAYS)),
         consumed=int(metadata["consumed"]),

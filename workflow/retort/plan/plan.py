@@ -104,6 +104,12 @@ class Plan:
         """Return the folders of a corpus's sources, in the order of its settings."""
         return [self._folder(name) for name in resolve.corpus_sources(self.study, wildcards.corpus)]
 
+    def corpus_parts(self, wildcards: Wildcards) -> list[str]:
+        """Return the folders of the tokenised parts of a corpus, in order."""
+        parts = self.study.corpora[wildcards.corpus].jobs.parts
+        folder = f"results/tokenized/{wildcards.corpus}/{wildcards.tokenizer}"
+        return [f"{folder}/{part}-of-{parts}" for part in range(1, parts + 1)]
+
     def tokenizer_folder(self, wildcards: Wildcards) -> str:
         """Return the folder with the files of a tokenizer, which bears the name of a pre-trained model."""
         return self._folder(self.study.models[wildcards.tokenizer].source)

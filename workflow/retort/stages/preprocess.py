@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from retort.data import corpora, encoded, sources
+from retort.data import corpora, corpus_parts, encoded, sources
+from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job
 from retort.settings import SourceSettings, TokenizedCorpusSettings, TokenizedTaskSettings
@@ -33,19 +34,48 @@ def encode_task(
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
-def build_corpus(
-    job: Job, settings: TokenizedCorpusSettings, source_folders: list[str], tokenizer_folder: str, output: str
+def tokenize_corpus(
+    job: Job,
+    settings: TokenizedCorpusSettings,
+    source_folders: list[str],
+    tokenizer_folder: str,
+    part: int,
+    parts: int,
+    output: str,
 ) -> None:
-    """Pack a corpus into blocks of a tokenizer's tokens and write them to the folder `output`.
+    """Clean and tokenise one part of the texts of a corpus and write the tokens to the folder `output`.
+
+    `source_folders` are in the order of the sources that the settings name; parts count from 1.
+
+    Raises:
+        RetortError: there is no tokenizer, or a component has no files.
+    """
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # parts run side by side
+    texts = _corpus_texts(settings, source_folders, tokenizer_folder)
+    tokens = corpus_parts.tokenize_part(texts, (part, parts), Path(output), job.checkpoints, job.say)
+    job.say(f"{tokens:,} tokens")
+
+
+def build_corpus(
+    job: Job,
+    settings: TokenizedCorpusSettings,
+    source_folders: list[str],
+    tokenizer_folder: str,
+    part_folders: list[str],
+    output: str,
+) -> None:
+    """Pack the tokenised parts of a corpus into blocks and write them to the folder `output`.
 
     `source_folders` are in the order of the sources that the settings name.
 
     Raises:
-        RetortError: there is no tokenizer, or a component has no files or too little text.
+        RetortError: a part is damaged, or a component has too little text.
     """
-    os.environ["TOKENIZERS_PARALLELISM"] = "true" if job.threads > 1 else "false"
-    os.environ["RAYON_NUM_THREADS"] = str(job.threads)
-    corpus, tokenizer = settings.corpus, tokenizer_file(Path(tokenizer_folder))
-    folders = dict(zip(corpus.sources, map(Path, source_folders), strict=True))
-    blocks = corpora.build_corpus(corpus, folders, tokenizer.parent, Path(output), job.checkpoints, job.say)
-    job.say(f"{blocks} blocks of {corpus.block} tokens")
+    texts = _corpus_texts(settings, source_folders, tokenizer_folder)
+    blocks = corpora.build_corpus(texts, list(map(Path, part_folders)), Path(output))
+    job.say(f"{blocks:,} blocks of {settings.corpus.block} tokens")
+
+
+def _corpus_texts(settings: TokenizedCorpusSettings, source_folders: list[str], tokenizer_folder: str) -> CorpusTexts:
+    folders = dict(zip(settings.corpus.sources, map(Path, source_folders), strict=True))
+    return CorpusTexts.open(settings.corpus, folders, tokenizer_file(Path(tokenizer_folder)).parent)

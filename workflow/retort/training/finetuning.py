@@ -6,10 +6,10 @@ from pathlib import Path
 
 from torch import nn
 
+from retort.data.blocks import Blocks
 from retort.data.collate import batches
 from retort.data.encoded import Encoded
 from retort.data.masking import masked_batches
-from retort.data.blocks import Blocks
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Recorder

@@ -18,12 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from retort.data.cleaning import Seen, clean, digest
-from retort.data.packing import Documents, Packer, packers
-from retort.data.sections import NumberedSection, files_of, quotas_of, sections_of, sections_of_part
+from retort.data.corpus_texts import CorpusTexts, NumberedSection
+from retort.data.packing import Documents, Packer
+from retort.data.text_tokenizer import CorpusTokenizer, token_dtype
 from retort.data.texts import texts
 from retort.data.token_shards import TokenShard, is_whole, read_shard, shard_name, write_shard
-from retort.data.tokens import CorpusTokenizer, token_dtype
-from retort.settings import CorpusSettings
 from retort.specs.corpus import Component
 
 CHUNK = 1 << 20  # characters that are tokenised at a time
@@ -157,25 +156,23 @@ def _needed(quota: int | None, block: int) -> float:
     return np.inf if quota is None else (quota + 1) * block
 
 
-def _state(state: Path, corpus: CorpusSettings, files: list[list[Path]], model: Path, part: tuple[int, int]) -> Path:
+def _state(state: Path, texts: CorpusTexts, part: tuple[int, int]) -> Path:
     """Return the state folder of exactly these settings, files and tokenizer; delete the state of any others.
 
-    The folder's name is a hash of the settings, the names and sizes of the files and the tokenizer's content.
+    The folder's name is a hash of the settings, the names and sizes of the files and the tokenizer's digest.
     """
-    sizes = [[(path.name, path.stat().st_size) for path in own] for own in files]
-    tokenizer = hashlib.sha256((model / "tokenizer.json").read_bytes()).hexdigest()
-    key = json.dumps([corpus.as_json(), sizes, tokenizer, part], sort_keys=True)
+    sizes = [[(path.name, path.stat().st_size) for path in own] for own in texts.files]
+    key = json.dumps([texts.settings.as_json(), sizes, texts.tokenizer_digest, part], sort_keys=True)
     own = state / hashlib.sha256(key.encode()).hexdigest()[:16]
     for other in state.glob("*"):
         if other != own:
             shutil.rmtree(other)
+    own.mkdir(parents=True, exist_ok=True)
     return own
 
 
 def tokenize_part(
-    corpus: CorpusSettings,
-    sources: dict[str, Path],
-    model_folder: Path,
+    texts: CorpusTexts,
     part: tuple[int, int],
     output: Path,
     state: Path,
@@ -186,30 +183,25 @@ def tokenize_part(
     A part reads no more of a component than surely fills the component's share of the corpus.
 
     Args:
-        corpus: the corpus's settings.
-        sources: the folder of each source.
-        model_folder: the folder of the model whose tokenizer is used.
+        texts: the texts of the corpus and the tokenizer.
         part: the number of the part, from 1, and the number of parts.
         output: the folder to fill.
         state: the folder where an interrupted job leaves its shards for the next job; deleted at the end.
         say: called with one line for each shard.
 
     Raises:
-        RetortError: a file is missing or not of its format.
+        RetortError: a file is not of its format.
     """
-    tokenizer = CorpusTokenizer.load(model_folder)
-    files = [files_of(component, sources[component.source]) for component in corpus.components]
-    own = _state(state, corpus, files, model_folder, part)
-    own.mkdir(parents=True, exist_ok=True)
-    needed = [_needed(quota, corpus.block) for quota in quotas_of(corpus, files)]
-    tokens, seen = [0] * len(files), [Seen() for _ in files]
-    packer = packers[corpus.packing](corpus.block, tokenizer.special)
-    for section in sections_of_part(sections_of(corpus, files), *part):
+    own = _state(state, texts, part)
+    components = texts.settings.components
+    needed = [_needed(quota, texts.settings.block) for quota in texts.quotas]
+    tokens, seen = [0] * len(components), [Seen() for _ in components]
+    for section in texts.sections_of_part(*part):
         number = section.component
         if tokens[number] >= needed[number]:
             continue
-        for shard in _SectionWriter(corpus.components[number], section, tokenizer, packer, own).shards():
-            tokens[number] += _new_tokens(shard, seen[number], corpus.components[number])
+        for shard in _SectionWriter(components[number], section, texts.tokenizer, texts.packer(), own).shards():
+            tokens[number] += _new_tokens(shard, seen[number], components[number])
             say(f"{section.section.path.name}: {shard.consumed:,} documents; {sum(tokens):,} tokens in all")
             if tokens[number] >= needed[number]:
                 break

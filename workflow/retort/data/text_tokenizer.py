@@ -23,8 +23,27 @@ WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
 ROW = 200  # new words that the library tokenises together
 FIRST = "\n"  # marks the first word of a text: a tokenizer such as RoBERTa's gives it other input ids than later words
 # pre-tokenisers that split at every space and normalisers that change no space, by their type in tokenizer.json
-SPLIT_AT_SPACES = {"BertPreTokenizer", "ByteLevel", "Metaspace", "WhitespaceSplit", "Whitespace", "Punctuation", "Digits"}
-KEEP_SPACES = {"BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "StripAccents", "Lowercase", "Strip"}
+SPLIT_AT_SPACES = {
+    "BertPreTokenizer",
+    "ByteLevel",
+    "Metaspace",
+    "WhitespaceSplit",
+    "Whitespace",
+    "Punctuation",
+    "Digits",
+}
+KEEP_SPACES = {
+    "BertNormalizer",
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Nmt",
+    "Precompiled",
+    "StripAccents",
+    "Lowercase",
+    "Strip",
+}
 
 
 def token_dtype(vocabulary: int) -> type[np.unsignedinteger[Any]] | type[np.signedinteger[Any]]:
@@ -71,7 +90,7 @@ def words_are_independent(tokenizer: dict[str, Any]) -> bool:
 
 def _replaces_runs(step: dict[str, Any]) -> bool:
     """Return whether a normaliser only replaces runs of two or more spaces; a cleaned text has none."""
-    return step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"}
+    return bool(step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"})
 
 
 class _Words(dict[str, int]):
@@ -82,7 +101,7 @@ class _Words(dict[str, int]):
         self.new: list[str] = []
 
     def __missing__(self, word: str) -> int:
-        """Number a word that is looked up for the first time."""
+        """Give a number to a word that is looked up for the first time, and return it."""
         number = self[word] = len(self)
         self.new.append(word)
         return number
