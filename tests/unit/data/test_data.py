@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from retort.data.blocks import CorpusInfo
 from retort.data.collate import batches, collate, in_order, row_order
-from retort.data.corpora import build_corpus
 from retort.data.encoded import Encoded, encode_task
 from retort.data.masking import mask_tokens, masked_batches
 from retort.data.readers import Record, readers
-from retort.data.shards import CorpusInfo
 from retort.data.splits import split_groups
 from retort.specs.task import Reader
 from retort.tasks import task_type_of
 
+from tests.corpora import build_blocks
 from tests.job_settings import corpus_settings, task_settings
 
 COMPONENT = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
@@ -145,7 +145,7 @@ def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) ->
 
 
 def test_masking_shares_and_determinism() -> None:
-    info = CorpusInfo(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[])
+    info = CorpusInfo(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[], sha256={})
     ids = np.random.default_rng(1).integers(5, 1000, (200, 50))
     ids[:, 0] = 1
     masked, chosen = mask_tokens(ids, 0.15, info, np.random.default_rng(2))
@@ -159,7 +159,7 @@ def test_masking_shares_and_determinism() -> None:
 
 
 def test_no_special_token_is_put_in() -> None:
-    info = CorpusInfo(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[])
+    info = CorpusInfo(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[], sha256={})
     ids = np.random.default_rng(1).integers(501, 1000, (50, 50))
     masked, _ = mask_tokens(ids, 0.5, info, np.random.default_rng(2))
     assert masked.min() == 500
@@ -167,8 +167,7 @@ def test_no_special_token_is_put_in() -> None:
 
 def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
     corpus = corpus_settings(components=[COMPONENT], block=16)
-    count = build_corpus(corpus, {"texts": texts}, encoder, tmp_path / "to", tmp_path / "state")
-    assert count > 20
+    assert len(build_blocks(tmp_path, texts, encoder, corpus)) > 20
     whole = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1), 9))
     rest = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1, start=5), 4))
     for one, other in zip(whole[5:], rest, strict=True):

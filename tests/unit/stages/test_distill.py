@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.data.corpora import build_corpus
-from retort.data.shards import Blocks
+from retort.data.blocks import Blocks
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
@@ -23,6 +22,7 @@ from retort.stages.distill import distill_student
 from retort.study.load import open_study
 from retort.training.distillation import online
 
+from tests.corpora import build_blocks
 from tests.job_settings import schedule
 from tests.tiny.edit import set_value
 from tests.tiny.make import STUDY
@@ -66,7 +66,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
     """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
     study = open_study(Config(papers=["tiny"], study=str(STUDY)))
-    build_corpus(resolve.corpus(study, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
+    build_blocks(home, texts, encoder, resolve.corpus(study, "sentences"))
     return home / "to"
 
 

@@ -133,6 +133,8 @@ class TextTokenizer:
 
     def _by_words(self, texts: Sequence[str]) -> TokenizedTexts:
         """Return the input ids of the texts, looked up word by word."""
+        if not texts:
+            return TokenizedTexts(np.empty(0, np.int32), np.empty(0, np.int32))
         if len(self._words) > WORDS:
             self._forget()
         words = " ".join([FIRST + text for text in texts]).split(" ")
@@ -140,11 +142,10 @@ class TextTokenizer:
         self._learn()
         lengths = self._lengths[numbers]  # (words,)
         ends = np.cumsum(lengths, dtype=np.int64)  # (words,)
-        tokens = int(ends[-1]) if len(ends) else 0
         # index of each token = start of its word in `_ids` + position in the word
-        indices = np.repeat(self._starts[numbers] - (ends - lengths), lengths) + np.arange(tokens)
+        indices = np.repeat(self._starts[numbers] - (ends - lengths), lengths) + np.arange(ends[-1])
         counts = np.fromiter((text.count(" ") + 1 for text in texts), np.int64, len(texts))  # (texts,), words of each
-        text_ends = ends[np.cumsum(counts) - 1] if len(texts) else ends
+        text_ends = ends[np.cumsum(counts) - 1]  # (texts,)
         return TokenizedTexts(self._ids[indices], np.diff(text_ends, prepend=0).astype(np.int32))
 
     def _learn(self) -> None:
