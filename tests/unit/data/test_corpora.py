@@ -142,7 +142,7 @@ def test_no_more_text_is_read_than_the_share_needs(
 
 def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Path, encoder: Path) -> None:
     components = [{**component, "sample": 0.3} for component in BOTH]
-    one, two = (build(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
+    one, two = (build_blocks(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
     assert 60 < one.info.components[0]["documents"] < 120
     assert (whole(one) == whole(two)).all()
 
