@@ -1,0 +1,53 @@
+"""Tests that the processes which prepare batches end with the process that trains."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TRAINING = """
+import multiprocessing, sys, time
+import torch
+from retort.batch import Batch
+from retort.training.loader import loaded
+
+
+class Batches(torch.utils.data.Dataset):
+    def __getitem__(self, number):
+        values = torch.full((2, 3), number)
+        return Batch(values, values, values > 0)
+
+
+for batch in loaded(Batches(), 0, 1000, "cpu", 2):
+    print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+    time.sleep(60)
+"""
+
+
+def runs(pid: int) -> bool:
+    """Return whether a process exists and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_workers_end_when_the_job_is_killed() -> None:
+    command = [sys.executable, "-c", TRAINING]
+    jobs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    workers: list[int] = []
+    for job, sent in zip(jobs, (signal.SIGTERM, signal.SIGKILL), strict=True):
+        assert job.stdout
+        pids = [int(pid) for pid in job.stdout.readline().split()]
+        assert len(pids) == 2
+        assert all(map(runs, pids))
+        workers += pids
+        job.send_signal(sent)
+        job.wait()
+    end = time.monotonic() + 30
+    while any(map(runs, workers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(runs, workers))
