@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from retort.data.corpora import build_corpus
 from retort.data.encoded import Encoded
 from retort.data.epochs import EpochOrder, epoch_batches
 from retort.data.masking import MaskedBatches
+from retort.data.shards import Blocks
 from torch.utils.data import Dataset
 
 from tests.job_settings import corpus_settings
@@ -89,8 +91,10 @@ def test_rows_of_like_length_are_together_unless_random_ones_are_asked_for() -> 
 
 
 def test_batches_are_not_in_the_order_of_their_lengths() -> None:
-    means = [LENGTHS[batch].mean() for batch in epoch_batches(100, 16, seed=1, epoch=0, lengths=LENGTHS)]
-    assert means not in (sorted(means), sorted(means, reverse=True))
+    lengths = np.random.default_rng(3).permutation(1600)
+    means = [lengths[batch].mean() for batch in epoch_batches(1600, 8, seed=1, epoch=0, lengths=lengths)]
+    longer = sum(a < b for a, b in itertools.pairwise(means))
+    assert 80 < longer < 120  # of 199; 175 + 12 if each pool of 8 batches went from short to long rows
 
 
 def test_a_batch_is_drawn_by_its_number_alone() -> None:
@@ -145,7 +149,16 @@ def test_masks_do_not_depend_on_the_processes_that_share_a_batch(corpus: Path, w
         assert torch.equal(restored, true.view_as(ids)[rank::world_size].flatten())
 
 
-def test_masks_change_from_batch_to_batch_and_labels_are_the_true_tokens(corpus: Path) -> None:
+def test_masks_differ_from_batch_to_batch(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Blocks, "__getitem__", lambda blocks, rows: np.full((len(rows), 16), 7))  # all blocks alike
+    batches = MaskedBatches(corpus, 0.15, 8, 1)
+    size = len(batches[0].input_ids)
+    positions = [batch.positions.tolist() for batch in map(batches.__getitem__, range(6)) if len(batch.rows) == size]
+    assert len(positions) > 1
+    assert all(one != other for one, other in itertools.combinations(positions, 2))
+
+
+def test_masks_change_from_epoch_to_epoch_and_labels_are_the_true_tokens(corpus: Path) -> None:
     batches = MaskedBatches(corpus, 0.15, 8, 1)
     count = len(batches.blocks)
     first = {}

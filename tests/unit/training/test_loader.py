@@ -1,4 +1,4 @@
-"""Tests that the processes which prepare batches end with the process that trains."""
+"""Tests of the processes that prepare batches: how many a job has, and that they end with it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from retort.jobs import job
 
 TRAINING = """
 import multiprocessing, sys, time
@@ -51,3 +55,17 @@ def test_workers_end_when_the_job_is_killed() -> None:
     while any(map(runs, workers)) and time.monotonic() < end:
         time.sleep(0.1)
     assert not any(map(runs, workers))
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cuda", "config", "expected"),
+    [(0, True, {}, 0), (1, True, {}, 2), (1, False, {}, 0), (0, False, {"dataloader_num_workers": 3}, 3),
+     (1, True, {"dataloader_num_workers": 0}, 0), (1, True, {"dataloader_num_workers": None}, 2)],
+)  # fmt: skip
+def test_a_job_with_a_gpu_has_two_unless_the_configuration_says_otherwise(
+    gpu: int, cuda: bool, config: dict[str, int | None], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
+    job_of_rule = SimpleNamespace(rule="r", wildcards=[], log=[], threads=1, resources={"gpu": gpu}, config=config)
+    with job(job_of_rule) as running:
+        assert running.num_workers == expected
