@@ -41,16 +41,16 @@ def runs(pid: int) -> bool:
 
 def test_workers_end_when_the_job_is_killed() -> None:
     command = [sys.executable, "-c", TRAINING]
-    jobs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    trainings = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     workers: list[int] = []
-    for job, sent in zip(jobs, (signal.SIGTERM, signal.SIGKILL), strict=True):
-        assert job.stdout
-        pids = [int(pid) for pid in job.stdout.readline().split()]
+    for training, sent in zip(trainings, (signal.SIGTERM, signal.SIGKILL), strict=True):
+        assert training.stdout
+        pids = [int(pid) for pid in training.stdout.readline().split()]
         assert len(pids) == 2
         assert all(map(runs, pids))
         workers += pids
-        job.send_signal(sent)
-        job.wait()
+        training.send_signal(sent)
+        training.wait()
     end = time.monotonic() + 30
     while any(map(runs, workers)) and time.monotonic() < end:
         time.sleep(0.1)
