@@ -74,9 +74,10 @@ def test_flops_of_a_span_head(encoder: Path) -> None:
     assert found == ROWS * (flops.forward(WIDE, LENGTH) + flops.span(WIDE, LENGTH))
 
 
-def test_epochs_are_whole_batches() -> None:
-    assert work.examples(schedule(steps=5, batch_size=8), 3) == 40
-    assert work.examples(schedule(epochs=2, batch_size=8), 20) == 32
+def test_epochs_see_every_row() -> None:
+    assert work.examples(schedule(steps=5, batch_size=8), 80) == 40
+    assert work.examples(schedule(steps=5, batch_size=8), 3) == 15  # a batch has all three rows
+    assert work.examples(schedule(epochs=2, batch_size=8), 20) == 40
     assert work.examples(schedule(epochs=0.1, batch_size=8), 3) == 3  # one step, on all three rows
 
 

@@ -148,11 +148,11 @@ def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Pa
 
 
 def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    from retort.data.masking import masked_batches
+    from retort.data.masking import MaskedBatches
 
     blocks = build_blocks(tmp_path, folder, encoder, corpus(packing="sentences"))
     assert (whole(blocks) == 0).any()
-    batch = next(masked_batches(tmp_path / "to", 0.9, 8, 1))
+    batch = MaskedBatches(tmp_path / "to", 0.9, 8, 1)[0]
     assert (batch.input_ids[~batch.attention_mask] == 0).all()
     assert not batch.attention_mask.all()
     assert batch.attention_mask.flatten()[batch.positions].all()

@@ -27,6 +27,11 @@ class Config(Spec):
     study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
     checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")
+    dataloader_num_workers: int | None = Field(
+        default=None,
+        ge=0,
+        description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0",
+    )
     data_dir: str | None = Field(default=None, description="data sets in their original formats; wins over the hub")
     models_dir: str | None = Field(default=None, description="a folder a model; wins over the hub")
 

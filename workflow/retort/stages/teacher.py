@@ -55,7 +55,7 @@ def finetune_teacher(
     run = supervised(network, rows, settings.schedule, settings.task, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        train(run, seed, checkpoint, progress_of(job), precision, job.device)
+        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
@@ -98,7 +98,7 @@ def fit_teacher_head(
     run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)
     try:
-        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device)
+        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device, job.num_workers)
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     title = f"{teacher} with a masked-LM head, on {corpus}"
