@@ -7,13 +7,15 @@ import sys
 
 from retort import mappings
 from retort.cli.base import argument, config_of, verb
+from retort.plan.folder_check import absent_in_folders
+from retort.plan.run_sources import unpinned
 from retort.plan.settings_cells import check_settings_cells
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.study.cells import expand
 from retort.study.check_files import check_files
 from retort.study.load import read
-from retort.study.required_sources import lacking
+from retort.study.required_sources import required
 from retort.study.study import Study
 
 
@@ -58,7 +60,8 @@ def check_everything(arguments: argparse.Namespace) -> int:
     whole, problems = check_files(config, check_settings_cells)
     if not problems:
         study, problems = read(config)
-        problems = problems or lacking(study)
+        needed = set() if problems else required(study)
+        problems = problems or [absence.line(study) for absence in absent_in_folders(study, needed)]
     for problem in problems:
         print(problem)
     if problems:
@@ -68,6 +71,8 @@ def check_everything(arguments: argparse.Namespace) -> int:
         from retort.cli.inventory import report
 
         return report(study)
+    for line in unpinned(study, needed):
+        print(line)
     cells = expand(study)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
     papers = f"{len(whole.papers)} paper{'s' * (len(whole.papers) != 1)}"

@@ -1,7 +1,7 @@
 """The specs of sources: a package of the package index, a commit of the Hugging Face hub, or a folder.
 
-A hub source may name the folder of the same data in `data_dir` (for models: `models_dir`). If config.yaml gives that
-directory, the folder is used and nothing is downloaded from the hub.
+A hub source may name the folder of the same data in `data_dir` (for models: `models_dir`). If that folder is there, it
+is used; if not, the files are downloaded from the hub.
 """
 
 from __future__ import annotations
@@ -127,19 +127,32 @@ class HubSource(Spec):
         """What is fetched, without title, licence, branch and the origin of the commit."""
         return HubRepository(hub=HubFiles(**self.hub.model_dump(include=set(HubFiles.model_fields))))
 
-    def location(self, config: Config) -> str:
-        """Return where the files are under a configuration: 'hub', or 'local'.
+    @property
+    def setting(self) -> str:
+        """The key of config.yaml for the directory that may hold its folder."""
+        return SETTING[self.hub.repo_type]
 
-        It is 'local' if the source names its folder and config.yaml gives the directory that holds the folder.
-        """
-        return "local" if self.local and getattr(config, SETTING[self.hub.repo_type]) else "hub"
+    def folder(self, config: Config) -> Path | None:
+        """Return where its local folder would be; None if it has none, or config.yaml gives no directory."""
+        top = getattr(config, self.setting)
+        return Path(top).expanduser() / self.local if self.local and top else None
+
+    def location(self, config: Config) -> str:
+        """Return where the files are under a configuration: 'local' if its local folder is there, else 'hub'."""
+        folder = self.folder(config)
+        return "local" if folder and config.holds(folder) else "hub"
 
     def in_use(self, config: Config) -> HubSource | FolderSource:
-        """Return the source that files are taken from under a configuration: the local folder where there is one."""
-        if self.location(config) != "local":
+        """Return the source that files are taken from under a configuration: the local folder if it is there."""
+        folder = self.folder(config)
+        if folder is None or not config.holds(folder):
             return self
-        top = Path(getattr(config, SETTING[self.hub.repo_type])).expanduser()
-        return FolderSource(title=self.title, licence=self.licence, path=str(top / str(self.local)))
+        return FolderSource(title=self.title, licence=self.licence, path=str(folder))
+
+    def at(self, commit: str) -> HubSource:
+        """Return the source at a commit that a run asked the hub for."""
+        hub = self.hub.model_copy(update={"commit": commit, "found": f"answered by the hub for {self.hub.branch}"})
+        return self.model_copy(update={"hub": hub})
 
 
 TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key that tells what a source is
