@@ -64,9 +64,9 @@ def absent_in_folders(study: Study, required: set[str]) -> list[Absence]:
     empty = {absence.key.split("/", 1)[1] for absence in absent}
     for name in sorted(required):
         noun, own = name.split("/", 1)
-        for source, patterns in FILES[noun](study, own) if noun in FILES else ():
+        for source, files in FILES[noun](study, own) if noun in FILES else ():
             folder = folders.get(source)
-            lacks = _lacking(folder, patterns) if folder and source not in empty else []
+            lacks = _lacking(folder, files) if folder and source not in empty else []
             if lacks:
                 what = f"{folder} holds no {', '.join(lacks[:3])}" + (f" and {len(lacks) - 3} more" * (len(lacks) > 3))
                 path = study.files[FOLDERS.get(noun, noun), own]
@@ -79,33 +79,34 @@ def _folder(study: Study, name: str) -> Path | None:
     return Path(source.path).expanduser() if isinstance(source, FolderSource) else None
 
 
-def _lacking(folder: Path, patterns: Iterable[str]) -> list[str]:
-    """Return the patterns that no file of a folder matches; a text file may be compressed."""
-    return [name for name in patterns if not (any(folder.glob(name)) or any(folder.glob(f"{name}.gz")))]
+def _lacking(folder: Path, files: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return the files that a folder lacks, each by the first of its names or patterns."""
+    return [names[0] for names in files if not any(any(folder.glob(name)) for name in names)]
 
 
-Files = Iterator[tuple[str, list[str]]]  # a source, and the files or patterns of files that are read in it
+# a source, and the files that are read in it: each by the names or patterns of which one is enough
+Files = Iterator[tuple[str, list[tuple[str, ...]]]]
 
 
 def _of_model(study: Study, name: str) -> Files:
     own = ["tokenizer.json"] if study.tokenizer_of(name) == name else []
-    yield study.models[name].source, [*WEIGHTS, *own]
+    yield study.models[name].source, [(file,) for file in (*WEIGHTS, *own)]
 
 
 def _of_corpus(study: Study, name: str) -> Files:
     for component in study.corpora[name].components:
-        yield component.source, component.files
+        yield component.source, [(pattern,) for pattern in component.files]
 
 
 def _of_splits(study: Study, name: str, splits: Iterable[str]) -> Files:
     for settings in (split(study, study.tasks[name], each) for each in splits):
-        yield settings.source, [file.file for file in settings.files.values()]
+        yield settings.source, [(file.file, f"{file.file}.gz") for file in settings.files.values()]
 
 
 def _of_task(study: Study, name: str) -> Files:
     task = study.tasks[name]
     if task.reader:
-        yield task.source, [str(task.reader.options["file"])]
+        yield task.source, [(str(task.reader.options["file"]),)]
     elif task.splits:
         yield from _of_splits(study, name, task.used)
 
