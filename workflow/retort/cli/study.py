@@ -53,6 +53,13 @@ def list_everything(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse(problems: list[str]) -> int:
+    """Print problems and their number, and return the exit status."""
+    print("\n".join(problems))
+    print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
+    return 1
+
+
 @verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
@@ -60,17 +67,16 @@ def check_everything(arguments: argparse.Namespace) -> int:
     whole, problems = check_files(config, check_settings_cells)
     if not problems:
         study, problems = read(config)
-        needed = set() if problems else required(study)
-        problems = problems or [absence.line(study) for absence in absent_in_folders(study, needed)]
-    for problem in problems:
-        print(problem)
     if problems:
-        print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
-        return 1
+        return _refuse(problems)
+    needed = required(study)
+    lacking = [absence.line(study) for absence in absent_in_folders(study, needed)]
     if arguments.data:
         from retort.cli.inventory import report
 
-        return report(study)
+        return max(report(study), _refuse(lacking) if lacking else 0)
+    if lacking:
+        return _refuse(lacking)
     for line in unpinned(study, needed):
         print(line)
     cells = expand(study)

@@ -52,6 +52,10 @@ class PackageSource(Package):
         """What is fetched, without title and licence."""
         return Package(**self.model_dump(include=set(Package.model_fields)))
 
+    def place(self, config: Config) -> str:
+        """Return where the files come from, in words."""
+        return f"{self.package} {self.version} of the package index"
+
     def location(self, config: Config) -> str:
         """Return where the files are: always 'package'."""
         return "package"
@@ -77,6 +81,10 @@ class FolderSource(Folder):
     def fetched(self) -> Folder:
         """What is linked, without title and licence."""
         return Folder(path=self.path)
+
+    def place(self, config: Config) -> str:
+        """Return where the files come from, in words."""
+        return f"folder {self.path}"
 
     def location(self, config: Config) -> str:
         """Return where the files are: always 'folder'."""
@@ -105,6 +113,13 @@ class Hub(HubFiles):
     found: Text | None = Field(default=None, description="where the commit was read")
 
 
+class Size(Spec):
+    """The size of a source's texts, from which costs are predicted before the texts are read."""
+
+    words: int = Field(gt=0, description="as spaces separate them")
+    origin: Text = Field(description="who counted them, or how the number was computed")
+
+
 class HubRepository(Spec):
     """What is fetched of a source on the hub."""
 
@@ -121,6 +136,7 @@ class HubSource(Spec):
     licence: Text = Field(description="of the data")
     hub: Hub = Field(description="files of the Hugging Face hub")
     local: Relative | None = Field(default=None, description="its folder in data_dir (models: models_dir)")
+    size: Size | None = Field(default=None, description="of its texts, as far as it is known before they are read")
 
     @property
     def fetched(self) -> HubRepository:
@@ -148,6 +164,13 @@ class HubSource(Spec):
         if folder is None or not config.holds(folder):
             return self
         return FolderSource(title=self.title, licence=self.licence, path=str(folder))
+
+    def place(self, config: Config) -> str:
+        """Return where the files come from, in words."""
+        if self.location(config) == "local":
+            return f"folder {self.folder(config)}"
+        commit = self.hub.commit or f"a commit of {self.hub.branch} that a run asks for"
+        return f"{self.hub.repository} of the hub at {commit}"
 
     def at(self, commit: str) -> HubSource:
         """Return the source at a commit that a run asked the hub for."""
