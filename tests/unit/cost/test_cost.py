@@ -210,13 +210,23 @@ def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
     volume = Volume(plan.study)
     assert volume.blocks("sentences", schedule(steps=3), "encoder").length == 16
-    assert volume.unread == set()  # a length in steps does not need the number of blocks
-    assert volume.blocks("sentences", schedule(epochs=3), "encoder") == Rows(250_000_000, 16)
-    assert volume.unread == {"sentences"}
+    assert volume.unread == {}  # a length in steps does not need the number of blocks
+    assert volume.blocks("sentences", schedule(epochs=3), "encoder") == Rows(10_000, 16)
+    assert volume.unread == {"sentences": None}
     folder = Path("results/corpora/sentences/encoder")
     folder.mkdir(parents=True)
     (folder / "corpus.json").write_text('{"blocks": 12}')
     assert Volume(plan.study).blocks("sentences", schedule(epochs=3), "encoder") == Rows(12, 16)
+
+
+def test_tokens_follow_from_the_words_of_sources() -> None:
+    volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own corpora
+    words = sum(volume.study.sources[name].size.words for name in ("wikipedia-en", "bookcorpus"))  # type: ignore[union-attr]
+    for model in ("bert-base-uncased", "bert-large-uncased"):  # the second has the first's tokenizer
+        blocks = volume.blocks("wikipedia-bookcorpus-128", schedule(epochs=1), model)
+        assert blocks == Rows(round(1.3 * words / 128), 128)
+    assert volume.unread == {"wikipedia-bookcorpus-128": 1.3 * words}
+    assert volume.blocks("cc100-256", schedule(epochs=1), "xlm-roberta-base") == Rows(820_000, 256)
 
 
 def test_rows_of_subsets_add_up(plan: Plan) -> None:

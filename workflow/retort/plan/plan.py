@@ -18,11 +18,12 @@ from snakemake.io import directory, temp
 from retort.plan import resolve
 from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
-from retort.specs.config import Config
+from retort.specs.config import Config, RunSources
 from retort.study import questions
 from retort.study.cells import Cell, expand, profiled, score_address
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
+from retort.study.study import Study
 
 Wildcards = Any
 
@@ -32,14 +33,18 @@ class Plan:
 
     Args:
         config: the checked configuration.
+        decide: called with the study before anything is planned; returns which sources a run has, and at which commit.
+            Without it, the configuration says so; it is for the main process of a run.
 
     Raises:
         StudyError: the YAML files have problems; the error lists every problem of every file.
     """
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Config, decide: Callable[[Study], RunSources] | None = None) -> None:
         self.study = open_study(config, check_settings_cells)
+        if decide:
+            self.study.apply(decide(self.study))
+        self.config = self.study.config
         self.list = expand(self.study)
         students = self.study.running
         self.task_specific = [name for name, student in students.items() if student.distilled_on == "task"]
@@ -260,21 +265,6 @@ class Plan:
     def table_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a table."""
         return self.exhibit_file(wildcards.paper, wildcards.table)
-
-    def table_compares(self, wildcards: Wildcards) -> list[Any]:
-        """Return what a table of paired tests uses of each table that it compares; empty for other tables.
-
-        For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
-        pairs that the first of these rows shows.
-        """
-        exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
-        tables = [self.study.exhibits[wildcards.paper, name] for name in exhibit.compares()]
-        compared = [(table, [row for row in table.compared_rows().values() if row.student]) for table in tables]
-        return [
-            [[row.student, row.label, row.baseline] for row in rows]
-            + [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
-            for table, rows in compared
-        ]
 
     def table_scores(self, wildcards: Wildcards) -> list[str]:
         """Return the score files of a table."""

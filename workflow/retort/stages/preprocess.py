@@ -8,14 +8,18 @@ from pathlib import Path
 from retort.data import corpora, corpus_parts, encoded, sources
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
-from retort.jobs import Job
+from retort.jobs import Job, write_json
 from retort.settings import SourceSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.tasks import task_type_of
 
 
 def fetch_source(job: Job, settings: SourceSettings, output: str) -> None:
-    """Fetch the files of a source into the folder `output`."""
+    """Fetch the files of a source into the folder `output`, and write the settings to a file beside it.
+
+    The file outlives the folder: who deletes the folder to save space can run on without the hub.
+    """
     count = sources.fetch(settings, Path(output), job.checkpoints)
+    write_json(f"{output}.json", settings.model_dump(mode="json"))
     job.say(f"{count} files")
 
 
