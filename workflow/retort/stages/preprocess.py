@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from retort.data import corpora, encoded, sources
+from retort.data import corpora, encoding, sources
 from retort.jobs import Job
 from retort.settings import CorpusSettings, SourceSettings, TaskSettings
 from retort.tasks import task_type_of
@@ -22,7 +22,7 @@ def encode_task(job: Job, settings: TaskSettings, source_folders: list[str], mod
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
     folders = {Path(folder).name: Path(folder) for folder in source_folders}
     tokenizer = Path(model_folder) / "tokenizer.json"
-    counts = encoded.encode_task(settings, task_type_of(settings), folders, tokenizer, Path(output), job.say)
+    counts = encoding.encode_task(settings, task_type_of(settings), folders, tokenizer, Path(output), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
