@@ -173,14 +173,19 @@ def _values(column: pa.ChunkedArray) -> np.ndarray:
     """
     chunk = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if pa.types.is_fixed_size_list(column.type):
-        pairs: np.ndarray = chunk.flatten().to_numpy().reshape(-1, column.type.list_size)
+        pairs: np.ndarray = _array(chunk.flatten()).reshape(-1, column.type.list_size)
         return pairs
-    values: np.ndarray = (chunk.flatten() if pa.types.is_list(column.type) else chunk).to_numpy()
-    return values
+    return _array(chunk.flatten() if pa.types.is_list(column.type) else chunk)
 
 
 def _offsets(column: pa.ChunkedArray) -> np.ndarray:
     """Return the offsets of the rows in the values of a column of lists, (rows + 1,)."""
-    lengths = [np.diff(chunk.offsets.to_numpy()) for chunk in column.chunks]
+    lengths = [np.diff(_array(chunk.offsets)) for chunk in column.chunks]
     offsets: np.ndarray = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
     return offsets
+
+
+def _array(values: pa.Array) -> np.ndarray:
+    """Return a view of the values; pyarrow's own `to_numpy` imports pandas, which takes half a second."""
+    array: np.ndarray = np.from_dlpack(values)
+    return array
