@@ -202,6 +202,7 @@ def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
     after = Volume(plan.study)
     assert after.split("mood", settings, "test", "encoder") == Rows(3, 20 / 3)
     assert after.longest == {}
+    assert after.split("mood", settings, "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded
 
 
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:

@@ -67,6 +67,7 @@ def encode_task(
             tables[""] = tables[""].drop_columns("labels")
         writer.write(name, tables)
         counts.add(name, rows, Encoded.from_table(tables[""]).tokens)
+        del tables  # else they would take memory beside those of the next split
     counts.write(output)
     return counts.rows
 
