@@ -193,18 +193,17 @@ def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
 
 
 def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
-    import numpy as np
-
     settings = resolve.task(plan.study, "mood")
     before = Volume(plan.study)
     assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
     assert before.longest == {"mood": 16}
-    folder = Path("results/encoded/mood/encoder/test")
+    folder = Path("results/encoded/mood/encoder")
     folder.mkdir(parents=True)
-    np.save(folder / "offsets.npy", np.array([0, 5, 12, 20]))
+    (folder / "rows.json").write_text('{"rows": {"train": 9, "test": 3}, "tokens": {"train": 50, "test": 20}}')
     after = Volume(plan.study)
     assert after.split("mood", settings, "test", "encoder") == Rows(3, 20 / 3)
     assert after.longest == {}
+    assert after.split("mood", settings, "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded
 
 
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:

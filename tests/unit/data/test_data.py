@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from retort.data.blocks import CorpusInfo
 from retort.data.collate import collate, in_order
-from retort.data.encoded import Encoded, encode_task
+from retort.data.encoded import Encoded
+from retort.data.encoding import encode_task
 from retort.data.masking import mask_tokens
 from retort.data.readers import Record, readers
 from retort.data.splits import split_groups
@@ -110,14 +111,6 @@ def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Pa
     assert batch.labels is not None
     assert batch.labels.dtype == torch.float32
     assert batch.labels.tolist() == rows.labels[[3, 1]].tolist()
-
-
-def test_a_split_is_mapped_from_disk(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    rows = encoded(texts, encoder, tmp_path)
-    assert all(
-        isinstance(getattr(rows, name), np.memmap) for name in ("input_ids", "token_type_ids", "offsets", "labels")
-    )
-    assert not rows.input_ids.flags.writeable
 
 
 def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) -> None:

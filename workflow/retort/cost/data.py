@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from retort.settings import TaskSettings
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
@@ -53,10 +51,9 @@ class Volume:
         """
         key = (task, split, model)
         if key not in self.kept:
-            folder = Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}")
-            files = [folder / name / "offsets.npy" for name in settings.encoded_splits(split)]
-            is_encoded = all(path.is_file() for path in files)
-            self.kept[key] = _encoded(files) if is_encoded else self._expected(task, split)
+            file = Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
+            encoded = _encoded(file, settings.encoded_splits(split)) if file.is_file() else None
+            self.kept[key] = encoded or self._expected(task, split)
         return self.kept[key]
 
     def _expected(self, task: str, split: str) -> Rows:
@@ -95,7 +92,8 @@ class Volume:
         return component.sample * size.words if size else None
 
 
-def _encoded(files: list[Path]) -> Rows:
-    offsets = [np.load(path, mmap_mode="r", allow_pickle=False) for path in files]
-    count, tokens = sum(len(each) - 1 for each in offsets), sum(int(each[-1]) for each in offsets)
-    return Rows(count, tokens / max(count, 1))
+def _encoded(file: Path, names: list[str]) -> Rows | None:
+    """Return the rows that an encoded task's `rows.json` counts under these names; None if a name is absent."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))
+    return None if None in rows + tokens else Rows(sum(rows), sum(tokens) / max(sum(rows), 1))

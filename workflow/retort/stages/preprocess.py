@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from retort.data import corpora, corpus_parts, encoded, sources
+from retort.data import corpora, corpus_parts, encoding, sources
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job, write_json
@@ -34,7 +34,7 @@ def encode_task(
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
     folders = {Path(folder).name: Path(folder) for folder in source_folders}
     task, tokenizer = settings.task, tokenizer_file(Path(tokenizer_folder))
-    counts = encoded.encode_task(task, task_type_of(task), folders, tokenizer, Path(output), job.say)
+    counts = encoding.encode_task(task, task_type_of(task), folders, tokenizer, Path(output), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 

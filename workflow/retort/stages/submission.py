@@ -6,7 +6,8 @@ import json
 import tempfile
 from pathlib import Path
 
-from retort.data.encoded import Encoded, encode_task
+from retort.data.encoded import Encoded
+from retort.data.encoding import encode_task
 from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job, write_json
 from retort.settings import PredictionSettings, SubmissionSettings
