@@ -17,15 +17,6 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def git_blob(path: Path) -> str:
-    """Return the hexadecimal SHA-1 name that git gives to the content of a file (its blob id)."""
-    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode())
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def plain_or_gzip(path: Path) -> Path:
     """Return the path of the file, or of its gzip version `<name>.gz` where only that exists.
 
