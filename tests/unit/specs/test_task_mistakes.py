@@ -50,6 +50,11 @@ sample:
             "dev.tsv",
             "read.local.files.dev: '{subset}' is for splits with subsets, and for them all",
         ),
+        (
+            "format: tsv",
+            "format: tsv\n    name: plain",
+            "read.local.name: only data sets of the hub have configurations",
+        ),
         ("{one: 4, two: 5}", "{one: 4}", "splits.dev.rows: give a number for each of one, two"),
         ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no subsets"),
         ("    label_names: [down, up]", "    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),

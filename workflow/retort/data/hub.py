@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from retort.data.builders import CARD
 from retort.data.files import sha256
 from retort.errors import RetortError
 from retort.jobs import UNWRITABLE
 from retort.specs.source import Hub, HubFiles
 
 MANIFEST = ".manifest.json"
-CARD = "README.md"  # of a data set: names its configurations, and the files of their splits
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 

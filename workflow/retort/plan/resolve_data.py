@@ -40,21 +40,25 @@ def split(study: Study, task: Task, name: str) -> SplitSettings:
         RetortError: the task names no file of this split where its source is.
     """
     spec, files = task.splits[name], files_of(study, task, name)
-    change = files.changes.get(name)
+    change = files.of(name)
     subsets: list[str | None] = list(task.subsets) if spec.subsets else [None]
     return SplitSettings(
         source=spec.source or task.source,
         format=files.format,
-        options={**files.options, **(change.options if change else {})},
-        columns={**files.columns, **(change.columns if change else {})},
+        options=change.options,
+        columns=change.columns,
         label_names=files.label_names,
         exclude_labels=files.exclude_labels,
         labelled=spec.labelled,
+        unlabelled_sample=spec.unlabelled_sample or None,
         broken=files.broken.get(name, 0),
         empty=files.empty.get(name, 0),
         files={
             f"{name}-{subset}" if subset else name: SplitFile(
-                file=files.files[name].replace("{subset}", subset or ""), rows=spec.expected(subset), subset=subset
+                file=files.files[name].replace("{subset}", subset or ""),
+                rows=spec.expected(subset),
+                subset=subset,
+                name=change.name and change.name.replace("{subset}", subset or ""),
             )
             for subset in subsets
         },

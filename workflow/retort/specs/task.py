@@ -41,6 +41,9 @@ class FileSplit(Spec):
     labelled: bool = Field(default=True, description="whether its rows have labels")
     subsets: bool = Field(default=False, description="one file for each of the task's subsets")
     source: Name | None = Field(default=None, description="another source than the task's")
+    unlabelled_sample: bool = Field(
+        default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
+    )
 
     def expected(self, subset: str | None) -> list[int]:
         """Return the numbers of rows that the split, or one subset of it, may have.
@@ -55,6 +58,7 @@ class FileSplit(Spec):
 class Change(Spec):
     """The options and columns in which the files of one split differ from those of the others."""
 
+    name: Text | None = Field(default=None, description="configuration of the data set on the hub")
     options: Options = Field(default={}, description="options of the format")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
 
@@ -64,13 +68,27 @@ class Files(Spec):
 
     format: Name = Field(description="how the rows stand in the files")
     options: Options = Field(default={}, description="options of the format")
-    files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the subset")
+    name: Text | None = Field(
+        default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
+    )
+    files: dict[Name, Relative] = Field(
+        min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
+    )
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
     label_names: list[str] = Field(default=[], description="how the file spells the labels, in the order of `labels`")
     exclude_labels: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
     broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
     empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
     changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
+
+    def of(self, split: str) -> Change:
+        """Return how the files of a split are read, with what differs for that split."""
+        change = self.changes.get(split, Change())
+        return Change(
+            name=change.name or self.name,
+            options={**self.options, **change.options},
+            columns={**self.columns, **change.columns},
+        )
 
 
 class Submission(Spec):
@@ -185,10 +203,12 @@ class Task(Spec):
                 if wrong:
                     raise ValueError(f"read.{location}.{key}: {unknown('split', wrong[0], self.splits)}")
             for name, file in files.files.items():
-                if ("{subset}" in file) != self.splits[name].subsets:
+                if ("{subset}" in f"{files.of(name).name} {file}") != self.splits[name].subsets:
                     raise ValueError(
                         f"read.{location}.files.{name}: '{{subset}}' is for splits with subsets, and for them all"
                     )
+            if location == "local" and any([files.name, *(change.name for change in files.changes.values())]):
+                raise ValueError(f"read.{location}.name: only data sets of the hub have configurations")
             if files.label_names and len(files.label_names) != len(self.labels):
                 raise ValueError(
                     f"read.{location}.label_names: {len(files.label_names)} names for {len(self.labels)} labels"
