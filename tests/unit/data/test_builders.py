@@ -69,7 +69,7 @@ CSV = "index,one,two,label\n0,a,b,yes\n"
         ("dev.csv", CSV + "1,,d,no\n", "dev.csv, row 2: text (one) is empty"),
         ("dev.csv", CSV + "0,c,d,no\n", "dev.csv, row 2: id '0' stands in row 1 already"),
         ("dev.csv", CSV.replace("two", "zwei"), "no column 'two' for 'pair'; there are index, one, zwei, label"),
-        ("dev.csv", CSV.encode() + b"1,caf\xe9,d,no\n", "dev.csv: not a whole csv file ('utf-8' codec can't"),
+        ("dev.csv", CSV.encode() + b"1,caf\xe9,d,no\n", "dev.csv:3: not UTF-8 text (invalid continuation byte)"),
         ("dev.csv", "", "dev.csv: not a whole csv file (No columns to parse from file)"),
         ("dev.csv", CSV, "dev.csv: 1 rows, and the whole set has 2"),
         ("dev.json", '[{"index": 0, "one": "a"', "dev.json: not a whole json file ("),

@@ -5,6 +5,7 @@ What the library cannot do stays in formats.py: say the line of a mistake, and r
 
 from __future__ import annotations
 
+import collections
 import glob
 import logging
 import tempfile
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from retort.data.files import lines
 from retort.errors import RetortError
 
 CARD = "README.md"  # of a data set of the hub: names its configurations, and the files of their splits
@@ -38,6 +40,9 @@ def rows(builder: str, path: Path, **options: Any) -> Iterator[tuple[str, dict[s
             )
             for number, row in enumerate(stream, start=1):
                 yield f"row {number}", row
+        except UnicodeDecodeError:
+            collections.deque(lines(path, options.get("encoding") or "utf-8"), maxlen=0)  # its error says the line
+            raise
         except Exception as error:  # each builder raises the errors of its own parser
             reason = (str(error) or "it is empty").splitlines()[0]
             raise RetortError(f"{path.name}: not a whole {builder} file ({reason})", "is it the right file?") from error
