@@ -6,17 +6,35 @@ A task either draws its splits at random with a given seed (`reader` and `split`
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Name, Options, Spec, Text
-from retort.specs.source import Relative
+from retort.specs.source import FolderSource, HubSource, PackageSource, Relative
 
 Rows = int | list[int] | dict[Name, int]
 ALL = "all"  # stands for all subsets of a split together
+
+
+@dataclass(frozen=True)
+class OrSource:
+    """An annotation of a task's source for JSON schemas: the file may give a source where its name is expected.
+
+    Such a source is entered under the task's name when the files are loaded, so that all else sees a name.
+    """
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema of a name or of a source."""
+        sources = [handler(model.__pydantic_core_schema__) for model in (PackageSource, FolderSource, HubSource)]
+        return {"anyOf": [handler(schema), *sources]}
 
 
 class Split(Spec):
@@ -115,7 +133,9 @@ class Task(Spec):
     """A task: one YAML file of workflow/tasks."""
 
     title: Text = Field(description="what it is, in one line")
-    source: Name = Field(description="an entry of workflow/sources")
+    source: Annotated[Name, OrSource()] = Field(
+        description="an entry of workflow/sources; or the keys of one, if no other file uses it"
+    )
     task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
     labels: list[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
     bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
