@@ -20,7 +20,10 @@ CARD = "README.md"  # of a data set of the hub: names its configurations, and th
 
 
 def rows(builder: str, path: Path, **options: Any) -> Iterator[tuple[str, dict[str | int, Any]]]:
-    """Yield (location, row) for each row of a file, as a builder of `datasets` reads it; nothing is cached.
+    """Yield (location, row) for each row of a file, as a builder of `datasets` reads it.
+
+    The builder copies the whole file to a temporary folder first. It could stream the rows instead, but its Parquet
+    reader then runs ahead in a thread, and Python aborts if it ends before that thread does (apache/arrow#45214).
 
     Args:
         builder: the name of the builder: csv, json or parquet.
@@ -33,19 +36,20 @@ def rows(builder: str, path: Path, **options: Any) -> Iterator[tuple[str, dict[s
     import datasets
 
     datasets.logging.set_verbosity(logging.CRITICAL)  # the error below says it
-    with tempfile.TemporaryDirectory() as cache:  # the library locks a file there even if it caches nothing
+    datasets.disable_progress_bars()
+    with tempfile.TemporaryDirectory() as cache:
         try:
-            stream = datasets.load_dataset(
-                builder, data_files=glob.escape(str(path)), split="train", streaming=True, cache_dir=cache, **options
+            table = datasets.load_dataset(
+                builder, data_files=glob.escape(str(path)), split="train", cache_dir=cache, **options
             )
-            for number, row in enumerate(stream, start=1):
-                yield f"row {number}", row
-        except UnicodeDecodeError:
-            collections.deque(lines(path, options.get("encoding") or "utf-8"), maxlen=0)  # its error says the line
-            raise
         except Exception as error:  # each builder raises the errors of its own parser
-            reason = (str(error) or "it is empty").splitlines()[0]
+            cause = error.__cause__ or error
+            if isinstance(cause, UnicodeDecodeError):
+                collections.deque(lines(path, options.get("encoding") or "utf-8"), maxlen=0)  # its error says the line
+            reason = (str(cause) or "it is empty").splitlines()[0]
             raise RetortError(f"{path.name}: not a whole {builder} file ({reason})", "is it the right file?") from error
+        for number, row in enumerate(table, start=1):
+            yield f"row {number}", row
 
 
 def split_files(folder: Path, name: str, split: str) -> list[Path]:

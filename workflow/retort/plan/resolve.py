@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from retort.plan.resolve_data import corpus, corpus_sources, model, source, task
+from retort.plan.resolve_data import corpus, corpus_sources, fetched, model, source, task
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     ActivationSettings,
@@ -40,6 +40,7 @@ __all__ = [
     "corpus",
     "corpus_distillation",
     "corpus_sources",
+    "fetched",
     "finetuning",
     "grid",
     "has_stored_activations",

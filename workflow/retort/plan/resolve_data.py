@@ -12,7 +12,9 @@ from retort.settings import (
     TaskSettings,
 )
 from retort.specs import catalogue
+from retort.specs.source import HubRepository
 from retort.specs.task import Task
+from retort.study.questions import tested_sources
 from retort.study.reading import files_of
 from retort.study.study import Study
 
@@ -20,6 +22,22 @@ from retort.study.study import Study
 def source(study: Study, name: str) -> SourceSettings:
     """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's path."""
     return study.sources[name].in_use(study.config).fetched
+
+
+def fetched(study: Study, name: str) -> SourceSettings:
+    """Return the settings with which a source is fetched: like `source`, but a part of it where that is enough.
+
+    A part is enough for a data set of the hub that is used by corpora alone, if each corpus says how many blocks of it
+    are needed. The number of characters is no setting of the corpora: they read the first texts in both cases.
+    """
+    settings, corpora = source(study, name), [c for c in study.corpora.values() if name in c.sources]
+    others = {source for task in study.tasks.values() for source in (*task.sources, *tested_sources(task))}
+    if not (isinstance(settings, HubRepository) and settings.hub.repo_type == "dataset" and corpora) or name in others:
+        return settings
+    parts = [corpus.first_rows(name) for corpus in corpora]
+    if None in parts or len({(*part.files, part.column) for part in parts if part}) > 1:
+        return settings
+    return HubRepository(hub=settings.hub, first=max(filter(None, parts), key=lambda part: part.characters))
 
 
 def model(study: Study, name: str) -> ModelSettings:
