@@ -14,6 +14,7 @@ from retort.study.load import read
 
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_encoder
+from tests.unit.specs.test_task_mistakes import FILED
 
 OLD, NEW, SIDE = "a" * 40, "b" * 40, "c" * 40
 BEFORE = """# yaml-language-server: $schema=../schemas/source.json
@@ -125,3 +126,15 @@ def test_a_hub_that_is_not_written_as_a_block(
     assert main(["pin", *config]) == 2
     assert "'hub' is not a block; write the keys of 'hub' a line each" in capsys.readouterr().err
     assert text(study_folder) == inline
+
+
+def test_the_source_in_the_file_of_a_task_is_pinned_there(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
+    task = study_folder / "tasks" / "filed.yaml"
+    lines = [f"  {line}" for line in BEFORE.splitlines()[1:]]
+    task.write_text(FILED.replace("source: texts", "\n".join(["source:", *lines])))
+    assert main(["pin", "filed", *config]) == 0
+    assert f"    commit: {NEW} # not known yet\n" in task.read_text()
+    study, _ = read(Config(papers=["tiny"], study=str(study_folder)))
+    source = study.sources["filed"]
+    assert isinstance(source, HubSource)
+    assert source.hub.commit == NEW

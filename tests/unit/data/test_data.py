@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from retort.data.blocks import CorpusInfo
 from retort.data.collate import collate, in_order
@@ -13,6 +14,7 @@ from retort.data.encoding import encode_task
 from retort.data.masking import mask_tokens
 from retort.data.readers import Record, readers
 from retort.data.splits import split_groups
+from retort.errors import RetortError
 from retort.specs.task import Reader
 from retort.tasks import task_type_of
 
@@ -32,6 +34,27 @@ def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
     (tmp_path / "f.txt").write_bytes("1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tfine\n\n".encode("latin-1"))
     found = readers["rated-sentences"](tmp_path, file="f.txt", neutral_below=0.5)
     assert found == [Record("caf\xe9 closed", None, 0.0, "caf\xe9 closed"), Record("fine", None, 1.0, "fine")]
+
+
+@pytest.mark.parametrize(
+    ("line", "encoding", "said"),
+    [
+        ("3\tnan\tgood", "latin-1", "f.txt:2: the rating 'nan' is not a finite number"),
+        ("3\t-inf\tgood", "latin-1", "f.txt:2: the rating '-inf' is not a finite number"),
+        ("3\t1.5", "latin-1", "f.txt:2: not 'id, rating, text' with tabs between: '3\\t1.5'"),
+        ("3\t1\tcaf\xe9", "utf-8", "f.txt:2: not UTF-8 text ("),
+    ],
+)
+def test_a_mistake_in_a_file_of_ratings(line: str, encoding: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes(f"1\t0.4\tmeh\n{line}\n".encode("latin-1"))
+    with pytest.raises(RetortError) as caught:
+        readers["rated-texts"](tmp_path, file="f.txt", encoding=encoding)
+    assert said in str(caught.value)
+
+
+def test_the_encoding_of_ratings_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes("1\t2\tcaf\u00e9\r\n".encode())
+    assert readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")[0].text == "café"
 
 
 def test_pairs_are_half_neighbours_and_no_text_stands_in_two_groups(texts: Path) -> None:

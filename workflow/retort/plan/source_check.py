@@ -12,7 +12,7 @@ from pathlib import Path
 from retort.data import hub
 from retort.errors import NoAnswer, RetortError
 from retort.plan.folder_check import Absence
-from retort.plan.resolve_data import source as settings_of
+from retort.plan.resolve_data import fetched as settings_of
 from retort.specs.source import HubSource
 from retort.study.study import Study
 

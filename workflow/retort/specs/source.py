@@ -120,10 +120,19 @@ class Size(Spec):
     origin: Text = Field(description="who counted them, or how the number was computed")
 
 
+class FirstRows(Spec):
+    """The first rows of Parquet files, until their texts have so many characters."""
+
+    files: list[Relative] = Field(min_length=1, description="patterns of the files, read in the order of their names")
+    column: Text = Field(description="that holds the texts")
+    characters: int = Field(gt=0, description="after which reading stops")
+
+
 class HubRepository(Spec):
-    """What is fetched of a source on the hub."""
+    """What is fetched of a source on the hub: its files, or only the first rows of some."""
 
     hub: HubFiles
+    first: FirstRows | None = Field(default=None, exclude_if=lambda first: first is None)
 
 
 SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
