@@ -1,5 +1,9 @@
 """Tables: scores collected, checked against the study, printed beside what was published."""
 
+from retort.plan.exhibit_params import ExhibitParams
+
+exhibit_params = ExhibitParams(plan.study)
+
 
 rule make_table:
     """Collect a table's scores into a tidy CSV and print it as Markdown, LaTeX and HTML."""
@@ -23,7 +27,8 @@ rule make_table:
     conda:
         "../../envs/tables.yaml"
     params:
-        compares=plan.table_compares,
+        compares=exhibit_params.compares,
+        left_out=exhibit_params.left_out_of_table,
     script:
         "../scripts/make_table.py"
 

@@ -6,9 +6,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from retort.data.encoded import Encoded, write_arrays
 from retort.data.files import plain_or_gzip
 from retort.data.formats import formats
 from retort.data.readers import Record
@@ -170,10 +168,3 @@ def test_a_split_that_leaves_nothing_to_train_on() -> None:
     rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
     with pytest.raises(RetortError, match="10 rows leave none to train on"):
         split_groups(rows, seed=1, test=8, dev=2)
-
-
-def test_a_split_without_a_file(tmp_path: Path) -> None:
-    for name in ("train", "dev"):
-        write_arrays(tmp_path / name, {"offsets": np.zeros(1, np.int64)})
-    with pytest.raises(RetortError, match=r"validation does not exist; splits are dev, train"):
-        Encoded.load(tmp_path, "validation")

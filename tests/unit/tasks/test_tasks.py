@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
+from retort.data.encoded import Encoded, RowCounts
+from retort.data.encoding import SplitWriter, Tokeniser, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
@@ -109,10 +110,11 @@ def encode_sample(spec: Task, task: TaskSettings, encoder: Path, to: Path) -> No
 
     task_type = task_type_of(task)
     records = [task_type.record(row, task, spec.labels, True) for row in spec.sample]
-    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    tokenise = Tokeniser.of(Tokenizer.from_file(str(encoder / "tokenizer.json")), print)
+    writer = SplitWriter(to, task.labels)
     for split in spec.used:
-        write_arrays(to / split, task_type.encode(task, records, tokeniser(tokenizer, split, lambda _: None)))
-    (to / "rows.json").write_text('{"sample": {}, "unlabelled": {}}')
+        writer.write(split, task_type.encode(task, records, tokenise))
+    RowCounts().write(to)
 
 
 def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, encoder: Path) -> None:

@@ -90,7 +90,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     """
     lines, whole, read = [], True, tasks(study)
     for name, spec in study.tasks.items():
-        locations = ", ".join(f"{source}: {study.sources[source].location(study.config)}" for source in spec.sources)
+        locations = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in spec.sources)
         lines.append(f"{name} ({locations}){'' if name in read else ', which no table reads'}")
         for line, fine in _task(study, name):
             lines.append(line)

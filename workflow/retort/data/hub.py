@@ -18,7 +18,7 @@ from typing import Any
 
 from retort.data.builders import CARD
 from retort.data.files import sha256
-from retort.errors import RetortError
+from retort.errors import NoAnswer, RetortError
 from retort.jobs import UNWRITABLE
 from retort.specs.source import Hub, HubFiles
 
@@ -65,7 +65,7 @@ def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RetortError(
+        raise NoAnswer(
             f"{hub.repository} at {revision}: no answer from {_api().endpoint}: {reason}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error

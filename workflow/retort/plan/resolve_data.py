@@ -10,6 +10,8 @@ from retort.settings import (
     SplitFile,
     SplitSettings,
     TaskSettings,
+    TokenizedCorpusSettings,
+    TokenizedTaskSettings,
 )
 from retort.specs import catalogue
 from retort.specs.source import HubRepository
@@ -40,14 +42,20 @@ def fetched(study: Study, name: str) -> SourceSettings:
     return HubRepository(hub=settings.hub, first=max(filter(None, parts), key=lambda part: part.characters))
 
 
+def tokenizer(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source that holds the files of a pre-trained model's tokenizer."""
+    return source(study, study.models[study.tokenizer_of(name)].source)
+
+
 def model(study: Study, name: str) -> ModelSettings:
-    """Return the settings of a pre-trained model: the source of its files and its architecture."""
+    """Return the settings of a pre-trained model: the sources of its files and its architecture."""
     spec = study.models[name]
     return ModelSettings(
         architecture=spec.architecture,
         vocabulary=spec.vocabulary,
         version=spec.version,
         source=source(study, spec.source),
+        tokenizer=tokenizer(study, name) if spec.tokenizer else None,
     )
 
 
@@ -117,6 +125,16 @@ def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettin
         further_sources={other: source(study, other) for other in others},
         encode=VERSIONS["encode"],
     )
+
+
+def tokenized_task(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
+    """Return the settings of a task that is encoded with the tokenizer of a model."""
+    return TokenizedTaskSettings(task=task(study, name), tokenizer=tokenizer(study, model_name))
+
+
+def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpusSettings:
+    """Return the settings of a corpus that is packed with the tokenizer of a model."""
+    return TokenizedCorpusSettings(corpus=corpus(study, name), tokenizer=tokenizer(study, model_name))
 
 
 def corpus(study: Study, name: str) -> CorpusSettings:

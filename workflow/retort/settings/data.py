@@ -129,10 +129,33 @@ class CorpusSettings(Settings):
     stage: int
 
 
+class TokenizedTaskSettings(Settings):
+    """The settings of a task and of the source whose tokenizer encodes it."""
+
+    task: TaskSettings
+    tokenizer: SourceSettings
+
+
+class TokenizedCorpusSettings(Settings):
+    """The settings of a corpus and of the source whose tokenizer makes its blocks."""
+
+    corpus: CorpusSettings
+    tokenizer: SourceSettings
+
+
 class ModelSettings(Settings):
-    """The settings of a pre-trained model: its architecture, and the source of its files."""
+    """The settings of a pre-trained model.
+
+    Args:
+        architecture: its sizes.
+        vocabulary: the number of tokens in its vocabulary.
+        version: the version of the model's file.
+        source: the source of its files.
+        tokenizer: the source of the files of its tokenizer; None where that is its own source.
+    """
 
     architecture: Architecture
     vocabulary: int
     version: int
     source: SourceSettings
+    tokenizer: SourceSettings | None = left_out_if_none()

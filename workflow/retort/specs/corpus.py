@@ -47,6 +47,12 @@ class Component(Spec):
 CHARACTERS = 12  # that are fetched for a token: English has four or five, and cleaning drops documents
 
 
+class CorpusJobs(Spec):
+    """How the work is divided into jobs; this changes no block and is not in the settings."""
+
+    parts: int = Field(default=1, ge=1, description="jobs that clean and tokenise the texts")
+
+
 class Corpus(Spec):
     """One YAML file of workflow/corpora.
 
@@ -68,6 +74,7 @@ class Corpus(Spec):
     smoothing: float = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
     masking: Masking = Field(default=Masking(), description="for masked language modelling")
     version: int = Field(ge=1, description="raised when the same settings would give other numbers")
+    jobs: CorpusJobs = Field(default=CorpusJobs(), description="how the work is divided")
 
     @model_validator(mode="after")
     def _shares(self) -> Corpus:

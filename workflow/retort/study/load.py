@@ -50,6 +50,7 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         specs = load.folder(config.folder / name, model, problems, _source_of_its_own(study, problems))
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
+    study.apply(config.run_sources)
     if (config.folder / "facts.yaml").is_file():
         path = config.folder / "facts.yaml"
         study.facts = load.named(path, Facts, problems)

@@ -11,7 +11,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
 from retort.specs.rows import CellSpec
 from retort.specs.timing import Timing
-from retort.study.cells import held_back, submission_address
+from retort.study.cells import held_back, submission_address, unprofiled, unsent
 from retort.study.questions import runs
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -85,6 +85,8 @@ def _on_a_server(study: Study, cell: CellSpec, tasks: list[str]) -> dict[str, An
     """Return the cell of a score that only a test server can compute; its reason names the file to submit."""
     if not any(runs(study, cell.student, task) for task in tasks):
         return not_run(study, cell.student)
+    if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
+        return without_value(Status.MISSING, reasons[0])
     zipped = submission_address(study, cell.student)
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
     return without_value(Status.SERVER, reason)
@@ -108,6 +110,8 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> dict[str, Any]:
     if cell.profiled:
         if cell.student in study.not_run:
             return not_run(study, cell.student)
+        if why := unprofiled(study, cell.student):
+            return without_value(Status.MISSING, why)
         measurement = cell.measurement if cell.is_timed else PLAIN
         return _of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement)
     if tasks := held_back(study, cell):

@@ -55,6 +55,11 @@ def write(path: Path, commit: str, note: str) -> None:
     os.replace(scratch, path)
 
 
+def note(branch: str) -> str:
+    """Return the note of where a commit was read."""
+    return f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
+
+
 def _chosen(study: Study, names: list[str], renew: bool) -> list[str]:
     """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
     hub_sources = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
@@ -85,7 +90,6 @@ def pin(study: Study, names: list[str], branch: str | None = None, renew: bool =
         assert isinstance(source, HubSource)
         hub = source.hub.model_copy(update={"branch": branch} if branch else {})
         commit = commit_of(hub)
-        today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        write(study.files["sources", name], commit, f"answered by the hub on {today} for {hub.branch}")
+        write(study.files["sources", name], commit, note(hub.branch))
         lines.append(f"{name}: {hub.repository} at {commit}")
     return lines
