@@ -26,6 +26,11 @@ def source(study: Study, name: str) -> SourceSettings:
     return study.sources[name].in_use(study.config).fetched
 
 
+def tokenizer(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source that holds the files of a pre-trained model's tokenizer."""
+    return source(study, study.models[study.tokenizer_of(name)].source)
+
+
 def fetched(study: Study, name: str) -> SourceSettings:
     """Return the settings with which a source is fetched: like `source`, but a part of it where that is enough.
 
