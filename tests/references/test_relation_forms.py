@@ -118,16 +118,16 @@ def test_the_plain_form_is_the_cached_form(sizes: tuple[int, int, int, int, int]
 @pytest.mark.parametrize("same", [True, False], ids=["rows are columns", "rows and columns"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_the_kernels_are_the_cached_form(
+def test_the_kernels_agree_with_the_cached_form(
     sizes: tuple[int, int, int, int, int], dtype: torch.dtype, same: bool, floor: float
 ) -> None:
     problem = choice._Problem.draw(sizes, dtype, same, CPU)
-    exact = in_float64(problem).solve(cached, floor)
-    for value, expected in zip(problem.solve(fused_form(), floor), exact, strict=True):
-        rounding = torch.finfo(
-            dtype if value.dim() else torch.float32
-        ).eps  # a gradient is rounded to its vectors' dtype
-        assert (value - expected).norm() <= 8 * rounding * expected.norm()
+    solved = (in_float64(problem).solve(cached, floor), problem.solve(plain, floor), problem.solve(fused_form(), floor))
+    for exact, by_plain, by_kernels in zip(*solved, strict=True):
+        rounding = torch.finfo(dtype if exact.dim() else torch.float32).eps * exact.norm()  # the loss is in float32
+        if not exact.dim():  # a difference of logarithms near 1, whose rounding stays however small the difference is
+            rounding = rounding.clamp(min=torch.finfo(torch.float32).eps)
+        assert (by_kernels - exact).norm() <= 2 * (by_plain - exact).norm() + 4 * rounding
 
 
 @needs_triton
@@ -157,7 +157,7 @@ class Traffic(TorchDispatchMode):
         return result
 
 
-@pytest.mark.parametrize(("form", "passes"), [(plain, 20), (cached, 34)])
+@pytest.mark.parametrize(("form", "passes"), [(plain, 20), (cached, 33)])
 def test_passes_over_a_relation(form: choice.Form, passes: int) -> None:
     problem = choice._Problem.draw((2, 40, 10, 30, 5), torch.float32, True, CPU)
     with Traffic(2 * 5 * 40 * 40) as traffic:
@@ -174,7 +174,7 @@ def test_the_kernels_write_no_relation() -> None:
     class Sizes(TorchDispatchMode):
         def __torch_dispatch__(self, func: Callable[..., Tensor], types: object, args=(), kwargs=None) -> Tensor:
             result = func(*args, **(kwargs or {}))
-            assert not isinstance(result, Tensor) or result.numel() <= largest
+            assert not isinstance(result, Tensor) or not result.is_floating_point() or result.numel() <= largest
             return result
 
     with Sizes():

@@ -1,7 +1,7 @@
 """The KL divergence between relations on a GPU in PyTorch alone, with few passes through memory.
 
 A relation has heads x length x length numbers, and every operation on it reads or writes it once more: 20 passes for
-value and gradient, where `cached` has 34. What can be done on vectors is done there: the row weights multiply what the
+value and gradient, where `cached` has 33. What can be done on vectors is done there: the row weights multiply what the
 products return and read, and the padding bias is one more feature of the columns, whose partner in the rows is 1.
 """
 
@@ -61,7 +61,7 @@ class _Plain(torch.autograd.Function):
 
 
 def _with_bias(rows: Tensor, columns: Tensor, keys: Tensor, heads: int) -> tuple[Tensor, Tensor]:
-    """Return [rows / sqrt(size), 1] and [columns, bias], whose product is S + bias; (batch, heads, length, size + 1)."""
+    """Return [rows / sqrt(size), 1] and [columns, bias], with product S + bias; (batch, heads, length, size + 1)."""
     rows, columns = (heads_of(wide(x), heads) for x in (rows, columns))
     bias = padding_bias(keys, rows).mT.expand(*columns.shape[:-1], 1)  # (batch, heads, column, 1)
     rows = F.pad(rows / math.sqrt(rows.shape[-1]), (0, 1), value=1.0)
