@@ -73,15 +73,15 @@ class _Fused(torch.autograd.Function):
         a, b, c, d, keys = (x.contiguous() for x in (a, b, c, d, keys))
         launch = _launch(a, c, heads, floor)
         row_weights = weights.float().contiguous()  # (batch, length)
-        sums_q, sums_p, kl = a.new_empty((3, launch.batch, heads, launch.length), dtype=torch.float32)
+        tops_q, tops_p, logs_q, logs_p, kl = a.new_empty((5, launch.batch, heads, launch.length), dtype=torch.float32)
         kept = torch.empty_like(kl) if floor else kl  # read only where there is a floor
         with torch.cuda.device_of(a):  # type: ignore[no-untyped-call] # Triton starts kernels on the current GPU
             kernels.row_divergence[launch.grid](
-                a, b, c, d, keys, sums_q, sums_p, kl, kept, *launch.scalars,
+                a, b, c, d, keys, tops_q, tops_p, logs_q, logs_p, kl, kept, *launch.scalars,
                 **launch.constants, ROWS=launch.block[0], COLUMNS=launch.block[1],
             )  # fmt: skip
         ctx.launch = launch
-        ctx.save_for_backward(a, b, c, d, keys, row_weights, sums_q, sums_p, kept)
+        ctx.save_for_backward(a, b, c, d, keys, row_weights, tops_q, tops_p, logs_q, logs_p, kept)
         total: Tensor = (kl * row_weights[:, None, :]).sum()
         return total
 

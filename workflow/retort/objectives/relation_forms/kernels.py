@@ -1,9 +1,10 @@
 """Triton kernels of the KL divergence between relations, which never write a relation to memory.
 
 Notation, for one head of one example: student rows a and columns b, teacher rows c and columns d, row weight w,
-    s_ij = a_i . b_j / sqrt(student size)      q_ij = exp(s_ij - log_sum_q_i)      log_sum_q_i = log sum_j exp(s_ij)
-    u_ij = c_i . d_j / sqrt(teacher size)      p_ij = exp(u_ij - log_sum_p_i)      log_sum_p_i = log sum_j exp(u_ij)
-with sums over the columns j that count. As in attention kernels, a program computes a block of scores from the vectors
+    s_ij = a_i . b_j / sqrt(student size)    q_ij = exp((s_ij - m_i) - log sum_j exp(s_ij - m_i)),  m_i = max_j s_ij
+    u_ij = c_i . d_j / sqrt(teacher size)    p_ij: the same of u
+with sums over the columns j that count. A row's greatest score m ("top") and the logarithm ("log") are stored apart:
+their sum would be rounded to the size of the scores. As in attention kernels, a program computes a block of scores from the vectors
 wherever it needs one, in registers: `row_divergence` a row's sums and its divergence, `gradient` the gradients.
 
 Vectors are contiguous (batch, length, heads x size), statistics of rows are contiguous (batch, heads, length) float32.
@@ -29,13 +30,13 @@ def _vectors(pointer, tokens, exists, stride, SIZE: tl.constexpr, WIDE: tl.const
 
 @triton.jit
 def row_divergence(
-    a, b, c, d, keys, log_sums_q, log_sums_p, kl, kept,
+    a, b, c, d, keys, tops_q, tops_p, logs_q, logs_p, kl, kept,
     length, heads, scale_s, scale_t, log_floor,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
     FLOOR: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """Write log_sum_q, log_sum_p and the divergence of a block of rows: sum_j p_ij (log p_ij - log q_ij).
+    """Write m and log of q and p, and the divergence, of a block of rows: sum_j p_ij (log p_ij - log q_ij).
 
     One pass over the columns keeps, for each row, the greatest scores m_q and m_p so far, and relative to them
         sum_q = sum_j exp(s_ij - m_q)      sum_p = sum_j exp(u_ij - m_p)
@@ -78,9 +79,9 @@ def row_divergence(
     some = sum_p > 0
     sum_p = tl.where(some, sum_p, 1.0)
     sum_q = tl.where(some, sum_q, 1.0)
-    log_sum_q = tl.where(some, m_q + tl.log(sum_q), 0.0)
-    log_sum_p = tl.where(some, m_p + tl.log(sum_p), 0.0)
-    divergence = cross / sum_p - tl.log(sum_p) + tl.log(sum_q)
+    row_log_q = tl.log(sum_q)
+    row_log_p = tl.log(sum_p)
+    divergence = cross / sum_p - row_log_p + row_log_q
     if FLOOR:
         divergence = tl.zeros((ROWS,), tl.float32)
         mass = tl.zeros((ROWS,), tl.float32)
@@ -91,23 +92,24 @@ def row_divergence(
             d_columns = _vectors(d + at_t, columns, columns < length, heads * SIZE_T, SIZE_T, WIDE_T)
             s = tl.dot(a_rows, tl.trans(b_columns), input_precision=PRODUCT_S) * scale_s
             u = tl.dot(c_rows, tl.trans(d_columns), input_precision=PRODUCT_T) * scale_t
-            log_q = s - log_sum_q[:, None]
-            log_p = u - log_sum_p[:, None]
+            log_q = (s - m_q[:, None]) - row_log_q[:, None]
+            log_p = (u - m_p[:, None]) - row_log_p[:, None]
             p = tl.exp(tl.where(counts[None, :], log_p, LEAST))
             divergence += tl.sum(p * (log_p - tl.maximum(log_q, log_floor)), 1)
             mass += tl.sum(tl.where(log_q > log_floor, p, 0.0), 1)
         tl.store(kept + pair * length + rows, mass, mask=exists)
-    tl.store(log_sums_q + pair * length + rows, log_sum_q, mask=exists)
-    tl.store(log_sums_p + pair * length + rows, log_sum_p, mask=exists)
+    tl.store(tops_q + pair * length + rows, m_q, mask=exists)
+    tl.store(tops_p + pair * length + rows, m_p, mask=exists)
+    tl.store(logs_q + pair * length + rows, row_log_q, mask=exists)
+    tl.store(logs_p + pair * length + rows, row_log_p, mask=exists)
     tl.store(kl + pair * length + rows, divergence, mask=exists)
 
 
 @triton.jit
-def _slope(s, u, log_sum_q, log_sum_p, kept, weights, counts, log_floor, FLOOR: tl.constexpr):
+def _slope(log_q, log_p, kept, weights, counts, log_floor, FLOOR: tl.constexpr):
     """Return d loss / d s = w (q - p) where the column counts, else 0; with a floor f: w (q kept - p where q > f)."""
-    log_q = s - log_sum_q
     q = tl.exp(tl.where(counts, log_q, LEAST))  # 0 where the column does not count, and so is p
-    p = tl.exp(tl.where(counts, u - log_sum_p, LEAST))
+    p = tl.exp(tl.where(counts, log_p, LEAST))
     if FLOOR:
         slope = q * kept - tl.where(log_q > log_floor, p, 0.0)
     else:
@@ -117,7 +119,7 @@ def _slope(s, u, log_sum_q, log_sum_p, kept, weights, counts, log_floor, FLOOR: 
 
 @triton.jit
 def gradient(
-    mine_s, others_s, mine_t, others_t, keys, weights, log_sums_q, log_sums_p, kept, upstream, result,
+    mine_s, others_s, mine_t, others_t, keys, weights, tops_q, tops_p, logs_q, logs_p, kept, upstream, result,
     length, heads, scale_s, scale_t, log_floor,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
@@ -142,8 +144,10 @@ def gradient(
     y = _vectors(mine_t + at_t, tokens, exists, heads * SIZE_T, SIZE_T, WIDE_T)
     my_key = tl.load(keys + example * length + tokens, mask=exists, other=0) != 0
     my_weight = tl.load(weights + example * length + tokens, mask=exists, other=0.0)
-    my_sum_q = tl.load(log_sums_q + pair * length + tokens, mask=exists, other=0.0)
-    my_sum_p = tl.load(log_sums_p + pair * length + tokens, mask=exists, other=0.0)
+    my_top_q = tl.load(tops_q + pair * length + tokens, mask=exists, other=0.0)
+    my_top_p = tl.load(tops_p + pair * length + tokens, mask=exists, other=0.0)
+    my_log_q = tl.load(logs_q + pair * length + tokens, mask=exists, other=0.0)
+    my_log_p = tl.load(logs_p + pair * length + tokens, mask=exists, other=0.0)
     my_kept = tl.load(kept + pair * length + tokens, mask=exists, other=0.0) if FLOOR else my_weight
     total = tl.zeros((MINE, WIDE_S), tl.float32)
     for start in range(0, length, OTHERS):
@@ -156,19 +160,17 @@ def gradient(
         slopes = tl.zeros((MINE, OTHERS), tl.float32)
         if AS_ROWS:
             key = tl.load(keys + example * length + others, mask=real, other=0) != 0
-            slopes += _slope(
-                s, u, my_sum_q[:, None], my_sum_p[:, None], my_kept[:, None], my_weight[:, None], key[None, :],
-                log_floor, FLOOR,
-            )  # fmt: skip
+            log_q = (s - my_top_q[:, None]) - my_log_q[:, None]
+            log_p = (u - my_top_p[:, None]) - my_log_p[:, None]
+            slopes += _slope(log_q, log_p, my_kept[:, None], my_weight[:, None], key[None, :], log_floor, FLOOR)
         if AS_COLUMNS:
             weight = tl.load(weights + example * length + others, mask=real, other=0.0)
-            sum_q = tl.load(log_sums_q + pair * length + others, mask=real, other=0.0)
-            sum_p = tl.load(log_sums_p + pair * length + others, mask=real, other=0.0)
+            top_q = tl.load(tops_q + pair * length + others, mask=real, other=0.0)
+            top_p = tl.load(tops_p + pair * length + others, mask=real, other=0.0)
+            log_q = (s - top_q[None, :]) - tl.load(logs_q + pair * length + others, mask=real, other=0.0)[None, :]
+            log_p = (u - top_p[None, :]) - tl.load(logs_p + pair * length + others, mask=real, other=0.0)[None, :]
             other_kept = tl.load(kept + pair * length + others, mask=real, other=0.0) if FLOOR else weight
-            slopes += _slope(
-                s, u, sum_q[None, :], sum_p[None, :], other_kept[None, :], weight[None, :], my_key[:, None],
-                log_floor, FLOOR,
-            )  # fmt: skip
+            slopes += _slope(log_q, log_p, other_kept[None, :], weight[None, :], my_key[:, None], log_floor, FLOOR)
         total += tl.dot(slopes, z, input_precision="tf32x3")
     total *= scale_s * tl.load(upstream)
     features = tl.arange(0, WIDE_S)
