@@ -4,8 +4,9 @@ Notation, for one head of one example: student rows a and columns b, teacher row
     s_ij = a_i . b_j / sqrt(student size)    q_ij = exp((s_ij - m_i) - log sum_j exp(s_ij - m_i)),  m_i = max_j s_ij
     u_ij = c_i . d_j / sqrt(teacher size)    p_ij: the same of u
 with sums over the columns j that count. A row's greatest score m ("top") and the logarithm ("log") are stored apart:
-their sum would be rounded to the size of the scores. As in attention kernels, a program computes a block of scores from the vectors
-wherever it needs one, in registers: `row_divergence` a row's sums and its divergence, `gradient` the gradients.
+their sum would be rounded to the size of the scores. As in attention kernels, a program computes a block of scores from
+the vectors wherever it needs one, in registers: `row_divergence` for the sums of rows and their divergence, `gradient`
+for the gradients.
 
 Vectors are contiguous (batch, length, heads x size), statistics of rows are contiguous (batch, heads, length) float32.
 The grid has one axis: blocks of tokens of (example, head) pairs, blocks first. A program writes what no other program
