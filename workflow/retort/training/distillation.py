@@ -19,6 +19,7 @@ from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
+from retort.objectives.relation_forms.choice import described
 from retort.settings import (
     CorpusDistillationSettings,
     DistillationSettings,
@@ -88,6 +89,8 @@ def run_stages(
             train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
             run.close()
         steps_before += steps
+    for what, form in described().items():
+        job.log.write(f"{what} computed by {form}\n")
 
 
 def _training_run(

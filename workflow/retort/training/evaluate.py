@@ -16,6 +16,7 @@ from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
 from retort.jobs import Job, write_json
 from retort.models.recorder import Recorder
+from retort.objectives.relation_forms.choice import described
 from retort.provenance import stamp
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
@@ -154,6 +155,7 @@ def write_score(
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **stamp(job.device, job.threads),
+        **described(),
     }
     write_json(files.answers, outcome.answers, indent=None)
     write_json(files.score, score)

@@ -1,0 +1,189 @@
+"""Tests that every form of the divergence between relations agrees with the references, and with one another."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+
+import pytest
+import torch
+
+os.environ.setdefault("TRITON_INTERPRET", "0" if torch.cuda.is_available() else "1")  # before kernels are imported
+
+from retort.objectives import divergence
+from retort.objectives.relation_forms import choice
+from retort.objectives.relation_forms.cached import cached
+from retort.objectives.relation_forms.plain import plain
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests.references import test_objectives, test_precision
+from tests.references.examples import LENGTHS, Case, activations_of, batch_of
+from tests.references.objectives import CASES
+
+CPU = torch.device("cpu")
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="triton is not installed: builds of torch for CUDA bring it"
+)
+needs_interpreter = pytest.mark.skipif(torch.cuda.is_available(), reason="the kernels run on the GPU here")
+
+
+def run_by(form: choice.Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let objectives compute relations in a form, whatever the device."""
+    monkeypatch.setattr(divergence, "form_on", lambda device: form)
+
+
+def fused_form() -> choice.Form:
+    from retort.objectives.relation_forms.fused import fused
+
+    return fused
+
+
+def compares_relations(case: Case) -> bool:
+    """Return whether an objective reaches `relation_divergence`."""
+    calls: list[str] = []
+
+    def counted(*arguments: object) -> Tensor:
+        calls.append(case.name)
+        return cached(*arguments)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        run_by(counted, monkeypatch)
+        lengths = LENGTHS["padded"]
+        student, teacher = (activations_of(case, shape, len(lengths), 1) for shape in (case.student, case.teacher))
+        case.build()(student, teacher, batch_of(case, lengths))
+    return bool(calls)
+
+
+RELATIONAL = [case for case in CASES if compares_relations(case)]
+
+
+def test_the_objectives_on_relations_are_found() -> None:
+    names = {case.name for case in RELATIONAL}
+    assert {"relations", "value-relation", "hidden-relation", "mha-output-relation", "embedding-relation"} <= names
+
+
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
+@pytest.mark.parametrize("case", RELATIONAL, ids=str)
+def test_the_plain_form_agrees_with_the_reference(
+    case: Case, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_by(plain, monkeypatch)
+    test_objectives.test_agrees_with_its_reference(case, lengths)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("case", RELATIONAL, ids=str)
+def test_the_plain_form_is_as_precise_as_plain_pytorch(
+    case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_by(plain, monkeypatch)
+    test_precision.test_at_most_twice_the_error_of_plain_pytorch(case, dtype)
+
+
+@needs_triton
+@needs_interpreter
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("case", RELATIONAL, ids=str)
+def test_the_kernels_are_as_precise_as_plain_pytorch(
+    case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_by(fused_form(), monkeypatch)
+    test_precision.test_at_most_twice_the_error_of_plain_pytorch(case, dtype)
+
+
+SIZES = [(3, 70, 10, 40, 2), (2, 33, 9, 21, 3), (4, 64, 16, 32, 1), (2, 5, 64, 48, 1), (2, 130, 33, 51, 1)]
+
+
+def in_float64(problem: choice._Problem) -> choice._Problem:
+    """Return the same problem with the same rounded numbers, in float64."""
+    student = [x.detach().double().requires_grad_() for x in dict.fromkeys(problem.student)]
+    teacher = [x.double() for x in problem.teacher]
+    return choice._Problem((student[0], student[-1]), (teacher[0], teacher[-1]), problem.heads, problem.keys)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.01])
+@pytest.mark.parametrize("same", [True, False], ids=["rows are columns", "rows and columns"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_plain_form_is_the_cached_form(sizes: tuple[int, int, int, int, int], same: bool, floor: float) -> None:
+    problem = in_float64(choice._Problem.draw(sizes, torch.float64, same, CPU))
+    for value, expected in zip(problem.solve(plain, floor), problem.solve(cached, floor), strict=True):
+        torch.testing.assert_close(value, expected, rtol=1e-12, atol=1e-16)
+
+
+@needs_triton
+@needs_interpreter
+@pytest.mark.parametrize("floor", [0.0, 0.01])
+@pytest.mark.parametrize("same", [True, False], ids=["rows are columns", "rows and columns"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_kernels_agree_with_the_cached_form(
+    sizes: tuple[int, int, int, int, int], dtype: torch.dtype, same: bool, floor: float
+) -> None:
+    problem = choice._Problem.draw(sizes, dtype, same, CPU)
+    solved = (in_float64(problem).solve(cached, floor), problem.solve(plain, floor), problem.solve(fused_form(), floor))
+    for exact, by_plain, by_kernels in zip(*solved, strict=True):
+        rounding = torch.finfo(dtype if exact.dim() else torch.float32).eps * exact.norm()  # the loss is in float32
+        if not exact.dim():  # a difference of logarithms near 1, whose rounding stays however small the difference is
+            rounding = rounding.clamp(min=torch.finfo(torch.float32).eps)
+        assert (by_kernels - exact).norm() <= 2 * (by_plain - exact).norm() + 4 * rounding
+
+
+@needs_triton
+@needs_interpreter
+@pytest.mark.parametrize("sizes", [(2, 5, 130, 20, 1), (2, 5, 20, 130, 1)], ids=str)
+def test_heads_too_wide_for_the_kernels_are_computed(sizes: tuple[int, int, int, int, int]) -> None:
+    problem = choice._Problem.draw(sizes, torch.float32, False, CPU)
+    for value, expected in zip(problem.solve(fused_form(), 0.0), problem.solve(plain, 0.0), strict=True):
+        assert torch.equal(value, expected)
+
+
+class Traffic(TorchDispatchMode):
+    """Count how many tensors of the size of a relation operations read and write."""
+
+    def __init__(self, numbers: int) -> None:
+        super().__init__()
+        self.numbers, self.passes = numbers, 0
+
+    def __torch_dispatch__(self, func: Callable[..., object], types: object, args=(), kwargs=None) -> object:
+        result = func(*args, **(kwargs or {}))
+        views = {a.untyped_storage()._cdata for a in args if isinstance(a, Tensor)}
+        is_view = not func._schema.is_mutable and getattr(result, "untyped_storage", None) is not None
+        if is_view and result.untyped_storage()._cdata in views:
+            return result
+        tensors = [x for x in (*args, result) if isinstance(x, Tensor)]
+        self.passes += sum(x.numel() == self.numbers for x in tensors)
+        return result
+
+
+@pytest.mark.parametrize(("form", "passes"), [(plain, 20), (cached, 33)])
+def test_passes_over_a_relation(form: choice.Form, passes: int) -> None:
+    problem = choice._Problem.draw((2, 40, 10, 30, 5), torch.float32, True, CPU)
+    with Traffic(2 * 5 * 40 * 40) as traffic:
+        problem.solve(form, 0.0)
+    assert traffic.passes == passes
+
+
+@needs_triton
+@needs_interpreter
+def test_the_kernels_write_no_relation() -> None:
+    problem, largest = choice._Problem.draw((2, 40, 10, 30, 5), torch.float32, True, CPU), 2 * 40 * 30
+    form = fused_form()
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Callable[..., Tensor], types: object, args=(), kwargs=None) -> Tensor:
+            result = func(*args, **(kwargs or {}))
+            assert not isinstance(result, Tensor) or not result.is_floating_point() or result.numel() <= largest
+            return result
+
+    with Sizes():
+        problem.solve(form, 0.0)
+
+
+@pytest.mark.gpu
+@needs_triton
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_kernels_are_chosen_on_a_gpu() -> None:
+    chosen = choice.choose(torch.device("cuda", 0))
+    assert chosen.name == "fused", chosen.reason

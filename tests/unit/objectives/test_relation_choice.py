@@ -1,0 +1,98 @@
+"""Tests of the choice between the forms of the divergence between relations."""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+
+import pytest
+import torch
+from retort.objectives.relation_forms import choice
+from retort.objectives.relation_forms.cached import cached
+from retort.objectives.relation_forms.plain import plain
+from torch import Tensor
+
+CPU = torch.device("cpu")
+KERNELS = "retort.objectives.relation_forms.fused"
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "COMPARED", ((3, 9, 10, 20, 2),))
+    monkeypatch.setattr(choice, "TIMED", (2, 8, 8, 8, 2))
+    monkeypatch.setattr(choice, "RUNS", 1)
+
+
+def kernels(form: choice.Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a form in the place of the kernels."""
+    module = types.ModuleType(KERNELS)
+    module.fused = form
+    monkeypatch.setitem(sys.modules, KERNELS, module)
+
+
+def slow(*arguments: object) -> Tensor:
+    time.sleep(0.05)
+    return plain(*arguments)
+
+
+def with_wrong_gradients(*arguments: object) -> Tensor:
+    loss = plain(*arguments)
+    return loss.detach() + 1.001 * (loss - loss.detach())
+
+
+def broken(*arguments: object) -> Tensor:
+    raise RuntimeError("out of resources:\n shared memory")
+
+
+def test_a_cpu_always_computes_a_few_heads_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "choose", broken)
+    assert choice.form_on(CPU) is cached
+
+
+def test_a_device_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, asked = torch.device("meta"), []
+    monkeypatch.setattr(choice, "CHOICES", {})
+    monkeypatch.setattr(choice, "choose", lambda device: asked.append(device) or choice.Choice(plain, "plain", "why"))
+    assert [choice.form_on(device), choice.form_on(device)] == [plain, plain]
+    assert asked == [device]
+    assert choice.described() == {"relations": "plain: why"}
+
+
+def test_nothing_is_described_where_nothing_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "CHOICES", {})
+    assert choice.described() == {}
+
+
+def test_kernels_that_agree_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels(cached, monkeypatch)
+    monkeypatch.setattr(choice, "slowness", lambda form, device: "")
+    chosen = choice.choose(CPU)
+    assert (chosen.form, chosen.name) == (cached, "fused")
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        (slow, "the kernels take "),
+        (with_wrong_gradients, "the kernels differ by 1.0e-03 in torch.float32 "),
+        (broken, "the kernels fail: RuntimeError: out of resources: shared memory"),
+    ],
+)
+def test_other_kernels_are_not(form: choice.Form, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels(form, monkeypatch)
+    chosen = choice.choose(CPU)
+    assert (chosen.form, chosen.name) == (plain, "plain")
+    assert chosen.reason.startswith(reason)
+
+
+def test_without_triton_the_plain_form_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, KERNELS, None)
+    assert choice.choose(CPU) == choice.Choice(plain, "plain", "triton is not installed")
+
+
+def test_a_comparison_draws_nothing_from_the_training_s_generator() -> None:
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    choice.disagreement(cached, CPU)
+    assert torch.equal(torch.random.get_rng_state(), before)

@@ -1,0 +1,129 @@
+"""The KL divergence between relations by Triton kernels: forward the rows' sums, backward the gradients."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import triton
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from retort.objectives.relation_forms import kernels
+from retort.objectives.relation_forms.plain import plain
+
+WIDEST = 64  # head size whose blocks fit into a GPU's registers and shared memory; wider heads are few: see `plain`
+NARROWEST = 16  # what Triton's product of blocks needs
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """How the kernels are started for vectors of these shapes.
+
+    Args:
+        batch: examples.
+        length: tokens of an example.
+        heads: heads that the widths are split into.
+        scalars: the kernels' scalar arguments, in order.
+        constants: the kernels' compile-time arguments that both have.
+        block: tokens of a block of rows, or of mine; and of columns, or of others.
+    """
+
+    batch: int
+    length: int
+    heads: int
+    scalars: tuple[int | float, ...]
+    constants: dict[str, Any]
+    block: tuple[int, int]
+
+    @property
+    def grid(self) -> tuple[int]:
+        """The number of programs."""
+        return (self.batch * self.heads * triton.cdiv(self.length, self.block[0]),)
+
+
+def _launch(student: Tensor, teacher: Tensor, heads: int, floor: float) -> _Launch:
+    """Plan the kernels for student and teacher vectors (batch, length, width)."""
+    constants: dict[str, Any] = {"FLOOR": floor > 0, "num_stages": 2}
+    for letter, x in (("S", student), ("T", teacher)):
+        size = x.shape[-1] // heads
+        constants[f"SIZE_{letter}"] = size
+        constants[f"WIDE_{letter}"] = max(NARROWEST, triton.next_power_of_2(size))
+        constants[f"PRODUCT_{letter}"] = "tf32x3" if x.dtype == torch.float32 else "tf32"
+    scales = (1 / math.sqrt(constants["SIZE_S"]), 1 / math.sqrt(constants["SIZE_T"]))
+    batch, length, _ = student.shape
+    scalars = (length, heads, *scales, math.log(floor) if floor else 0.0)
+    widest = max(constants["WIDE_S"], constants["WIDE_T"])
+    block = (64, 64) if widest <= NARROWEST else (64, 32)
+    constants["num_warps"] = 8 if widest == WIDEST else 4
+    return _Launch(batch, length, heads, scalars, constants, block)
+
+
+class _Fused(torch.autograd.Function):
+    """The scalar sum over heads and rows of weight x KL(teacher || student); `kernels` has the equations."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, a: Tensor, b: Tensor, c: Tensor, d: Tensor, keys: Tensor, weights: Tensor, heads: int, floor: float
+    ) -> Tensor:
+        """Return the scalar loss of the student's vectors a (rows) and b (columns) and the teacher's c and d."""
+        ctx.same = a is b and c is d
+        a, b, c, d, keys = (x.contiguous() for x in (a, b, c, d, keys))
+        launch = _launch(a, c, heads, floor)
+        row_weights = weights.float().contiguous()  # (batch, length)
+        tops_q, tops_p, logs_q, logs_p, kl = a.new_empty((5, launch.batch, heads, launch.length), dtype=torch.float32)
+        kept = torch.empty_like(kl) if floor else kl  # read only where there is a floor
+        with torch.cuda.device_of(a):  # type: ignore[no-untyped-call] # Triton starts kernels on the current GPU
+            kernels.row_divergence[launch.grid](
+                a, b, c, d, keys, tops_q, tops_p, logs_q, logs_p, kl, kept, *launch.scalars,
+                **launch.constants, ROWS=launch.block[0], COLUMNS=launch.block[1],
+            )  # fmt: skip
+        ctx.launch = launch
+        ctx.save_for_backward(a, b, c, d, keys, row_weights, tops_q, tops_p, logs_q, logs_p, kept)
+        total: Tensor = (kl * row_weights[:, None, :]).sum()
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients with respect to a and b; the other inputs have none."""
+        a, b, c, d, keys, *statistics = ctx.saved_tensors
+        launch: _Launch = ctx.launch
+        scalar = upstream.float().contiguous()
+
+        def gradient(
+            student: tuple[Tensor, Tensor], teacher: tuple[Tensor, Tensor], rows: bool, columns: bool
+        ) -> Tensor:
+            result = torch.empty_like(student[0])
+            kernels.gradient[launch.grid](
+                *student, *teacher, keys, *statistics, scalar, result, *launch.scalars, **launch.constants,
+                AS_ROWS=rows, AS_COLUMNS=columns, MINE=launch.block[0], OTHERS=launch.block[1],
+            )  # fmt: skip
+            return result
+
+        if ctx.same:
+            return gradient((a, a), (c, c), True, True), *[None] * 7  # a is b: their sum
+        by_rows = gradient((a, b), (c, d), True, False) if ctx.needs_input_grad[0] else None
+        by_columns = gradient((b, a), (d, c), False, True) if ctx.needs_input_grad[1] else None
+        return by_rows, by_columns, *[None] * 6
+
+
+def fused(
+    student: tuple[Tensor, Tensor],
+    teacher: tuple[Tensor, Tensor],
+    heads: int,
+    keys: Tensor,
+    weights: Tensor,
+    floor: float = 0.0,
+) -> Tensor:
+    """Return the scalar sum; the arguments are those of `relation_divergence`.
+
+    Float64, and heads wider than WIDEST, are computed by `plain`.
+    """
+    widest = max(student[0].shape[-1], teacher[0].shape[-1]) // heads
+    if widest > WIDEST or torch.float64 in (student[0].dtype, teacher[0].dtype):
+        return plain(student, teacher, heads, keys, weights, floor)
+    total: Tensor = _Fused.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
+    return total

@@ -1,0 +1,107 @@
+"""The KL divergence between relations on a GPU in PyTorch alone, with few passes through memory.
+
+A relation has heads x length x length numbers, and every operation on it reads or writes it once more: 20 passes for
+value and gradient, where `cached` has 33. What can be done on vectors is done there: the row weights multiply what the
+products return and read, and the padding bias is one more feature of the columns, whose partner in the rows is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from retort.objectives.base import heads_of, wide
+from retort.objectives.relation_forms.pieces import head_chunks, merged, padding_bias
+
+LAUNCHED = 1 << 25  # numbers of a relation that keep a GPU busy: 128 MiB of float32
+
+
+class _Plain(torch.autograd.Function):
+    """The scalar sum over heads and rows of weight x KL(teacher || student), with its gradient in closed form.
+
+    With scores S, q = softmax(S), row weight w and teacher p: d loss / d S = w (q - p). A floor f under q has no
+    gradient where q <= f: with p' = p where q > f and 0 elsewhere, d loss / d S = w (q sum(p') - p').
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, a: Tensor, b: Tensor, c: Tensor, d: Tensor, keys: Tensor, weights: Tensor, heads: int, floor: float
+    ) -> Tensor:
+        """Return the scalar loss of the student's vectors a (rows) and b (columns) and the teacher's c and d."""
+        with torch.autocast(a.device.type, enabled=False):
+            factors = [
+                *_with_bias(a, b, keys, heads),
+                *_with_bias(c, d, keys, heads),
+            ]  # (batch, heads, length, size + 1)
+            row_weights = weights.to(factors[0].dtype)[:, None, :]  # (batch, 1, row)
+            differentiate = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
+            total, by_rows, by_columns = row_weights.new_zeros(()), [], []
+            for chunk in head_chunks(heads, keys, LAUNCHED):
+                rows, columns, *theirs = (x[:, chunk] for x in factors)
+                kl, d_scores = _chunk(rows @ columns.mT, theirs[0] @ theirs[1].mT, floor, differentiate)
+                total += (kl * row_weights).sum()
+                if d_scores is not None:
+                    by_rows.append(d_scores @ columns[..., :-1])  # d loss / d rows, without w
+                    by_columns.append(d_scores.mT @ (rows[..., :-1] * row_weights[..., None]))  # (w d S)^T rows
+                del d_scores  # a relation: free it before the next chunk makes its own
+        if differentiate:
+            scale = row_weights.mT / math.sqrt(a.shape[-1] // heads)  # w; rows were a / sqrt(size)
+            ctx.save_for_backward(merged(by_rows).mul_(scale).to(a.dtype), merged(by_columns).to(b.dtype))
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients with respect to a and b; the other inputs have none."""
+        by_rows, by_columns = ctx.saved_tensors
+        return gradient.to(by_rows.dtype) * by_rows, gradient.to(by_columns.dtype) * by_columns, *[None] * 6
+
+
+def _with_bias(rows: Tensor, columns: Tensor, keys: Tensor, heads: int) -> tuple[Tensor, Tensor]:
+    """Return [rows / sqrt(size), 1] and [columns, bias], with product S + bias; (batch, heads, length, size + 1)."""
+    rows, columns = (heads_of(wide(x), heads) for x in (rows, columns))
+    bias = padding_bias(keys, rows).mT.expand(*columns.shape[:-1], 1)  # (batch, heads, column, 1)
+    rows = F.pad(rows / math.sqrt(rows.shape[-1]), (0, 1), value=1.0)
+    return rows, torch.cat([columns, bias], dim=-1)
+
+
+def _chunk(s: Tensor, u: Tensor, floor: float, differentiate: bool) -> tuple[Tensor, Tensor | None]:
+    """Return the divergence of each row, (batch, chunk, row), and d S / w, (batch, chunk, row, column), or None.
+
+    Args:
+        s: scores of the student, (batch, chunk, row, column).
+        u: scores of the teacher, likewise.
+        floor: student probabilities below it are raised to it; 0 leaves them as they are.
+        differentiate: whether d S is wanted.
+    """
+    log_q = F.log_softmax(s, dim=-1)
+    log_p = F.log_softmax(u, dim=-1)
+    del s, u
+    p = log_p.exp()
+    bounded = log_q.clamp(min=math.log(floor)) if floor else log_q
+    kl = (p[..., None, :] @ log_p.sub_(bounded)[..., None]).flatten(
+        -3
+    )  # sum_k p (log p - log q), a product of matrices
+    del log_p, bounded
+    if not differentiate:
+        return kl, None
+    if not floor:
+        return kl, log_q.exp_().sub_(p)  # q - p
+    p *= log_q > math.log(floor)  # p' of the class docstring
+    return kl, log_q.exp_().mul_(p.sum(-1, keepdim=True)).sub_(p)  # q sum(p') - p'
+
+
+def plain(
+    student: tuple[Tensor, Tensor],
+    teacher: tuple[Tensor, Tensor],
+    heads: int,
+    keys: Tensor,
+    weights: Tensor,
+    floor: float = 0.0,
+) -> Tensor:
+    """Return the scalar sum; the arguments are those of `relation_divergence`."""
+    total: Tensor = _Plain.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
+    return total
