@@ -10,8 +10,8 @@ from typing import Any
 
 from retort.errors import RetortError
 from retort.registry import Registry
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
+from retort.specs.yaml_reader import read_yaml
 
 Run = Callable[[argparse.Namespace], int]
 Argument = tuple[tuple[str, ...], dict[str, Any]]

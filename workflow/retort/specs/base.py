@@ -1,13 +1,11 @@
-"""The strict base class of all specs, safe names, and a YAML reader that rejects duplicate keys."""
+"""The strict base class of all specs, safe names, and types that several specs share."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -21,7 +19,6 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
-from retort.errors import RetortError
 from retort.registry import nearest, unknown
 
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
@@ -77,78 +74,3 @@ class FieldsOf:
         whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
         fields = {name: {key: field[key] for key in field if key != "default"} for name, field in whole.items()}
         return {"type": "object", "properties": fields, "additionalProperties": False}
-
-
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _UniqueKeys(_Loader):  # type: ignore[valid-type, misc]
-    """A YAML loader that rejects duplicate keys: PyYAML keeps the last one, which could drop a student silently."""
-
-
-class Key(str):
-    """A key of a YAML mapping that knows its line in the file, counted from 1."""
-
-    line: int
-
-
-class _Marked(_UniqueKeys):
-    """A YAML loader that builds mappings with keys of type `Key`."""
-
-
-def _check_unique(node: yaml.MappingNode) -> None:
-    """Raise an error if a mapping gives a key twice."""
-    seen = set()
-    for key_node, _ in node.value:  # before merging: a key may override one from '<<'
-        if key_node.value in seen:
-            line = key_node.start_mark.line + 1
-            raise RetortError(f"line {line}: '{key_node.value}' is given twice", "rename one of the two")
-        seen.add(key_node.value)
-
-
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    """Build a mapping; raise an error if a key is given twice."""
-    _check_unique(node)
-    loader.flatten_mapping(node)
-    return loader.construct_mapping(node, deep=True)
-
-
-def _marked_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    """Build a mapping whose text keys know their lines."""
-    _check_unique(node)
-    loader.flatten_mapping(node)
-    mapping: dict[Hashable, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if isinstance(key, str):
-            key = Key(key)
-            key.line = key_node.start_mark.line + 1
-        mapping.pop(key, None)  # a key that overrides one of '<<' keeps its own line
-        mapping[key] = loader.construct_object(value_node, deep=True)
-    return mapping
-
-
-_UniqueKeys.add_constructor("tag:yaml.org,2002:map", _mapping)
-_Marked.add_constructor("tag:yaml.org,2002:map", _marked_mapping)
-
-
-def read_yaml(path: Path, marked: bool = False) -> Any:
-    """Read one YAML file.
-
-    Args:
-        path: the file.
-        marked: make the keys of mappings `Key`, with their lines.
-
-    Raises:
-        RetortError: the file is not UTF-8 text, is not valid YAML, or gives a key twice. The message names the line,
-            except for text that is not UTF-8.
-    """
-    try:
-        with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_Marked if marked else _UniqueKeys)
-    except UnicodeDecodeError as error:
-        raise RetortError(f"not UTF-8 text ({error.reason})", "save the file as UTF-8") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise RetortError(f"{where}not valid YAML ({getattr(error, 'problem', error)})") from error

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from retort.errors import RetortError
-from retort.specs.base import Name, read_yaml
+from retort.specs.base import Name
 from retort.specs.messages import readable
+from retort.specs.yaml_reader import read_yaml
 
 Result = TypeVar("Result")
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)

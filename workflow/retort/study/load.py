@@ -9,7 +9,6 @@ from typing import Any
 from retort.errors import RetortError, StudyError
 from retort.registry import unknown
 from retort.specs import load
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
@@ -18,6 +17,7 @@ from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.statement import Facts
 from retort.specs.task import Task
+from retort.specs.yaml_reader import read_yaml
 from retort.study.check import check
 from retort.study.check_scaled import check_scaled
 from retort.study.load_paper import read_paper
