@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     JsonValue,
     ModelWrapValidatorHandler,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -26,29 +30,73 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
+CUSTOM = (UNKNOWN_KEY, "no_source")  # errors that have a text of their own
 OptionValue = JsonValue  # the value of an option: what JSON can hold
 Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
 
 class Spec(BaseModel):
-    """A frozen model that rejects unknown keys."""
+    """A frozen model that rejects unknown keys, and numbers that are not finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _suggest_keys(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Validate; an unknown key is reported with the nearest known one, which then does not count as missing."""
+    def _tell_all(cls, content: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Validate, and report every mistake at once: those of single keys, and those of keys that contradict.
+
+        An unknown key is reported with the nearest known one, which then does not count as missing.
+        """
         try:
-            return validate(content)
+            spec = validate(content)
         except ValidationError as error:
             items = error.errors(include_url=False)
             strange = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
-            if not strange:
-                raise
-            meant = {("missing", (nearest(item["loc"][0], cls.model_fields),)) for item in strange}
-            details = [_detail(item, cls.model_fields) for item in items if (item["type"], item["loc"]) not in meant]
+            meant = {nearest(item["loc"][0], _keys(cls)) for item in strange}
+            misspelt = {("missing", (key,)) for key in meant}
+            details = [_detail(item, _keys(cls)) for item in items if (item["type"], item["loc"]) not in misspelt]
+            if isinstance(content, dict):
+                wrong = {*meant, *(item["loc"][0] for item in items if item["loc"])}
+                details += _contradictions(cls, _without(cls, content, wrong, info.context))
             raise ValidationError.from_exception_data(error.title, details) from None
+        if details := _contradictions(cls, spec):
+            raise ValidationError.from_exception_data(cls.__name__, details)
+        return spec
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    """Return the keys that a YAML file gives for a model."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _without(model: type[Spec], content: Settings, wrong: Container[Any], context: Any) -> Spec:
+    """Return a model of the content that lacks the fields of wrong keys altogether, also where they have a default."""
+    partial = model.model_construct()
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        if key in wrong:
+            partial.__dict__.pop(name, None)
+        elif key in content:
+            adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+            partial.__dict__[name] = adapter.validate_python(content[key], context=context)
+    return partial
+
+
+def _contradictions(model: type[Spec], spec: Spec) -> list[InitErrorDetails]:
+    """Return an error for each check of several fields that fails; one that reads a missing field is left out.
+
+    By itself pydantic runs these checks one by one until one fails, and none where a single field is wrong.
+    """
+    details = []
+    for check in model.__pydantic_decorators__.model_validators.values():
+        if check.info.mode == "after":
+            try:
+                check.func(spec)
+            except (AttributeError, LookupError, TypeError):  # it depends on what has a message already
+                continue
+            except ValueError as error:
+                details.append(InitErrorDetails(type="value_error", loc=(), input=None, ctx={"error": error}))
+    return details
 
 
 def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
@@ -56,9 +104,40 @@ def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
     error_type: str | PydanticCustomError = item["type"]
     if error_type == "extra_forbidden" and len(item["loc"]) == 1:
         error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
-    elif error_type == UNKNOWN_KEY:
-        error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": item["msg"]})
+    elif error_type in CUSTOM:
+        error_type = PydanticCustomError(error_type, "{text}", {"text": item["msg"]})
     return InitErrorDetails(type=error_type, loc=item["loc"], input=item["input"], ctx=item.get("ctx", {}))
+
+
+@dataclass(frozen=True)
+class Unique:
+    """An annotation of a list: no value is listed twice."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Return the schema of the list with a check that each value is listed once."""
+        return core_schema.no_info_after_validator_function(_each_once, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the JSON schema of the list."""
+        return {**handler(schema), "uniqueItems": True}
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    twice = [value for number, value in enumerate(values) if value in values[:number]]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is listed twice")
+    return values
+
+
+Entry = TypeVar("Entry")
+Distinct = Annotated[list[Entry], Unique()]
+
+# Numbers of YAML files: a text in quotes, and true or false, are no numbers.
+Whole = Annotated[int, Field(strict=True)]
+Real = Annotated[float, Field(strict=True)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]  # what all random generators take
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, field_validator
 
 from retort.errors import StudyError
-from retort.specs.base import Name, Spec
+from retort.specs.base import Distinct, Name, Spec
 from retort.specs.load import Problems
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,14 +19,16 @@ BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
-    papers: list[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
+    papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
     scale: Literal["pocket", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
     )
     study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
-    checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")
+    checkpoint_seconds: float = Field(
+        default=20, gt=0, le=1_000_000, strict=True, description="time between two checkpoints of a training"
+    )
     data_dir: str | None = Field(default=None, description="data sets in their original formats; wins over the hub")
     models_dir: str | None = Field(default=None, description="a folder a model; wins over the hub")
 

@@ -65,7 +65,7 @@ def _located(item: ErrorDetails, content: Any) -> _Mistake:
     for position, entry in enumerate(item["loc"]):
         if isinstance(entry, int) and isinstance(here, (list, tuple)):
             keys.append(str(entry + 1))
-            here = here[entry]
+            here = here[entry] if entry < len(here) else None  # a list that is too short
         elif isinstance(here, dict) and entry in here:
             keys.append(str(entry))
             here = here[entry]

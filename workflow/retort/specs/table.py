@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from retort.specs.base import Real, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.names import StudentName
 from retort.specs.printed import (
@@ -24,7 +25,8 @@ from retort.specs.printed import (
 )
 from retort.specs.rows import CellSpec, Column, Row, cell_at
 
-Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
+Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
+Printed = Annotated[list[Real], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
 
 
 class MeasuredTable(TextTable, Exhibit):
@@ -38,12 +40,16 @@ class MeasuredTable(TextTable, Exhibit):
     split: Literal["", "dev", "test"] = Field(
         default="", description="the split that a paper's scores are of; else the one that each task is scored on"
     )
-    runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
-    length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
+    runs: Whole = Field(
+        default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say"
+    )
+    length: Whole | None = Field(
+        default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
+    )
     against: StudentName = Field(
         default="", description="the student or teacher whose speed is 1; else the first row's"
     )
-    decimals: int = Field(description="digits after the point")
+    decimals: Decimals
     published: dict[StudentName, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )

@@ -6,25 +6,26 @@ A task either draws its splits at random with a given seed (`reader` and `split`
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.base import Name, Options, Spec, Text
+from retort.specs.base import Distinct, Name, Options, Real, Seed, Spec, Text, Whole
 from retort.specs.source import Relative
 
-Rows = int | list[int] | dict[Name, int]
+Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
+Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Count]
 ALL = "all"  # stands for all subsets of a split together
 
 
 class Split(Spec):
     """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split."""
 
-    seed: int = Field(description="of the draw")
-    test: int = Field(gt=0, description="rows whose score is reported")
-    dev: int = Field(gt=0, description="rows on which a grid point is chosen")
+    seed: Seed = Field(description="of the draw")
+    test: Count = Field(description="rows whose score is reported")
+    dev: Count = Field(description="rows on which a grid point is chosen")
 
 
 class Reader(Spec):
@@ -66,10 +67,18 @@ class Files(Spec):
     options: Options = Field(default={}, description="options of the format")
     files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the subset")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
-    label_names: list[str] = Field(default=[], description="how the file spells the labels, in the order of `labels`")
-    exclude_labels: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
-    broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
-    empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the file spells the labels, in the order of `labels`"
+    )
+    exclude_labels: Distinct[str] = Field(
+        default=[], description="labels of rows that are left out, such as SNLI's '-'"
+    )
+    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="lines without all fields that a split is known to have"
+    )
+    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="rows with an empty text that a split is known to have"
+    )
     changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
 
 
@@ -77,20 +86,22 @@ class Submission(Spec):
     """The files in the zip for the GLUE server that are made from this task's predictions."""
 
     files: dict[Name, str] = Field(min_length=1, description="split, or split-subset -> name of the file")
-    label_names: list[str] = Field(default=[], description="how the server spells the labels, in the order of `labels`")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the server spells the labels, in the order of `labels`"
+    )
 
 
 class Windows(Spec):
     """How a context that is too long for one row is cut into several windows; the defaults are usual for SQuAD."""
 
-    overlap: int = Field(default=128, ge=0, description="tokens that a window has in common with the next")
-    question: int = Field(default=64, gt=0, description="tokens of the question that are kept in each")
+    overlap: Whole = Field(default=128, ge=0, description="tokens that a window has in common with the next")
+    question: Whole = Field(default=64, gt=0, description="tokens of the question that are kept in each")
 
 
 class Jobs(Spec):
     """How the work is divided into jobs; this changes no result and is not in the settings."""
 
-    grid_parts: int = Field(default=1, ge=1, description="jobs that the points of the grid are divided into")
+    grid_parts: Whole = Field(default=1, ge=1, le=1000, description="jobs that the points of the grid are divided into")
 
 
 class Task(Spec):
@@ -99,13 +110,13 @@ class Task(Spec):
     title: Text = Field(description="what it is, in one line")
     source: Name = Field(description="an entry of workflow/sources")
     task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
-    labels: list[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
-    bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
-    metrics: list[str] = Field(min_length=1, description="what is reported")
+    labels: Distinct[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
+    bounds: tuple[Real, Real] | None = Field(default=None, description="least and greatest score of a regression")
+    metrics: Distinct[str] = Field(min_length=1, description="what is reported")
     reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
     split: Split | None = Field(default=None, description="how the splits are drawn")
     splits: dict[Name, FileSplit] = Field(default={}, description="split -> its rows, if each split has its files")
-    subsets: list[Name] = Field(default=[], description="of a split that is scored subset by subset")
+    subsets: Distinct[Name] = Field(default=[], description="of a split that is scored subset by subset")
     read: dict[Literal["local", "hub"], Files] = Field(default={}, description="where the source is -> its files")
     train_split: Name = Field(default="train", description="what is trained on")
     validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
@@ -114,9 +125,9 @@ class Task(Spec):
     )
     evaluation_split: Name = Field(default="test", description="whose score is reported")
     submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
-    max_length: int = Field(gt=2, le=512, description="tokens")
+    max_length: Whole = Field(gt=2, le=512, description="tokens")
     windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
-    version: int = Field(ge=1, description="raised when a score would change")
+    version: Whole = Field(ge=1, description="raised when a score would change")
     jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
