@@ -10,6 +10,7 @@ from retort.specs import catalogue
 from retort.specs.corpus import Component
 from retort.specs.exhibit import exhibits_of
 from retort.specs.load import Problems
+from retort.specs.options import check_options
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.student import Stage, Student, Term
@@ -46,7 +47,7 @@ class Checker:
             for other in task.sources[1:]:
                 self.known(path, "splits", "source", other, self.study.sources)
             if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
-                for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
+                for line in check_options("reader", readers[task.reader.name], task.reader.options):
                     self.problems.add(path, f"reader.options: {line}")
 
     def corpora(self) -> None:
@@ -62,7 +63,7 @@ class Checker:
         formats = catalogue.text_formats()
         self.known(path, f"{where}.source", "source", component.source, self.study.sources)
         if self.known(path, f"{where}.format", "text format", component.format, formats):
-            for line in catalogue.check_options("format", formats[component.format], component.options):
+            for line in check_options("format", formats[component.format], component.options):
                 self.problems.add(path, f"{where}.options: {line}")
 
     def protocols(self) -> None:

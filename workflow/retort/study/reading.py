@@ -8,6 +8,7 @@ from retort.errors import RetortError
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.load import Problems
+from retort.specs.options import check_options
 from retort.specs.task import Files, Task
 from retort.study.study import Study
 
@@ -37,7 +38,7 @@ def check_tasks(study: Study, problems: Problems) -> None:
                 problems.add(study.files["tasks", name], f"{where}: {unknown('format', files.format, formats)}")
                 continue
             for options in (files.options, *(change.options for change in files.changes.values())):
-                for line in catalogue.check_options("format", formats[files.format], options):
+                for line in check_options("format", formats[files.format], options):
                     problems.add(study.files["tasks", name], f"{where}.options: {line}")
             facts = task_types[task.task_type].facts
             for line in _columns(files, facts["required_columns"], facts["optional_columns"]):
