@@ -42,5 +42,6 @@ class Model(Spec):
     source: Name = Field(description="an entry of workflow/sources")
     architecture: Architecture = Field(description="as its config.json says")
     vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary")
+    positions: Whole = Field(default=512, gt=2, le=8192, description="the longest text that it takes, in tokens")
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

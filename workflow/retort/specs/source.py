@@ -19,13 +19,18 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
-def _relative(path: str) -> str:
-    if path.startswith("/") or ".." in path.split("/"):
+def relative(path: str) -> str:
+    """Return a path unchanged if it stays inside its folder.
+
+    Raises:
+        ValueError: it is absolute, or has a part '..'.
+    """
+    if path.startswith(("/", "~")) or "\\" in path or "\0" in path or ".." in path.split("/"):
         raise ValueError(f"'{path}' leaves its folder; give a path inside it")
     return path
 
 
-Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
+Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(relative)]
 
 
 class Package(Spec):

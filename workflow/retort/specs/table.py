@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from retort.specs.base import Real, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
@@ -26,7 +26,17 @@ from retort.specs.printed import (
 from retort.specs.rows import CellSpec, Column, Row, cell_at
 
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
-Printed = Annotated[list[Real], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
+
+
+def _spread(numbers: list[float]) -> list[float]:
+    if len(numbers) == 2 and numbers[1] < 0:
+        raise ValueError(f"a standard deviation is at least 0, not {numbers[1]:g}")
+    return numbers
+
+
+Printed = Annotated[
+    list[Real], AfterValidator(_spread), Field(min_length=1, max_length=2, description="[mean] or [mean, std]")
+]
 
 
 class MeasuredTable(TextTable, Exhibit):

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Name, Options, Real, Seed, Spec, Text, Whole
-from retort.specs.source import Relative
+from retort.specs.printed import twice
+from retort.specs.sample import check_sample
+from retort.specs.source import Relative, relative
 
 Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
 Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Count]
 ALL = "all"  # stands for all subsets of a split together
+
+
+def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
+    twice("column", [str(column) for column in columns.values()])
+    return columns
+
+
+Columns = Annotated[dict[Name, Text | Annotated[Whole, Field(ge=1)]], AfterValidator(_each_column_once)]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
 
 
 class Split(Spec):
@@ -33,6 +44,13 @@ class Reader(Spec):
 
     name: Name = Field(description="one of the readers of retort/data")
     options: Options = Field(default={}, description="options of the reader")
+
+    @field_validator("options")
+    @classmethod
+    def _inside(cls, options: Options) -> Options:
+        if isinstance(file := options.get("file"), str):
+            relative(file)
+        return options
 
 
 class FileSplit(Spec):
@@ -57,7 +75,7 @@ class Change(Spec):
     """The options and columns in which the files of one split differ from those of the others."""
 
     options: Options = Field(default={}, description="options of the format")
-    columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
 
 
 class Files(Spec):
@@ -66,7 +84,7 @@ class Files(Spec):
     format: Name = Field(description="how the rows stand in the files")
     options: Options = Field(default={}, description="options of the format")
     files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the subset")
-    columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
     label_names: Distinct[Text] = Field(
         default=[], description="how the file spells the labels, in the order of `labels`"
     )
@@ -85,7 +103,7 @@ class Files(Spec):
 class Submission(Spec):
     """The files in the zip for the GLUE server that are made from this task's predictions."""
 
-    files: dict[Name, str] = Field(min_length=1, description="split, or split-subset -> name of the file")
+    files: dict[Name, FileName] = Field(min_length=1, description="split, or split-subset -> name of the file")
     label_names: Distinct[Text] = Field(
         default=[], description="how the server spells the labels, in the order of `labels`"
     )
@@ -207,8 +225,21 @@ class Task(Spec):
         return self
 
     @model_validator(mode="after")
+    def _bounded(self) -> Task:
+        if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
+            raise ValueError(f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}")
+        return self
+
+    @model_validator(mode="after")
+    def _sampled(self) -> Task:
+        facts = catalogue.task_types()[self.task_type].facts
+        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], self.labels)
+        return self
+
+    @model_validator(mode="after")
     def _submits(self) -> Task:
         if self.submission:
+            twice("submission.files: file", list(self.submission.files.values()))
             wrong = [name for name in self.submission.files if name not in self.encoded_splits]
             if wrong:
                 raise ValueError(f"submission.files: {unknown('split', wrong[0], self.encoded_splits)}")

@@ -6,7 +6,7 @@ from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
-from retort.models.initialise import StartFolders, initialise, with_pooler
+from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.stored_activations import StoredActivations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import Teacher, TeacherAndData, online, run_stages, task_agnostic, task_specific
@@ -41,6 +41,7 @@ def distill_on_task(
         weights_folder: the folder in which the weights are saved; None to discard them.
     """
     set_seed(job, seed)
+    check_published(folders.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
     source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
@@ -100,6 +101,7 @@ def distill_student(
     seed, vocabulary = settings.seed, settings.teacher.model.vocabulary
     set_seed(job, seed)
     head = "masked-lm" if settings.teacher.has_masked_lm else "none"
+    check_published(folders.model, settings.teacher.model)
     assert folders.teacher is not None  # every task-agnostic student has one
     if head != "none" and not build.has_masked_lm(folders.teacher):
         raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
