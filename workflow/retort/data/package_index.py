@@ -7,10 +7,11 @@ and its SHA-256, so the pages of the indexes (PEP 503 and PEP 691) are read and 
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -19,8 +20,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from urllib.request import url2pathname
 
 import requests
-from packaging.utils import InvalidName, canonicalize_name, parse_sdist_filename, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
+from packaging.version import Version
 
 from retort.errors import RetortError
 from retort.specs.source import Package
@@ -116,13 +117,12 @@ class Index:
         if answer.status_code == 404:
             return
         if not answer.ok:
-            raise RetortError(
-                f"{shown(url)} answers {answer.status_code} {answer.reason}", "is the index within reach?"
-            )
-        if "json" in answer.headers.get("content-type", ""):
-            yield from _json_links(answer.json(), answer.url)
-        else:
-            yield from _html_links(answer.text, answer.url)
+            raise RetortError(f"{shown(url)} answers {answer.status_code}", "is a package index within reach?")
+        links = _json_links if "json" in answer.headers.get("content-type", "") else _html_links
+        try:
+            yield from list(links(answer.text, answer.url))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RetortError(f"{shown(url)} is no page of a package index", "see pip's index-url") from error
 
     def _get(self, url: str, **options: Any) -> requests.Response:
         """Ask for an address.
@@ -143,11 +143,16 @@ class Index:
             RetortError: it cannot be had, or is too large.
         """
         if urlsplit(link.url).scheme == "file":
-            shutil.copyfile(_local(link.url), path)
+            try:
+                shutil.copyfile(_local(link.url), path)
+            except OSError as error:
+                raise RetortError(
+                    f"{shown(link.url)} cannot be read ({error.strerror})", "the index names it"
+                ) from None
             return
         answer = self._get(link.url, stream=True)
         if not answer.ok:
-            raise RetortError(f"{shown(link.url)} answers {answer.status_code} {answer.reason}")
+            raise RetortError(f"{shown(link.url)} answers {answer.status_code}", "the index names it")
         try:
             with answer, path.open("wb") as file:
                 _copy(answer, file, link.name)
@@ -184,8 +189,8 @@ def _local_page(url: str) -> Iterator[Link]:
         yield from (Link(path.name, path.as_uri(), "") for path in sorted(folder.iterdir()) if path.is_file())
 
 
-def _json_links(page: dict[str, Any], base: str) -> Iterator[Link]:
-    for file in page["files"]:
+def _json_links(page: str, base: str) -> Iterator[Link]:
+    for file in json.loads(page)["files"]:
         yield Link(file["filename"], urljoin(base, file["url"]), file.get("hashes", {}).get("sha256", ""))
 
 
@@ -200,11 +205,11 @@ def _html_links(page: str, base: str) -> Iterator[Link]:
 
 
 def is_of(name: str, source: Package) -> bool:
-    """Return whether a file, by its name, is an archive of the package, version and distribution that a source names."""
-    parse = {"sdist": parse_sdist_filename, "wheel": lambda file: parse_wheel_filename(file)[:2]}[source.distribution]
+    """Return whether a file, by its name, is the archive of a package that a source names, or one of its wheels."""
+    parse: dict[str, Callable[[str], tuple[Any, ...]]] = {"sdist": parse_sdist_filename, "wheel": parse_wheel_filename}
     try:
-        package, version = parse(name)
-    except (InvalidName, InvalidVersion, ValueError):
+        package, version, *_ = parse[source.distribution](name)
+    except ValueError:  # of another distribution
         return False
     return package == canonicalize_name(source.package) and version == Version(source.version)
 
@@ -217,16 +222,18 @@ def download(source: Package, folder: Path) -> Path:
     """
     index = Index(pip_settings())
     archive = f"the {source.distribution} of {source.package} {source.version}"
-    links = [link for link in index.files(source.package) if is_of(link.name, source)]
+    links = []
+    for link in index.files(source.package):
+        links += [link] if is_of(link.name, source) else []
+        if links and links[-1].sha256 == source.sha256:  # the other indexes need not be asked
+            break
     if not links:
         places = ", ".join(map(shown_place, (*index.indexes, *index.links))) or "no place; pip's no-index is set"
         raise RetortError(f"no package index has {archive}", f"pip's configuration names {places}")
     right = [link for link in links if link.sha256 == source.sha256] or [link for link in links if not link.sha256]
     if not right:
-        raise RetortError(
-            f"{archive}: its sha256 is {links[0].sha256[:12]}... at the index, and {source.sha256[:12]}... in the source",
-            "compare both with the package's own page",
-        )
+        what = f"its sha256 is {links[0].sha256[:12]}..., and that of the source is {source.sha256[:12]}..."
+        raise RetortError(f"{archive}: {what}", "compare both with the package's own page")
     path = folder / right[0].name
     index.download(right[0], path)
     return path
