@@ -52,4 +52,8 @@ def config_of(arguments: argparse.Namespace) -> Config:
     path = Path(arguments.config) if arguments.config else ROOT / "config.yaml"
     if not path.is_file():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
-    return read_config(read_yaml(path), path.name)
+    try:
+        content = read_yaml(path)
+    except RetortError as error:
+        raise RetortError(f"{path.name}: {error}") from error
+    return read_config({} if content is None else content, path.name)

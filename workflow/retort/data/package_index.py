@@ -211,7 +211,7 @@ def is_of(name: str, source: Package) -> bool:
         package, version, *_ = parse[source.distribution](name)
     except ValueError:  # of another distribution
         return False
-    return package == canonicalize_name(source.package) and version == Version(source.version)
+    return bool(package == canonicalize_name(source.package) and version == Version(source.version))
 
 
 def download(source: Package, folder: Path) -> Path:

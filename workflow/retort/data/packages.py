@@ -74,9 +74,8 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
                     shutil.copyfileobj(stream, file)
                 count += 1
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        raise RetortError(
-            f"{archive.name}: {error.filename} is a file and a folder", "it is no usual archive"
-        ) from error
+        what = f"{archive.name}: {Path(error.filename).name} is a file and a folder"
+        raise RetortError(what, "it is no usual archive") from error
     except BROKEN as error:
         raise RetortError(f"{archive.name} is no archive that can be read ({error})", "see its sha256") from error
     return count
@@ -123,12 +122,8 @@ def unpack(archive: Path, source: Package, output: Path, scratch: Path) -> int:
         _extract(archive, str(inner.parent), scratch)
         archive = scratch / inner.name
         if not archive.is_file():
-            raise RetortError(
-                f"{source.package} {source.version} holds no {source.inner}", "look for it in the archive"
-            )
+            raise RetortError(f"{source.package} {source.version} holds no {source.inner}", "look into the archive")
     count = _extract(archive, source.folder, output)
     if not count:
-        raise RetortError(
-            f"{source.package} {source.version} holds no folder {source.folder}", "look for it in the archive"
-        )
+        raise RetortError(f"{source.package} {source.version} holds no folder {source.folder}", "look into the archive")
     return count

@@ -88,6 +88,11 @@ def checked_name(name: str) -> str:
     return name
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a name exists in its folder, also as a link to nothing, which has a problem when it is read."""
+    return path.exists() or path.is_symlink()
+
+
 def one(path: Path, model: Any, problems: Problems, context: object = None) -> Any:
     """Load one file as a model; if it fails, add its problems and return None.
 

@@ -20,6 +20,7 @@ TYPES = {
     "string": "a text",
     "bool": "true or false",
     "list": "a list",
+    "tuple": "a list",
     "dict": "a mapping",
     "model": "a mapping",
 }
@@ -133,6 +134,20 @@ def _plain(mistake: _Mistake) -> tuple[Keys, str]:
     return mistake.keys, text if isinstance(item["input"], (dict, list)) else f"{text}, not {item['input']!r}"
 
 
+def _wrong_container(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a value that is no list or no mapping."""
+    value = mistake.item["input"]
+    actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)
+    return mistake.keys, f"give {_type_of(mistake.item)}, not {actual}"
+
+
+def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
+    keys, text = _plain(mistake)
+    value = mistake.item["input"]
+    is_number = isinstance(value, str) and re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", value, re.IGNORECASE)
+    return keys, text + "; write the number without quotes" * bool(is_number)
+
+
 def _as_it_is(mistake: _Mistake) -> tuple[Keys, str]:
     return mistake.keys, mistake.item["msg"].removeprefix("Value error, ")
 
@@ -169,6 +184,13 @@ TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
     "unknown_key": _as_it_is,
     "no_source": _as_it_is,
     "string_type": _not_text,
+    "int_type": _quoted_number,
+    "float_type": _quoted_number,
+    "list_type": _wrong_container,
+    "tuple_type": _wrong_container,
+    "dict_type": _wrong_container,
+    "model_type": _wrong_container,
+    "model_attributes_type": _wrong_container,
     "string_pattern_mismatch": _wrong_pattern,
     "union_tag_invalid": _wrong_kind,
     "union_tag_not_found": _no_kind,
