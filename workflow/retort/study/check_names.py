@@ -20,13 +20,11 @@ def check_names(folder: Path, folders: Iterable[str], papers: Iterable[str], pro
         papers: the papers that are read.
         problems: the list to which problems are added.
     """
-    places = dict.fromkeys((folder / name for name in folders), ("*.yaml",))
+    places: dict[Path, tuple[str, ...]] = {folder / name: ("*.yaml",) for name in folders}
     places |= {folder / "papers" / paper: PAPER_FILES for paper in papers}
-    places |= {folder: ("facts.yaml",)}
-    files = [path for path in folder.glob("*.y*ml")] + [path for path in folder.glob("papers/*.y*ml")]
-    for place, patterns in places.items():
-        files += place.glob("**/*.y*ml") if place != folder else []
-    for path in sorted(files):
+    below = [path for place in places for path in place.glob("**/*.y*ml")]
+    places[folder] = ("facts.yaml",)
+    for path in sorted([*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")]):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
             problems.add(path, f"nothing reads a file of this name here; {_meant(path, patterns)}")
@@ -40,4 +38,4 @@ def _meant(path: Path, patterns: tuple[str, ...]) -> str:
     if path.suffix != ".yaml" and any(Path(right).match(pattern) for pattern in patterns):
         return f"rename it to '{right}'"
     near = nearest(right, [pattern.replace("*", "1") for pattern in patterns])
-    return f"did you mean a name such as '{near}'?" if near else "rename it or move it"
+    return f"did you mean {'' if near in patterns else 'a name such as '}'{near}'?" if near else "rename it or move it"
