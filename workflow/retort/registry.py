@@ -12,9 +12,16 @@ Entry = TypeVar("Entry")
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like a name; None if none is like it."""
+    """Return the known name that is most like a name; None if none is like it.
+
+    A name that differs in its digits alone, such as table4 for table9, is another thing and no misspelling.
+    """
     near = difflib.get_close_matches(str(name), sorted(known), n=1, cutoff=0.6)
-    return near[0] if near else None
+    return near[0] if near and _letters(near[0]) != _letters(str(name)) else None
+
+
+def _letters(name: str) -> str:
+    return "".join(character for character in name if not character.isdigit())
 
 
 def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:

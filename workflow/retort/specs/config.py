@@ -24,7 +24,7 @@ class Config(Spec):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
     )
-    study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
+    study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
     checkpoint_seconds: float = Field(
         default=20, gt=0, le=1_000_000, strict=True, description="time between two checkpoints of a training"

@@ -24,6 +24,13 @@ TYPES = {
     "dict": "a mapping",
     "model": "a mapping",
 }
+# pattern -> what a text must be, in words
+PATTERNS = {
+    r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
+    r"^[0-9a-f]{64}$": "64 hexadecimal digits",
+    r"^[0-9a-f]{40}$": "40 hexadecimal digits",
+    r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
+}
 
 
 @dataclass(frozen=True)
@@ -130,15 +137,21 @@ def _text(mistake: _Mistake) -> tuple[Keys, str]:
 
 def _plain(mistake: _Mistake) -> tuple[Keys, str]:
     item = mistake.item
-    text = item["msg"].removeprefix("Value error, ")
-    return mistake.keys, text if isinstance(item["input"], (dict, list)) else f"{text}, not {item['input']!r}"
+    text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
+    if isinstance(item["input"], dict | list | None):  # too long to print
+        return mistake.keys, text + f", not {_shown(item['input'])}" * item["type"].endswith("_type")
+    return mistake.keys, f"{text}, not {item['input']!r}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it: of a mapping or a list only that it is one."""
+    kinds = {dict: "a mapping", list: "a list", type(None): "nothing"}
+    return kinds.get(type(value), repr(value))
 
 
 def _wrong_container(mistake: _Mistake) -> tuple[Keys, str]:
     """Return the text for a value that is no list or no mapping."""
-    value = mistake.item["input"]
-    actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)
-    return mistake.keys, f"give {_type_of(mistake.item)}, not {actual}"
+    return mistake.keys, f"give {_type_of(mistake.item)}, not {_shown(mistake.item['input'])}"
 
 
 def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
@@ -159,7 +172,9 @@ def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
 
 
 def _wrong_pattern(mistake: _Mistake) -> tuple[Keys, str]:
-    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {mistake.item['ctx']['pattern']}"
+    pattern = mistake.item["ctx"]["pattern"]
+    words = f"; write {PATTERNS[pattern]}" if pattern in PATTERNS else ""
+    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {pattern}{words}"
 
 
 def _wrong_kind(mistake: _Mistake) -> tuple[Keys, str]:

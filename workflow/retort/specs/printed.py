@@ -198,7 +198,7 @@ class TextTable(Spec):
                 numbers is not `numbers`.
         """
         twice("column", [column.name for column in self.headings()])
-        twice("row", row_names(self.lines()))
+        twice("row", [name.removeprefix(": ") for name in row_names(self.lines())])
         count = sum(cell.number is not None for cell in self.printed_cells())
         if count != self.numbers:
             raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")

@@ -151,11 +151,14 @@ TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key th
 
 
 def _tag(content: Any) -> str | None:
-    """Return which source a mapping describes, by the key that only such a source has, or by one that is like it."""
+    """Return which source a mapping describes, by the key that only such a source has, or by one that is like it.
+
+    None if it has no such key, or several.
+    """
     keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
     exact = [key for key in TAGS if key in keys]
     like = [near for near in (nearest(key, TAGS) for key in keys) if near]
-    return TAGS[(exact or like)[0]] if exact or like else None
+    return TAGS[(exact or like)[0]] if (exact or like) and len(exact) < 2 else None
 
 
 Source = Annotated[
@@ -165,6 +168,6 @@ Source = Annotated[
     Discriminator(
         _tag,
         custom_error_type="no_source",
-        custom_error_message="where the files come from is missing; give one of the keys 'path', 'hub' and 'package'",
+        custom_error_message="where the files come from is not clear; give one of the keys 'path', 'hub' and 'package'",
     ),
 ]

@@ -233,7 +233,8 @@ class Task(Spec):
     @model_validator(mode="after")
     def _sampled(self) -> Task:
         facts = catalogue.task_types()[self.task_type].facts
-        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], self.labels)
+        labels = self.labels if facts["has_label_names"] else []
+        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels)
         return self
 
     @model_validator(mode="after")

@@ -27,6 +27,8 @@ def check_names(folder: Path, folders: Iterable[str], papers: Iterable[str], pro
     for path in sorted([*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")]):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
+            entry = f"{path.parent.name}-*" if path.stem == "students" else path.stem
+            problems.unread.add(entry)  # no other file has a problem because of it
             problems.add(path, f"nothing reads a file of this name here; {_meant(path, patterns)}")
 
 

@@ -41,7 +41,8 @@ def problems(
     try:
         pairs = layer_pairs(term, student.layers, teacher.layers, initial_layers)
     except RetortError as error:
-        yield f".mapping: {error}"
+        if term.mapping != "initial" or initial_layers is None:  # else the initialisation has a line for it
+            yield f".mapping: {error}"
     else:
         yield from _mapping(term, activations, pairs)
     if wrong_options:

@@ -71,6 +71,10 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
             members = problems.attempt(path, key, families.expand, key, entry, shared or {}, Student.model_fields) or {}
             if not members:
                 problems.unread.add(f"{path.parent.name}-{re.sub('{.*?}', '*', key)}")
+        elif isinstance(entry, dict) and families.FOR_EACH in entry:
+            problems.add(path, f"{key}.{families.FOR_EACH}: the name has no axis; write it as '{{axis}}-...'")
+            members = {}
+            problems.unread.add(f"{path.parent.name}-*")
         for name, member in members.items():
             if name in students:
                 problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
