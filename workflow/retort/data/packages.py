@@ -77,7 +77,8 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
         what = f"{archive.name}: {Path(error.filename).name} is a file and a folder"
         raise RetortError(what, "it is no usual archive") from error
     except BROKEN as error:
-        raise RetortError(f"{archive.name} is no archive that can be read ({error})", "see its sha256") from error
+        reason = str(error).partition("\n")[0]  # tarfile lists what it has tried, a line each
+        raise RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256") from error
     return count
 
 

@@ -138,9 +138,9 @@ def _text(mistake: _Mistake) -> tuple[Keys, str]:
 def _plain(mistake: _Mistake) -> tuple[Keys, str]:
     item = mistake.item
     text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
-    if isinstance(item["input"], dict | list | None):  # too long to print
-        return mistake.keys, text + f", not {_shown(item['input'])}" * item["type"].endswith("_type")
-    return mistake.keys, f"{text}, not {item['input']!r}"
+    if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
+        return mistake.keys, text  # the value is too long to print, and its type is right
+    return mistake.keys, f"{text}, not {_shown(item['input'])}"
 
 
 def _shown(value: Any) -> str:

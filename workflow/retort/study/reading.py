@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from retort.errors import RetortError
-from retort.registry import unknown
+from retort.registry import nearest, unknown
 from retort.specs import catalogue
 from retort.specs.load import Problems
 from retort.specs.options import check_options
@@ -50,7 +50,8 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
     wrong = [
         str(unknown("field", field, (*fields, *optional))) for field in columns if field not in (*fields, *optional)
     ]
-    return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
+    meant = [nearest(field, (*fields, *optional)) for field in columns if field not in (*fields, *optional)]
+    return wrong + [f"'{field}' is missing" for field in fields if field not in (*files.columns, *meant)]
 
 
 def readable(study: Study, name: str, splits: list[str]) -> bool:
