@@ -130,6 +130,7 @@ class HiddenRelation:
     activations = ("hidden",)
     reduction = "tokens"
     divides_widths = ("heads", "student")
+    limits = {"heads": {"ge": 1, "le": 65536}}
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
         self.heads = shapes.student.heads if heads is None else heads
