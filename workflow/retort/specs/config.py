@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, field_validator
 
-from retort.errors import StudyError
+from retort.errors import RetortError, StudyError
 from retort.specs.base import Distinct, Name, Spec
 from retort.specs.load import Problems
+from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 GPUS = {"pocket": 0, "reduced": 1, "paper": 1}  # GPUs that a training job asks for at each scale
@@ -94,3 +95,16 @@ def read_config(content: dict[str, Any], file: str = "config.yaml") -> Config:
         raise StudyError(problems.lines)
     config._file = file
     return config
+
+
+def content_of(path: Path) -> Any:
+    """Return the content of a configuration's file; an empty one holds no keys.
+
+    Raises:
+        RetortError: the file cannot be read; the message begins with its name.
+    """
+    try:
+        content = read_yaml(path)
+    except RetortError as error:
+        raise RetortError(f"{path.name}: {error}") from error
+    return {} if content is None else content
