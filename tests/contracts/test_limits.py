@@ -17,7 +17,9 @@ NUMBERS = [
     (entry, name)
     for entry in catalogue.objectives().values()
     for name, default in entry.options.items()
-    if name != "seed" and {type(default).__name__, *entry.types.get(name, ())} & {"int", "float", "list[float]"}
+    if name != "seed"
+    and name not in entry.facts.get("divides_widths", ())  # a number that divides both widths has its limits
+    and {type(default).__name__, *entry.types.get(name, ())} & {"int", "float", "list[float]"}
 ]
 
 

@@ -36,8 +36,8 @@ MISTAKES = [
          "attention.stages.1.terms.1.options: option 'floor' of objective 'attention-kl' must be at least 0 "
          "and below 1, not -0.1"),
         ("objective: relations, mapping: last, options: {heads: 0}",
-         "attention.stages.1.terms.1.options: option 'heads' of objective 'relations' must be at least 1 and "
-         "at most 65536, not 0"),
+         "attention.stages.1.terms.1.options.heads: objective 'relations': the student's width 24 cannot be cut "
+         "into 0 heads"),
         ("objective: relations, mapping: last, options: {heads: 3, pairs: []}",
          "attention.stages.1.terms.1.options: option 'pairs' of objective 'relations' is an empty list; "
          "leave it out"),

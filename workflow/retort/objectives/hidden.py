@@ -238,7 +238,6 @@ class Direct(nn.Module):
     reduction = "tokens"
     has_parameters = True
     divides_widths = ("heads", "teacher")
-    limits = {"heads": {"ge": 1, "le": 65536}}
 
     def __init__(
         self, shapes: Pair, *, heads: int | None = None, orthogonal: bool = False, count_padding: bool = False

@@ -75,7 +75,7 @@ class Relations:
     reduction = "tokens"
     divides_widths = ("heads",)
     equal_lengths = ("pairs", "weights")
-    limits = {"heads": {"ge": 1, "le": 65536}, "weights": {"ge": 0, "le": 1000000}}
+    limits = {"weights": {"ge": 0, "le": 1000000}}
 
     def __init__(
         self,
@@ -130,7 +130,6 @@ class HiddenRelation:
     activations = ("hidden",)
     reduction = "tokens"
     divides_widths = ("heads", "student")
-    limits = {"heads": {"ge": 1, "le": 65536}}
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
         self.heads = shapes.student.heads if heads is None else heads
@@ -163,7 +162,6 @@ class OutputRelation:
     reduction = "tokens"
     divides_widths = ("splits", "student")
     divides_teacher_heads = {"split": ["average", "random"]}
-    limits = {"splits": {"ge": 1, "le": 65536}}
 
     def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:
         self.splits = shapes.student.heads if splits is None else splits

@@ -34,7 +34,7 @@ Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(relati
 
 
 class Package(Spec):
-    """The archive of a package, and the folder in it that is kept: pip downloads it as data and never installs it."""
+    """The archive of a package, and the folder in it that is kept, as data: nothing of it is built or installed."""
 
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="its name in the index"

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, Real, Spec, Text, Whole
+from retort.specs.base import Name, Real, Spec, Text, Whole
 from retort.specs.printed import read_number
 
 
@@ -31,8 +31,8 @@ class Cells(Spec):
     """The cells where the given rows and columns of one table or figure meet, row by row."""
 
     table: Name = Field(description="a table or figure of the paper")
-    rows: Distinct[Text] = Field(min_length=1, description="names of rows")
-    columns: Distinct[Text] = Field(min_length=1, description="names of columns")
+    rows: list[Text] = Field(min_length=1, description="names of rows")
+    columns: list[Text] = Field(min_length=1, description="names of columns")
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
