@@ -5,6 +5,9 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
+include: "workflow/rules/config.smk"
+
+
 configfile: "config.yaml"
 
 

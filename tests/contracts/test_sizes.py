@@ -13,6 +13,7 @@ from retort.objectives import compose, objectives
 from retort.sizes import Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
+from retort.specs.options import check_options
 from retort.specs.student import Term
 from retort.study import check_terms
 
@@ -125,6 +126,6 @@ def test_the_loss_and_the_checks_say_why(
 
 @pytest.mark.parametrize("value", ["four", 4.5, True])
 def test_an_option_without_a_default_has_a_type(value: object) -> None:
-    (line,) = catalogue.check_options("objective", catalogue.objectives()["direct"], {"heads": value})
+    (line,) = check_options("objective", catalogue.objectives()["direct"], {"heads": value})
     assert line == f"option 'heads' of objective 'direct' takes a whole number, not {value!r}"
-    assert catalogue.check_options("objective", catalogue.objectives()["direct"], {"heads": None}) == []
+    assert check_options("objective", catalogue.objectives()["direct"], {"heads": None}) == []

@@ -9,6 +9,11 @@ import yaml
 from retort.specs.config import Config
 from retort.study.load import read
 
+# files of the tiny study
+STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
+CORPUS, CLAIMS = "corpora/sentences.yaml", "papers/tiny/claims.yaml"
+PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
+
 
 def change(study: Path, name: str, old: str, new: str) -> None:
     """Replace the first `old` in the text of one of the study's files with `new`; all else keeps its bytes.

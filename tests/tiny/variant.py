@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from retort.specs.base import read_yaml
+from retort.specs.yaml_reader import read_yaml
 
 from tests.tiny.edit import remove, write
 from tests.tiny.make import STUDY

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -32,6 +33,36 @@ def test_the_profile_asks_for_what_slurm_needs() -> None:
     assert PROFILE["default-resources"]["mem_mb"] >= 300
     assert PROFILE["retries"] >= 1
     assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
+
+
+def configuration(folder: Path, *arguments: str) -> Any:
+    """Return the configuration that a Snakefile sees with the profile and further arguments, beside a config.yaml."""
+    shutil.copytree(ROOT / "slurm", folder / "slurm", dirs_exist_ok=True)
+    shutil.copy(ROOT / "config.yaml", folder)
+    (folder / "reduced.yaml").write_text("scale: reduced\n")
+    (folder / "Snakefile").write_text(
+        'configfile: "config.yaml"\nimport json, pathlib\npathlib.Path("seen.json").write_text(json.dumps(config))\n'
+        "rule all:\n    input: []\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "all", "--profile", "slurm", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return read_json(folder / "seen.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scale"),
+    [
+        ([], "paper"),
+        (["--config", "scale=pocket"], "pocket"),
+        (["--config", "scale=reduced", "papers=[wang2023]"], "reduced"),
+        (["--configfile", "slurm/study.yaml", "reduced.yaml"], "reduced"),
+    ],
+)
+def test_the_command_line_keeps_the_precision_of_the_profile(tmp_path: Path, arguments: list[str], scale: str) -> None:
+    seen = configuration(tmp_path, *arguments)
+    assert (seen["scale"], seen["precision"]) == (scale, "bfloat16")
+    assert seen["study"] == "workflow"
 
 
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")

@@ -24,9 +24,13 @@ def checked(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
     """Return the pairs unchanged if both models have every layer in them.
 
     Raises:
-        RetortError: a pair names a layer that the student or the teacher does not have.
+        RetortError: a pair names a layer that the student or the teacher does not have, or is there twice.
     """
-    for student, teacher in pairs:
+    for number, (student, teacher) in enumerate(pairs):
+        if any(type(layer) is not int for layer in (student, teacher)):  # true is an int, too
+            raise RetortError(f"{[student, teacher]} is no pair of layers", "layers are whole numbers")
+        if (student, teacher) in pairs[:number]:
+            raise RetortError(f"the pair {[student, teacher]} is listed twice", "name each once; terms have weights")
         if not 0 <= student <= student_layers:
             raise RetortError(f"student has no layer {student}", f"its layers go from 0 to {student_layers}")
         if not 0 <= teacher <= teacher_layers:
@@ -147,10 +151,12 @@ def listed(student_layers: int, teacher_layers: int, *, pairs: Sequence[Sequence
     Raises:
         RetortError: an entry is not a pair, or names a layer that a model does not have.
     """
+    if not pairs:
+        raise RetortError("mapping 'listed' lists no pair", "write [student layer, teacher layer] for each")
     for pair in pairs:
-        if len(pair) != 2:
-            raise RetortError(f"{list(pair)} is no pair of layers", "write [student layer, teacher layer]")
-    return checked([(int(s), int(t)) for s, t in pairs], student_layers, teacher_layers)
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise RetortError(f"{pair} is no pair of layers", "write [student layer, teacher layer]")
+    return checked([(s, t) for s, t in pairs], student_layers, teacher_layers)
 
 
 @mappings.register("initial")
@@ -207,6 +213,9 @@ def call_with_options(
     for option in options:
         if option not in allowed:
             raise unknown(f"option of {noun} '{name}'", option, allowed)
+    for option, value in options.items():
+        if isinstance(allowed[option].default, bool) and not isinstance(value, bool):
+            raise RetortError(f"option '{option}' of {noun} '{name}' takes true or false, not {value!r}")
     for option, parameter in allowed.items():
         if parameter.default is parameter.empty and option not in options:
             raise RetortError(f"{noun} '{name}' needs the option '{option}'", f"write {{{name}: {{{option}: ...}}}}")

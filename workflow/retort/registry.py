@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from retort.errors import RetortError
 
 Entry = TypeVar("Entry")
+MANY = 60  # names that a message lists in full
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like a name; None if none is like it."""
+    """Return the known name that is most like a name; None if none is like it.
+
+    A name that differs in a digit alone, such as table4 for table9, is another thing and no misspelling.
+    """
     near = difflib.get_close_matches(str(name), sorted(known), n=1, cutoff=0.6)
-    return near[0] if near else None
+    return near[0] if near and _without_digits(near[0]) != _without_digits(str(name)) else None
+
+
+def _without_digits(name: str) -> str:
+    return re.sub(r"\d", "#", name)
 
 
 def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
     """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = nearest(name, names)
-    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(names) or 'none'}"
+    hint = f"did you mean '{near}'?" if near else f"there are: {_listed(str(name), names) or 'none'}"
     return RetortError(f"no {noun} is called '{name}'", hint)
+
+
+def _listed(name: str, names: list[str]) -> str:
+    """Return the names with commas between; of very many, those that are most like a name."""
+    if len(names) <= MANY:
+        return ", ".join(names)
+    near = difflib.get_close_matches(name, names, n=8, cutoff=0)
+    return f"{', '.join(near)} and {len(names) - len(near)} others"
 
 
 class Registry(Generic[Entry]):

@@ -1,10 +1,5 @@
 """The study, the cells and the settings that every rule reads; names that wildcards may have."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
-
 from retort.plan.scale_guard import guard_scale
 from retort.plan import run_sources
 from retort.errors import RetortError

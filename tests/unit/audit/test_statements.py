@@ -86,7 +86,7 @@ def test_comparisons_are_read_without_importing_them() -> None:
     ("change", "said"),
     [
         ({"compare": "valu"}, "no comparison is called 'valu'; did you mean 'value'?"),
-        ({"cells": [{**A, "table": "table2"}]}, "no table is called 'table2'; did you mean 'table1'?"),
+        ({"cells": [{**A, "table": "table2"}]}, "no table is called 'table2'; there are: table1"),
         ({"cells": [{**A, "rows": ["c"]}]}, "no row is called 'c'"),
         ({"cells": [{**A, "columns": ["Coins"]}]}, "no number in column is called 'Coins'; did you mean 'Coin'?"),
         ({"number": "sixty"}, "'sixty' is not a number as papers print it"),

@@ -12,9 +12,9 @@ from retort.specs.config import Config
 from retort.specs.source import HubSource
 from retort.study.load import read
 
+from tests.contracts.mistakes.filed import FILED
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_encoder
-from tests.unit.specs.test_task_mistakes import FILED
 
 OLD, NEW, SIDE = "a" * 40, "b" * 40, "c" * 40
 BEFORE = """# yaml-language-server: $schema=../schemas/source.json

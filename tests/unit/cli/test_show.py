@@ -14,8 +14,8 @@ from retort.cli.show import lines, student_called
 from retort.errors import RetortError
 from retort.plan.origins import values
 from retort.plan.plan import Plan
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
+from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_whole, open_written
 
 from tests.tiny.edit import add, write

@@ -1,60 +1,92 @@
-"""Tests that a mistake in a YAML file has one line, which names its file and key, and no follow-ups elsewhere."""
+"""Tests of what the messages of several mistakes have to do with each other; `tests/contracts` has the single ones."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import yaml
+from retort.specs.config import Config
+from retort.study.load import read
 
-from tests.tiny.edit import change, problems
-from tests.unit.specs.test_mistakes import CLAIMS, PAPER, PROTOCOL, STUDENTS, TABLE, TASK
-
-# file, old text, new text, the beginning of the only problem
-SINGLE = [
-    ("sources/texts.yaml", "path: texts", "pth: texts",
-     "pth: no key is called 'pth'; did you mean 'path'?"),
-    ("sources/texts.yaml", "path: texts", "there: texts",
-     "where the files come from is missing; give one of the keys 'path', 'hub' and 'package'"),
-    (TABLE, "kind: scores", "knd: scores", "knd: no key is called 'knd'; did you mean 'kind'?"),
-    (TABLE, "kind: scores\n", "", "kind: Field required"),
-    (TABLE, "kind: scores", "kind: score",
-     "kind: no kind is called 'score'; did you mean 'scores'?"),
-    (TABLE, "label: Vanilla KD", "lable: Vanilla KD",
-     "rows.2.lable: no key is called 'lable'; did you mean 'label'?"),
-    (STUDENTS, "  title: Vanilla KD\n", "  title: Vanilla KD\n  reader: me\n",
-     "kd.reader: no key is called 'reader'; did you mean 'teacher'?"),
-    (STUDENTS, "weight: 0.5", "weight: much",
-     "kd.stages.1.terms.2.weight: Input should be a valid number, unable to parse "
-     "string as a number, not 'much'"),
-    (STUDENTS, "mapping: uniform", "mapping: 3",
-     "attention.stages.1.terms.1.mapping: give a text or a mapping, not 3"),
-    (TASK, "labels: [sad, glad]", "labels: [sad, 1]",
-     "labels.2: Input should be a valid string, not 1"),
-    (TASK, "title:", "- title:", "line 2: not valid YAML"),
-    (PROTOCOL, "title: ", "titel: ", "titel: no key is called 'titel'; did you mean 'title'?"),
-    (PROTOCOL, "rating: {steps: 4}", "rating: {steps: none}",
-     "tasks.rating.steps: Input should be a valid integer, unable to parse string as an "
-     "integer, not 'none'"),
-    (PAPER, "model: encoder", "modell: encoder",
-     "teachers.teacher.modell: no key is called 'modell'; did you mean 'model'?"),
-    ("papers/tiny/figure1.yaml", "points: {2: tiny-", "points: {2: tiny_",
-     "points.2: 'tiny_"),
-    ("models/encoder.yaml", "layers: 4", "layers: 0",
-     "architecture.layers: Input should be greater than 0, not 0"),
-    ("corpora/sentences.yaml", "block: 16", "block: 16\nblok: 3",
-     "blok: no key is called 'blok'; did you mean 'block'?"),
-    (CLAIMS, "where: nowhere", "were: nowhere",
-     "kd-above-attention.were: no key is called 'were'; did you mean 'where'?"),
-]  # fmt: skip
+from tests.tiny.edit import CLAIMS, PROTOCOL, STUDENTS, TASK, change, problems
 
 
-@pytest.mark.parametrize(("name", "old", "new", "line"), SINGLE)
-def test_a_mistake_has_one_line_in_the_whole_study(
-    study_folder: Path, name: str, old: str, new: str, line: str
+def test_all_problems_of_all_files_come_at_once(study_folder: Path) -> None:
+    change(study_folder, STUDENTS, "mapping: uniform", "mapping: unifrom")
+    change(study_folder, TASK, "name: rated-sentences", "name: rated-sentence")
+    change(study_folder, CLAIMS, "rows: [Attention]", "rows: [Atention]")
+    found = problems(study_folder)
+    assert {line.split(":")[0].split("/")[-1] for line in found} == {"students.yaml", "mood.yaml", "claims.yaml"}
+
+
+def test_all_mistakes_of_a_file_come_at_once(study_folder: Path) -> None:
+    """Wrong values, unknown keys and keys that contradict each other: none hides another."""
+    change(study_folder, TASK, "max_length: 16", "max_length: 0\nsubmision: {}\nbounds: [1, 0]")
+    change(study_folder, TASK, "label: glad", "label: happy")
+    assert sorted(line.removeprefix("study/tasks/mood.yaml: ") for line in problems(study_folder)) == [
+        "bounds: 1 is not below 0",
+        "max_length: Input should be greater than 2, not 0",
+        "sample.1.label: no label is called 'happy'; there are: glad, sad",
+        "submision: no key is called 'submision'; did you mean 'submission'?",
+    ]
+
+
+def test_keys_that_contradict_each_other_are_all_told(study_folder: Path) -> None:
+    change(study_folder, TASK, "max_length: 16", "max_length: 16\nbounds: [1, 0]\ntrain_split: tran")
+    change(study_folder, TASK, "label: glad", "label: happy")
+    assert len(problems(study_folder)) == 3
+
+
+def test_a_mistake_in_one_key_makes_no_other_key_unknown(study_folder: Path) -> None:
+    change(study_folder, PROTOCOL, "steps: 6, batch_size: 8,", "stepps: 6, batch_size: -8,")
+    change(study_folder, PROTOCOL, "title: A few steps", "titel: A few steps")
+    assert sorted(problems(study_folder)) == [
+        "study/protocols/short.yaml: schedule.batch_size: Input should be greater than 0, not -8",
+        "study/protocols/short.yaml: schedule.stepps: no key is called 'stepps'; did you mean 'steps'?",
+        "study/protocols/short.yaml: titel: no key is called 'titel'; did you mean 'title'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "terms: [{objective: soft-labels, weight: 0}]",
+        "terms: [{objective: soft}]",
+        "terms: [{objective: soft-labels, options: {temperature: 0}}]",
+        "terms: [{objective: soft-labels}], schedule: {betas: [0.9]}",
+        "terms: [{objective: soft-labels, not_on: [mod]}, {objective: supervised}]",
+    ],
+)
+def test_stages_count_from_1_in_every_message(study_folder: Path, wrong: str) -> None:
+    change(
+        study_folder,
+        STUDENTS,
+        "    - {data: task, terms: [{objective: soft-labels}]}",
+        f"    - {{data: task, {wrong}}}",
+    )
+    (line,) = problems(study_folder)
+    assert line.startswith(f"study/{STUDENTS}: attention.stages.2."), line
+
+
+def test_unknown_paper(study_folder: Path) -> None:
+    found = read(Config(papers=["tinny"], study=str(study_folder)))[1]
+    assert found == ["config.yaml: papers: no paper is called 'tinny'; did you mean 'tiny'?"]
+
+
+@pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])
+def test_the_command_line_says_what_is_wrong(
+    study_folder: Path, verb: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change(study_folder, name, old, new)
-    (found,) = problems(study_folder)
-    assert found.startswith(f"study/{name}: {line}")
+    from retort.cli import main
+
+    change(study_folder, STUDENTS, "mapping: uniform", "mapping: unifrom")
+    config = study_folder.parent / "config.yaml"
+    config.write_text(yaml.safe_dump({"papers": ["tiny"], "study": str(study_folder)}))
+    assert main([verb, "--config", str(config)]) == status
+    said = capsys.readouterr()
+    assert "problem" in said.err
+    assert verb == "list" or "did you mean 'uniform'?" in said.out
 
 
 def test_the_names_in_a_broken_file_are_not_reported_where_they_are_used(study_folder: Path) -> None:

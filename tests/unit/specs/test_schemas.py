@@ -12,10 +12,10 @@ import pytest
 from retort import cli
 from retort.cli import main
 from retort.specs import schemas
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT
 from retort.specs.protocol import Schedule
 from retort.specs.schemas import FILES, FOLDER, MARK, current_files, schema_text
+from retort.specs.yaml_reader import read_yaml
 
 TINY = ROOT / "tests" / "tiny" / "study"
 STUDY = [(name, path) for name, file in FILES.items() for path in sorted(ROOT.glob(file.pattern))]

@@ -8,10 +8,10 @@ import pytest
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.settings import PointSettings
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config
 from retort.specs.protocol import Protocol
 from retort.specs.rows import Row
+from retort.specs.yaml_reader import read_yaml
 from retort.study import check_terms, questions
 from retort.study.cells import expand
 from retort.study.load import open_study

@@ -78,10 +78,11 @@ def test_planning_fails_only_for_what_it_reads(study: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("papers/pocket/tabel7.yaml", "did you mean 'table1.yaml'?"),
-        ("papers/pocket/table7.yml", "did you mean 'table1.yaml'?"),
-        ("papers/pocket/old/table7.yaml", "did you mean 'table1.yaml'?"),
-        ("tasks/new.yml", "rename it or move it"),
+        ("papers/pocket/tabel7.yaml", "did you mean a name such as 'table1.yaml'?"),
+        ("papers/pocket/table7.yml", "rename it to 'table7.yaml'"),
+        ("papers/pocket/old/table7.yaml", "move it"),
+        ("papers/notes.yaml", "move it"),
+        ("tasks/new.yml", "rename it to 'new.yaml'"),
         ("fact.yaml", "did you mean 'facts.yaml'?"),
     ],
 )

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from retort.cli import main
 from retort.errors import RetortError
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
 from retort.specs.exhibit import exhibit_type
 from retort.specs.load import Problems, one
 from retort.specs.printed import read_number
+from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
 from retort.tables.published import cells_csv, counts, printed_tables, show

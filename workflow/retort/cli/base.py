@@ -10,8 +10,7 @@ from typing import Any
 
 from retort.errors import RetortError
 from retort.registry import Registry
-from retort.specs.base import read_yaml
-from retort.specs.config import ROOT, Config, read_config
+from retort.specs.config import ROOT, Config, content_of, read_config
 
 Run = Callable[[argparse.Namespace], int]
 Argument = tuple[tuple[str, ...], dict[str, Any]]
@@ -52,4 +51,4 @@ def config_of(arguments: argparse.Namespace) -> Config:
     path = Path(arguments.config) if arguments.config else ROOT / "config.yaml"
     if not path.is_file():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
-    return read_config(read_yaml(path), path.name)
+    return read_config(content_of(path), path.name)

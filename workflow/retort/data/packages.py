@@ -1,20 +1,26 @@
-"""Archives that pip downloads as data; their SHA-256 is checked before anything in them is read."""
+"""Archives of packages, taken as data: their SHA-256 is checked before anything in them is read, and no code is run."""
 
 from __future__ import annotations
 
+import functools
 import shutil
-import subprocess
-import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
+import zlib
+from collections.abc import Callable, Iterator
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
 from typing import IO
 
+from retort.data import package_index
 from retort.data.files import sha256
 from retort.errors import RetortError
 from retort.specs.source import Package
+
+MEMBERS, UNPACKED = 100_000, 8 << 30  # what an archive may hold: files, and bytes
+# what a damaged or encrypted archive raises while it is read
+BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError, UnicodeError)
 
 
 def verify(archive: Path, source: Package) -> None:
@@ -31,68 +37,49 @@ def verify(archive: Path, source: Package) -> None:
         )
 
 
-def download(source: Package, folder: Path) -> Path:
-    """Download the archive with pip to a folder, verify it and return its path.
-
-    pip gets the checksum too, so that nothing of a wrong archive is unpacked or run.
-
-    Raises:
-        RetortError: pip failed (the message quotes its last line), or the checksum differs.
-    """
-    requirement = folder / "requirement.txt"
-    requirement.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
-    formats = ["--no-binary", ":all:"] if source.distribution == "sdist" else ["--only-binary", ":all:"]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    done = subprocess.run(
-        [*command, *formats, "--require-hashes", "--dest", str(folder), "--requirement", str(requirement)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    archives = [path for path in folder.iterdir() if path.name.endswith((".whl", ".tar.gz", ".zip"))]
-    if done.returncode or len(archives) != 1:
-        messages = [line for line in done.stderr.splitlines() if line.strip()]
-        mismatch = "DO NOT MATCH THE HASHES" in done.stderr
-        reason = (
-            f"its sha256 is not {source.sha256[:12]}..."
-            if mismatch
-            else (messages[-1] if messages else "no archive came")
-        )
-        raise RetortError(
-            f"pip could not download {source.package} {source.version}: {reason}", "is a package index within reach?"
-        )
-    verify(archives[0], source)
-    return archives[0]
+def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes] | None]]]:
+    """Yield (name, size, opener) for each member of an archive that is a file, in order; links and devices are none."""
+    if archive.suffix in (".whl", ".zip"):
+        with zipfile.ZipFile(archive) as zipped:
+            for info in zipped.infolist():
+                if not info.is_dir():
+                    yield info.filename, info.file_size, functools.partial(zipped.open, info)
+    else:
+        with tarfile.open(archive) as tarred:
+            for member in tarred:
+                if member.isfile():
+                    yield member.name, member.size, functools.partial(tarred.extractfile, member)
 
 
 def _extract(archive: Path, folder: str, output: Path) -> int:
-    """Write the files of one folder of an archive to `output` and return how many; no name may lead outside."""
-    unpack = _unzip if archive.suffix in (".whl", ".zip") else _untar
-    count = 0
-    for name, stream in unpack(archive):
-        inside = _inside(name, folder)
-        if inside:
-            (output / inside).parent.mkdir(parents=True, exist_ok=True)
-            with (output / inside).open("wb") as file:
-                shutil.copyfileobj(stream, file)
-            count += 1
+    """Write the files of one folder of an archive to `output` and return how many; no name may lead outside.
+
+    The sizes that the archive states are added up before a member is read, so that a bomb is never unpacked.
+
+    Raises:
+        RetortError: the archive cannot be read, or holds too much.
+    """
+    count = members = size = 0
+    try:
+        for name, length, opener in _members(archive):
+            members, size = members + 1, size + length
+            if members > MEMBERS or size > UNPACKED:
+                raise RetortError(
+                    f"{archive.name} holds more than {MEMBERS} files or {UNPACKED >> 30} GiB", "a source is smaller"
+                )
+            inside, stream = _inside(name, folder), None
+            if inside and (stream := opener()):
+                (output / inside).parent.mkdir(parents=True, exist_ok=True)
+                with stream, (output / inside).open("wb") as file:
+                    shutil.copyfileobj(stream, file)
+                count += 1
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        what = f"{archive.name}: {Path(error.filename).name} is a file and a folder"
+        raise RetortError(what, "it is no usual archive") from error
+    except BROKEN as error:
+        reason = str(error).partition("\n")[0]  # tarfile lists what it has tried, a line each
+        raise RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256") from error
     return count
-
-
-def _unzip(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    with zipfile.ZipFile(archive) as opened:
-        for info in opened.infolist():
-            if not info.is_dir():
-                with opened.open(info) as stream:
-                    yield info.filename, stream
-
-
-def _untar(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    with tarfile.open(archive) as opened:
-        for member in opened:
-            stream = opened.extractfile(member) if member.isfile() else None
-            if stream is not None:
-                yield member.name, stream
 
 
 def _inside(name: str, folder: str) -> str | None:
@@ -114,17 +101,30 @@ def fetch(source: Package, output: Path) -> int:
         RetortError: the download failed, the checksum differs, or the archive lacks the folder.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        archive = download(source, Path(scratch))
-        folder = source.folder
-        if source.inner:
-            inner = Path(scratch) / "inner"
-            top = f"{source.package}-{source.version}"
-            parent, name = source.inner.rsplit("/", 1)
-            _extract(archive, f"{top}/{parent}", inner)
-            archive = inner / name
-            if not archive.is_file():
-                raise RetortError(f"{source.package} {source.version} holds no {source.inner}")
-        count = _extract(archive, folder, output)
+        archive = package_index.download(source, Path(scratch))
+        verify(archive, source)
+        return unpack(archive, source, output, Path(scratch) / "inner")
+
+
+def unpack(archive: Path, source: Package, output: Path, scratch: Path) -> int:
+    """Write the files of the folder that a source names to `output` and return how many there are.
+
+    Args:
+        archive: the archive, whose checksum is right.
+        source: names the folder, and the archive inside the archive that holds it, if one does.
+        output: the folder to fill.
+        scratch: a folder for the inner archive.
+
+    Raises:
+        RetortError: the archive cannot be read, holds too much, or lacks the folder.
+    """
+    if source.inner:
+        inner = PurePosixPath(f"{source.package}-{source.version}") / source.inner
+        _extract(archive, str(inner.parent), scratch)
+        archive = scratch / inner.name
+        if not archive.is_file():
+            raise RetortError(f"{source.package} {source.version} holds no {source.inner}", "look into the archive")
+    count = _extract(archive, source.folder, output)
     if not count:
-        raise RetortError(f"{source.package} {source.version} holds no folder {folder}")
+        raise RetortError(f"{source.package} {source.version} holds no folder {source.folder}", "look into the archive")
     return count

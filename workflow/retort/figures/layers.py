@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from retort.figures.base import Figure, Point, point_cell
 from retort.figures.style import SERIES, figure, not_drawn, points, save
-from retort.specs.base import Name, Text
+from retort.specs.base import Name, Text, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.names import StudentName
+from retort.specs.printed import twice
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+Layer = Annotated[Whole, Field(ge=0, le=48)]
+
+
 @figure_kind
 class LayersFigure(Figure):
     """A figure of the score (y) against the teacher layer that was distilled (x)."""
@@ -28,8 +32,8 @@ class LayersFigure(Figure):
     kind: Literal["layers"] = Field(description="which kind of figure this is")
     task: Name = Field(description="an entry of workflow/tasks")
     metric: Text = Field(description="one of the task's metrics")
-    points: dict[int, StudentName] = Field(default={}, description="teacher layer -> student")
-    planned: dict[int, StudentName] = Field(
+    points: dict[Layer, StudentName] = Field(default={}, description="teacher layer -> student")
+    planned: dict[Layer, StudentName] = Field(
         default={}, description="teacher layer -> the name that its student will have"
     )
     references: list[Point] = Field(default=[], description="students drawn as level lines")
@@ -38,6 +42,7 @@ class LayersFigure(Figure):
     def _one_state(self) -> LayersFigure:
         if bool(self.points) == bool(self.planned):
             raise ValueError("a figure needs one of 'points' and 'planned'")
+        twice("student", [*self.points.values(), *self.planned.values()])
         return self
 
     def cells(self) -> list[CellSpec]:
@@ -48,6 +53,10 @@ class LayersFigure(Figure):
             *(point_cell(f"layer {layer}", "", column, name) for layer, name in sorted(self.planned.items())),
             *(point_cell(reference.label, reference.student, column) for reference in self.references),
         ]
+
+    def depths(self) -> dict[str, int]:
+        """Return the teacher layer of each point."""
+        return {student: layer for layer, student in self.points.items()}
 
     def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
         """Draw and save the figure: layers from left to right, references as horizontal lines.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from retort.figures.base import Figure, Point, point_cell
 from retort.figures.style import MUTED, PAPER, figure, not_drawn, points, save
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import figure_kind
+from retort.specs.printed import twice
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.tidy import Line
@@ -36,6 +37,11 @@ class ParetoFigure(Figure):
     task: Name = Field(description="an entry of workflow/tasks")
     metric: Text = Field(description="one of the task's metrics")
     points: list[Point] = Field(min_length=2, description="the students and teachers that are drawn")
+
+    @model_validator(mode="after")
+    def _labels(self) -> ParetoFigure:
+        twice("point", [point.label for point in self.points])
+        return self
 
     def cells(self) -> list[CellSpec]:
         """Return two cells per point: first all scores, then all latencies."""

@@ -124,7 +124,13 @@ def _config(folder: Path | str) -> Any:
 
 
 def _published(folder: Path | str) -> Any:
-    return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
+    if not (Path(folder) / "config.json").is_file():
+        raise RetortError(f"{folder} holds no config.json", "a model is config.json, model.safetensors, tokenizer.json")
+    try:
+        return AutoConfig.from_pretrained(str(folder), trust_remote_code=False, local_files_only=True)
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise RetortError(f"{folder}/config.json cannot be read ({reason})", "it is that of no known model") from error
 
 
 def blank(
@@ -165,7 +171,13 @@ def _with_narrow_embeddings(config: Any) -> ElectraConfig:
     return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)  # type: ignore[call-arg]
 
 
-def check_shape(folder: Path | str, architecture: Architecture, vocabulary: int, any_heads: bool = False) -> None:
+def check_shape(
+    folder: Path | str,
+    architecture: Architecture,
+    vocabulary: int,
+    any_heads: bool = False,
+    positions: int | None = None,
+) -> None:
     """Raise an error unless the folder's config.json has the architecture and vocabulary that the study gives it.
 
     Args:
@@ -173,18 +185,22 @@ def check_shape(folder: Path | str, architecture: Architecture, vocabulary: int,
         architecture: its sizes.
         vocabulary: number of tokens.
         any_heads: accept any number of attention heads, on which no weight depends.
+        positions: tokens of the longest text; None accepts any number.
 
     Raises:
         RetortError: a field differs, which the message names, or the family of the model is not supported.
     """
     config = _config(folder)
-    family_of(config)
+    family = family_of(config)
     expected = {**sizes_of(architecture), "vocabulary": vocabulary}
     keys = {**SIZES, "vocabulary": "vocab_size"}
     for name, key in ((name, key) for name, key in keys.items() if not (any_heads and name == "heads")):
         actual = getattr(config, key, config.hidden_size)  # only ELECTRA's config has a width of the embeddings
         if actual != expected[name]:
             raise RetortError(f"{folder}/config.json: {key} is {actual}", f"the study says {name}: {expected[name]}")
+    longest = config.max_position_embeddings - family.first_position  # without those before the first token
+    if positions is not None and longest != positions:
+        raise RetortError(f"{folder}/config.json: it takes {longest} tokens", f"the study says positions: {positions}")
 
 
 def shape_of(model: torch.nn.Module, num_labels: int) -> Shape:

@@ -12,7 +12,7 @@ from torch import nn
 from retort.errors import RetortError
 from retort.models.build import blank, check_shape, has_masked_lm, load
 from retort.models.recorder import embeddings_of, heads_on, layers_of
-from retort.settings import DistillationSettings
+from retort.settings import DistillationSettings, ModelSettings
 from retort.specs.model import Architecture
 
 WIDTHS = ("hidden_size", "intermediate_size", "embedding_size")
@@ -33,6 +33,15 @@ class StartFolders:
     model: str
     tokenizer: str
     parent: str | None
+
+
+def check_published(folder: Path | str, model: ModelSettings) -> None:
+    """Raise an error unless the folder of a published model holds the model that the study describes.
+
+    Raises:
+        RetortError: a field of its config.json differs, which the message names.
+    """
+    check_shape(folder, model.architecture, model.vocabulary, positions=model.positions)
 
 
 def take_layers(student: Any, source: Any, layers: list[int]) -> None:

@@ -50,6 +50,7 @@ class AttentionMSE:
     activations = ("scores",)
     reduction = "token-pairs"
     equal_heads = True
+    limits = {"zero_below": {"lt": 0}}
 
     def __init__(self, shapes: Pair, *, count_padding: bool = False, zero_below: float | None = None) -> None:
         self.count_padding, self.zero_below = count_padding, zero_below
@@ -81,6 +82,7 @@ class AttentionKL:
     activations = ("scores",)
     reduction = "tokens"
     equal_heads = True
+    limits = {"floor": {"ge": 0, "lt": 1}}
 
     def __init__(self, shapes: Pair, *, padded_queries: bool = False, floor: float = 0.0) -> None:
         self.padded_queries, self.floor = padded_queries, floor

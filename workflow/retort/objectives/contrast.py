@@ -58,6 +58,13 @@ class Contrast(nn.Module):
     has_parameters = True
     bank: Tensor
     calls: Tensor
+    limits = {
+        "size": {"ge": 1, "le": 65536},
+        "negatives": {"ge": 1, "le": 1000000},
+        "temperature": {"ge": 0.001, "le": 1000},
+        "momentum": {"ge": 0, "lt": 1},
+        "bank": {"ge": 2, "le": 100000000},
+    }
 
     def __init__(
         self,

@@ -69,6 +69,7 @@ class SoftLabels:
     level = "output"
     activations = ("logits",)
     reduction = "examples"
+    limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
     def __init__(
         self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True, divergence: bool = False

@@ -35,6 +35,7 @@ class ValueRelation:
     activations = ("values",)
     reduction = "tokens"
     divides_widths = ("teacher",)
+    limits = {"floor": {"ge": 0, "lt": 1}}
 
     def __init__(
         self, shapes: Pair, *, padded_queries: bool = False, padded_keys: bool = False, floor: float = 0.0
@@ -74,6 +75,7 @@ class Relations:
     reduction = "tokens"
     divides_widths = ("heads",)
     equal_lengths = ("pairs", "weights")
+    limits = {"weights": {"ge": 0, "le": 1000000}}
 
     def __init__(
         self,

@@ -62,6 +62,7 @@ class SampleContrastive(nn.Module):
     reduction = "batch"
     has_parameters = True
     equal_widths = {"map": ["never"]}
+    limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
     def __init__(
         self,

@@ -76,6 +76,7 @@ class EarthMovers(nn.Module):
     synchronises = "the transport is solved on the CPU, once a step"
     student_weights: Tensor
     teacher_weights: Tensor
+    limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
     def __init__(
         self,

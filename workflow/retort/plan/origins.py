@@ -10,10 +10,11 @@ from typing import Any
 
 from retort.plan import resolve
 from retort.specs import catalogue
-from retort.specs.base import Settings, read_yaml
+from retort.specs.base import Settings
 from retort.specs.load import Problems
 from retort.specs.protocol import Protocol
 from retort.specs.student import Stage, Student, Term
+from retort.specs.yaml_reader import read_yaml
 from retort.study import needs
 from retort.study.load_paper import student_entries
 from retort.study.questions import fitted_on, layer_pairs

@@ -10,8 +10,8 @@ from pathlib import Path
 from retort.data.hub import commit_of
 from retort.errors import RetortError
 from retort.registry import unknown
-from retort.specs.base import read_yaml
 from retort.specs.source import HubSource
+from retort.specs.yaml_reader import read_yaml
 from retort.study.study import Study
 
 ASK = "write the keys of 'hub' a line each, under 'hub:'"

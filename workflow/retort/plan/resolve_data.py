@@ -53,6 +53,7 @@ def model(study: Study, name: str) -> ModelSettings:
     return ModelSettings(
         architecture=spec.architecture,
         vocabulary=spec.vocabulary,
+        positions=spec.positions,
         version=spec.version,
         source=source(study, spec.source),
         tokenizer=tokenizer(study, name) if spec.tokenizer else None,

@@ -16,8 +16,8 @@ from retort.jobs import write_json
 from retort.plan import pinning
 from retort.plan.folder_check import Absence, absent_in_folders
 from retort.plan.source_check import absences, ask, on_hub, silence, was_fetched
-from retort.specs.base import read_yaml
 from retort.specs.config import RunSources
+from retort.specs.yaml_reader import read_yaml
 from retort.study.required_sources import of_folder, required
 from retort.study.study import Study
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from retort.settings.base import Settings, left_out_if_none
 from retort.specs.base import Options
@@ -156,6 +156,7 @@ class ModelSettings(Settings):
 
     architecture: Architecture
     vocabulary: int
+    positions: int = Field(default=512, exclude_if=lambda positions: positions == 512)  # the usual one changes no job
     version: int
     source: SourceSettings
     tokenizer: SourceSettings | None = left_out_if_none()

@@ -1,27 +1,28 @@
-"""The strict base class of all specs, safe names, and a YAML reader that rejects duplicate keys."""
+"""The strict base class of all specs, safe names, and types that several specs share."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     JsonValue,
     ModelWrapValidatorHandler,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
-from retort.errors import RetortError
 from retort.registry import nearest, unknown
 
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
@@ -29,29 +30,73 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
+CUSTOM = (UNKNOWN_KEY, "no_source")  # errors that have a text of their own
 OptionValue = JsonValue  # the value of an option: what JSON can hold
 Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
 
 class Spec(BaseModel):
-    """A frozen model that rejects unknown keys."""
+    """A frozen model that rejects unknown keys, and numbers that are not finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _suggest_keys(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Validate; an unknown key is reported with the nearest known one, which then does not count as missing."""
+    def _tell_all(cls, content: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Validate, and report every mistake at once: those of single keys, and those of keys that contradict.
+
+        An unknown key is reported with the nearest known one, which then does not count as missing.
+        """
         try:
-            return validate(content)
+            spec = validate(content)
         except ValidationError as error:
             items = error.errors(include_url=False)
             strange = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
-            if not strange:
-                raise
-            meant = {("missing", (nearest(item["loc"][0], cls.model_fields),)) for item in strange}
-            details = [_detail(item, cls.model_fields) for item in items if (item["type"], item["loc"]) not in meant]
+            meant = {nearest(item["loc"][0], _keys(cls)) for item in strange}
+            misspelt = {("missing", (key,)) for key in meant}
+            details = [_detail(item, _keys(cls)) for item in items if (item["type"], item["loc"]) not in misspelt]
+            if isinstance(content, dict):
+                wrong = {*meant, *(item["loc"][0] for item in items if item["loc"])}
+                details += _contradictions(cls, _without(cls, content, wrong, info.context))
             raise ValidationError.from_exception_data(error.title, details) from None
+        if details := _contradictions(cls, spec):
+            raise ValidationError.from_exception_data(cls.__name__, details)
+        return spec
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    """Return the keys that a YAML file gives for a model."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _without(model: type[Spec], content: Settings, wrong: Container[Any], context: Any) -> Spec:
+    """Return a model of the content that lacks the fields of wrong keys altogether, also where they have a default."""
+    partial = model.model_construct()
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        if key in wrong:
+            partial.__dict__.pop(name, None)
+        elif key in content:
+            adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+            partial.__dict__[name] = adapter.validate_python(content[key], context=context)
+    return partial
+
+
+def _contradictions(model: type[Spec], spec: Spec) -> list[InitErrorDetails]:
+    """Return an error for each check of several fields that fails; one that reads a missing field is left out.
+
+    By itself pydantic runs these checks one by one until one fails, and none where a single field is wrong.
+    """
+    details = []
+    for check in model.__pydantic_decorators__.model_validators.values():
+        if check.info.mode == "after":
+            try:
+                check.func(spec)
+            except (AttributeError, LookupError, TypeError):  # it depends on what has a message already
+                continue
+            except ValueError as error:
+                details.append(InitErrorDetails(type="value_error", loc=(), input=None, ctx={"error": error}))
+    return details
 
 
 def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
@@ -59,9 +104,40 @@ def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
     error_type: str | PydanticCustomError = item["type"]
     if error_type == "extra_forbidden" and len(item["loc"]) == 1:
         error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
-    elif error_type == UNKNOWN_KEY:
-        error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": item["msg"]})
+    elif error_type in CUSTOM:
+        error_type = PydanticCustomError(error_type, "{text}", {"text": item["msg"]})
     return InitErrorDetails(type=error_type, loc=item["loc"], input=item["input"], ctx=item.get("ctx", {}))
+
+
+@dataclass(frozen=True)
+class Unique:
+    """An annotation of a list: no value is listed twice."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Return the schema of the list with a check that each value is listed once."""
+        return core_schema.no_info_after_validator_function(_each_once, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the JSON schema of the list."""
+        return {**handler(schema), "uniqueItems": True}
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    twice = [value for number, value in enumerate(values) if value in values[:number]]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is listed twice")
+    return values
+
+
+Entry = TypeVar("Entry")
+Distinct = Annotated[list[Entry], Unique()]
+
+# Numbers of YAML files: a text in quotes, and true or false, are no numbers.
+Whole = Annotated[int, Field(strict=True)]
+Real = Annotated[float, Field(strict=True)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]  # what all random generators take
 
 
 @dataclass(frozen=True)
@@ -77,78 +153,3 @@ class FieldsOf:
         whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
         fields = {name: {key: field[key] for key in field if key != "default"} for name, field in whole.items()}
         return {"type": "object", "properties": fields, "additionalProperties": False}
-
-
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _UniqueKeys(_Loader):  # type: ignore[valid-type, misc]
-    """A YAML loader that rejects duplicate keys: PyYAML keeps the last one, which could drop a student silently."""
-
-
-class Key(str):
-    """A key of a YAML mapping that knows its line in the file, counted from 1."""
-
-    line: int
-
-
-class _Marked(_UniqueKeys):
-    """A YAML loader that builds mappings with keys of type `Key`."""
-
-
-def _check_unique(node: yaml.MappingNode) -> None:
-    """Raise an error if a mapping gives a key twice."""
-    seen = set()
-    for key_node, _ in node.value:  # before merging: a key may override one from '<<'
-        if key_node.value in seen:
-            line = key_node.start_mark.line + 1
-            raise RetortError(f"line {line}: '{key_node.value}' is given twice", "rename one of the two")
-        seen.add(key_node.value)
-
-
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    """Build a mapping; raise an error if a key is given twice."""
-    _check_unique(node)
-    loader.flatten_mapping(node)
-    return loader.construct_mapping(node, deep=True)
-
-
-def _marked_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
-    """Build a mapping whose text keys know their lines."""
-    _check_unique(node)
-    loader.flatten_mapping(node)
-    mapping: dict[Hashable, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if isinstance(key, str):
-            key = Key(key)
-            key.line = key_node.start_mark.line + 1
-        mapping.pop(key, None)  # a key that overrides one of '<<' keeps its own line
-        mapping[key] = loader.construct_object(value_node, deep=True)
-    return mapping
-
-
-_UniqueKeys.add_constructor("tag:yaml.org,2002:map", _mapping)
-_Marked.add_constructor("tag:yaml.org,2002:map", _marked_mapping)
-
-
-def read_yaml(path: Path, marked: bool = False) -> Any:
-    """Read one YAML file.
-
-    Args:
-        path: the file.
-        marked: make the keys of mappings `Key`, with their lines.
-
-    Raises:
-        RetortError: the file is not UTF-8 text, is not valid YAML, or gives a key twice. The message names the line,
-            except for text that is not UTF-8.
-    """
-    try:
-        with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_Marked if marked else _UniqueKeys)
-    except UnicodeDecodeError as error:
-        raise RetortError(f"not UTF-8 text ({error.reason})", "save the file as UTF-8") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise RetortError(f"{where}not valid YAML ({getattr(error, 'problem', error)})") from error

@@ -14,12 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
-from retort.registry import unknown
 
 # Activations that are computed from others, and the ones that must be recorded in the model for that.
 BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",), "embeddings": ("hidden",)}
-# type -> what a message calls its values
-TYPE_NAMES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list"}
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -107,9 +104,8 @@ def _literal_values(annotation: ast.expr | None, aliases: dict[str, tuple[str, .
 
 
 def _types(annotation: ast.expr | None) -> tuple[str, ...]:
-    """Return the names of the types in an annotation such as `int | list[float] | None`, without brackets."""
-    names = ast.unparse(annotation).split(" | ") if annotation is not None else []
-    return tuple(name.split("[")[0] for name in names)
+    """Return the names of the types in an annotation such as `int | list[float] | None`."""
+    return tuple(ast.unparse(annotation).split(" | ")) if annotation is not None else ()
 
 
 def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
@@ -204,30 +200,3 @@ def packers() -> dict[str, Entry]:
 def comparisons() -> dict[str, Entry]:
     """Return every comparison, for claims and for the audit, by name."""
     return catalogue("comparisons", "tables/comparisons.py")
-
-
-def _is_of(value: Any, type_name: str) -> bool:
-    """Return whether an option's value is of a type: true and false are no numbers, and other types take any value."""
-    if type_name in ("int", "float"):
-        return isinstance(value, (int, float) if type_name == "float" else int) and not isinstance(value, bool)
-    return isinstance(value, {"bool": bool, "str": str, "list": list, "None": type(None)}.get(type_name, object))
-
-
-def check_options(registered: str, entry: Entry, options: dict[str, Any]) -> list[str]:
-    """Return what is wrong with an entry's options: unknown names, wrong types, values that are not allowed."""
-    problems = []
-    for name, value in options.items():
-        if name not in entry.options:
-            problems.append(str(unknown(f"option of {registered} '{entry.name}'", name, entry.options)))
-            continue
-        default = entry.options[name]
-        types = entry.types.get(name, ()) if default is None else (type(default).__name__,)
-        if types and not any(_is_of(value, type_name) for type_name in types):
-            expected = " or ".join(TYPE_NAMES.get(type_name, type_name) for type_name in types if type_name != "None")
-            problems.append(f"option '{name}' of {registered} '{entry.name}' takes {expected}, not {value!r}")
-            continue
-        allowed = entry.choices.get(name, ())
-        for each in value if isinstance(value, list) else [value]:
-            if allowed and each not in allowed:
-                problems.append(str(unknown(f"{name} of {registered} '{entry.name}'", each, allowed)))
-    return problems

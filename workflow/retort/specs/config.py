@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, field_validator
 
-from retort.errors import StudyError
-from retort.specs.base import Name, Spec
+from retort.errors import RetortError, StudyError
+from retort.specs.base import Distinct, Name, Spec
 from retort.specs.load import Problems
+from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 GPUS = {"pocket": 0, "reduced": 1, "paper": 1}  # GPUs that a training job asks for at each scale
@@ -29,14 +30,16 @@ class RunSources(Spec):
 class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
-    papers: list[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
+    papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
     scale: Literal["pocket", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
     )
-    study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
+    study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
-    checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")
+    checkpoint_seconds: float = Field(
+        default=20, gt=0, le=1_000_000, strict=True, description="time between two checkpoints of a training"
+    )
     dataloader_num_workers: int | None = Field(
         default=None,
         ge=0,
@@ -124,3 +127,16 @@ def read_config(content: dict[str, Any], file: str = "config.yaml") -> Config:
         raise StudyError(problems.lines)
     config._file = file
     return config
+
+
+def content_of(path: Path) -> Any:
+    """Return the content of a configuration's file; an empty one holds no keys.
+
+    Raises:
+        RetortError: the file cannot be read; the message begins with its name.
+    """
+    try:
+        content = read_yaml(path)
+    except RetortError as error:
+        raise RetortError(f"{path.name}: {error}") from error
+    return {} if content is None else content

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from retort.specs.base import Name, Options, Spec, Text
+from retort.specs.base import Distinct, Name, Options, Real, Spec, Text, Whole
 from retort.specs.source import FirstRows, Relative
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
@@ -16,7 +16,7 @@ Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)
 class Masking(Spec):
     """Dynamic masking for masked language modelling, as in BERT: 80 % [MASK], 10 % random, 10 % unchanged."""
 
-    probability: float = Field(default=0.15, gt=0, lt=1, description="fraction of the tokens that are predicted")
+    probability: Real = Field(default=0.15, gt=0, lt=1, description="fraction of the tokens that are predicted")
 
 
 class Cleaning(Spec):
@@ -25,7 +25,7 @@ class Cleaning(Spec):
     Unicode, control characters and spaces are normalised in every text.
     """
 
-    minimum: int = Field(default=0, ge=0, description="characters; shorter documents are dropped")
+    minimum: Whole = Field(default=0, ge=0, description="characters; shorter documents are dropped")
     drop_duplicates: bool = Field(default=False, description="of equal documents of the component, the first is kept")
 
 
@@ -33,14 +33,14 @@ class Component(Spec):
     """One component of a corpus: texts of one source in one language."""
 
     source: Name = Field(description="an entry of workflow/sources")
-    files: list[Relative] = Field(min_length=1, description="patterns inside the source; read in the order of names")
+    files: Distinct[Relative] = Field(
+        min_length=1, description="patterns inside the source; read in the order of names"
+    )
     format: Name = Field(description="how the texts stand in the files")
     options: Options = Field(default={}, description="options of the format")
     language: Language = Field(default="en", description="ISO code, as the source has it")
-    sample: float = Field(
-        default=1.0, gt=0, le=1, description="fraction of the documents that is read, drawn by a seed"
-    )
-    share: float | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
+    sample: Real = Field(default=1.0, gt=0, le=1, description="fraction of the documents that is read, drawn by a seed")
+    share: Real | None = Field(default=None, gt=0, le=1, description="of the corpus's blocks")
     cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
 
 
@@ -67,13 +67,16 @@ class Corpus(Spec):
     title: Text = Field(description="what it is, in one line")
     components: list[Component] = Field(min_length=1, description="the texts that it is mixed of")
     packing: Name = Field(default="continuous", description="how documents fill blocks")
-    block: int = Field(ge=8, le=512, description="tokens a packed block holds")
-    blocks: int | None = Field(
-        default=None, ge=1, description="in the whole corpus; of Parquet files on the hub, only a part is fetched then"
+    block: Whole = Field(ge=8, le=512, description="tokens a packed block holds")
+    blocks: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=10_000_000_000,
+        description="in the whole corpus; of Parquet files on the hub, only a part is fetched then",
     )
-    smoothing: float = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
+    smoothing: Real = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
     masking: Masking = Field(default=Masking(), description="for masked language modelling")
-    version: int = Field(ge=1, description="raised when the same settings would give other numbers")
+    version: Whole = Field(ge=1, description="raised when the same settings would give other numbers")
     jobs: CorpusJobs = Field(default=CorpusJobs(), description="how the work is divided")
 
     @model_validator(mode="after")

@@ -99,6 +99,10 @@ class Exhibit(Spec):
             rows.setdefault(cell.row, []).append(cell.column)
         return rows
 
+    def depths(self) -> dict[str, int]:
+        """Return student -> the layer of its teacher that it stands for, if it stands for one."""
+        return {}
+
     def settings_cells(self) -> list[SettingsCell]:
         """Return the cells that show a setting of ours."""
         return []

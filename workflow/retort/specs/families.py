@@ -111,18 +111,28 @@ def _axis(name: str, values: Any, shared: Mapping[str, Axis]) -> Axis:
         return shared[name] if values == ALL else {value: shared[name][value] for value in values}
     if name in shared:
         raise RetortError(f"{where}: '{AXES}' has an axis of this name", f"write '{ALL}' or a list, or rename one")
-    return _values(where, dict.fromkeys(map(_scalar, values)) if isinstance(values, list) else values)
+    return _values(where, _listed(where, values) if isinstance(values, list) else values)
+
+
+def _listed(where: str, values: list[Any]) -> dict[str | int, None]:
+    """Return the values of a list, each with no keys."""
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            raise RetortError(f"{where}: '{value}' is listed twice", "name each value once")
+    return dict.fromkeys(map(_scalar, values))
 
 
 def _scalar(value: Any) -> str | int:
     """Return the name of a value as it is: a text or a number."""
-    if not isinstance(value, str | int):
+    if not isinstance(value, str | int) or isinstance(value, bool):
         raise RetortError(f"'{value}' is no name of a value", "write texts or whole numbers")
     return value
 
 
 def _combinations(axes: Mapping[str, Axis], left_out: Any) -> Iterator[Combination]:
     """Yield every combination of values but those that `except` leaves out."""
+    if not isinstance(left_out, list):
+        raise RetortError(f"{EXCEPT}: not a list", "write [{axis: value}, {axis: [value, ...]}]")
     rules = [_rule(f"{EXCEPT}.{number}", rule, axes) for number, rule in enumerate(left_out, start=1)]
     for values in itertools.product(*axes.values()):
         chosen = dict(zip(axes, values, strict=True))

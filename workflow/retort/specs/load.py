@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from retort.errors import RetortError
-from retort.specs.base import Name, read_yaml
+from retort.specs.base import Name
 from retort.specs.messages import readable
+from retort.specs.yaml_reader import read_yaml
 
 Result = TypeVar("Result")
 Change = Callable[[Path, Any], Any]
@@ -92,6 +93,11 @@ def checked_name(name: str) -> str:
     return name
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a name exists in its folder, also as a link to nothing, which has a problem when it is read."""
+    return path.exists() or path.is_symlink()
+
+
 def one(path: Path, model: Any, problems: Problems, context: object = None, change: Change = _unchanged) -> Any:
     """Load one file as a model; if it fails, add its problems and return None.
 
@@ -121,12 +127,22 @@ def entries(path: Path, problems: Problems, marked: bool = False) -> dict[Any, A
         problems: the list to which problems are added.
         marked: make the keys of mappings know their lines.
     """
-    content = problems.attempt(path, "", read_yaml, path, marked)
-    if content is not None and not isinstance(content, dict):
-        problems.add(path, "this file maps names to entries")
-    if not isinstance(content, dict):
+    content = problems.attempt(path, "", _mapping, path, marked)
+    if content is None:
         problems.unread.add(f"{path.parent.name}-*")
-    return {key: entry for key, entry in content.items() if str(key)[:1] != "_"} if isinstance(content, dict) else {}
+    return {key: entry for key, entry in (content or {}).items() if str(key)[:1] != "_"}
+
+
+def _mapping(path: Path, marked: bool) -> dict[Any, Any]:
+    """Return the content of a file that holds a mapping.
+
+    Raises:
+        RetortError: the file cannot be read, is empty, or holds something else.
+    """
+    content = read_yaml(path, marked)
+    if not isinstance(content, dict):
+        raise RetortError("is empty" if content is None else "holds no mapping", "this file maps names to entries")
+    return content
 
 
 def named(path: Path, model: Any, problems: Problems) -> dict[str, Any]:

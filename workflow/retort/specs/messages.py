@@ -20,8 +20,16 @@ TYPES = {
     "string": "a text",
     "bool": "true or false",
     "list": "a list",
+    "tuple": "a list",
     "dict": "a mapping",
     "model": "a mapping",
+}
+# pattern -> what a text must be, in words
+PATTERNS = {
+    r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": "letters and digits, with single dashes between them",
+    r"^[0-9a-f]{64}$": "64 hexadecimal digits",
+    r"^[0-9a-f]{40}$": "40 hexadecimal digits",
+    r"^[a-z]{2,3}([_-][A-Za-z]+)*$": "a code such as 'en' or 'zh-Hans'",
 }
 
 
@@ -65,7 +73,7 @@ def _located(item: ErrorDetails, content: Any) -> _Mistake:
     for position, entry in enumerate(item["loc"]):
         if isinstance(entry, int) and isinstance(here, (list, tuple)):
             keys.append(str(entry + 1))
-            here = here[entry]
+            here = here[entry] if entry < len(here) else None  # a list that is too short
         elif isinstance(here, dict) and entry in here:
             keys.append(str(entry))
             here = here[entry]
@@ -129,8 +137,28 @@ def _text(mistake: _Mistake) -> tuple[Keys, str]:
 
 def _plain(mistake: _Mistake) -> tuple[Keys, str]:
     item = mistake.item
-    text = item["msg"].removeprefix("Value error, ")
-    return mistake.keys, text if isinstance(item["input"], (dict, list)) else f"{text}, not {item['input']!r}"
+    text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
+    if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
+        return mistake.keys, text  # the value is too long to print, and its type is right
+    return mistake.keys, f"{text}, not {_shown(item['input'])}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it: of a mapping or a list only that it is one."""
+    kinds = {dict: "a mapping", list: "a list", type(None): "nothing"}
+    return kinds.get(type(value), repr(value))
+
+
+def _wrong_container(mistake: _Mistake) -> tuple[Keys, str]:
+    """Return the text for a value that is no list or no mapping."""
+    return mistake.keys, f"give {_type_of(mistake.item)}, not {_shown(mistake.item['input'])}"
+
+
+def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
+    keys, text = _plain(mistake)
+    value = mistake.item["input"]
+    is_number = isinstance(value, str) and re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", value, re.IGNORECASE)
+    return keys, text + "; write the number without quotes" * bool(is_number)
 
 
 def _as_it_is(mistake: _Mistake) -> tuple[Keys, str]:
@@ -144,7 +172,9 @@ def _not_text(mistake: _Mistake) -> tuple[Keys, str]:
 
 
 def _wrong_pattern(mistake: _Mistake) -> tuple[Keys, str]:
-    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {mistake.item['ctx']['pattern']}"
+    pattern = mistake.item["ctx"]["pattern"]
+    words = f"; write {PATTERNS[pattern]}" if pattern in PATTERNS else ""
+    return mistake.keys, f"{mistake.item['input']!r} does not match the pattern {pattern}{words}"
 
 
 def _wrong_kind(mistake: _Mistake) -> tuple[Keys, str]:
@@ -169,6 +199,13 @@ TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
     "unknown_key": _as_it_is,
     "no_source": _as_it_is,
     "string_type": _not_text,
+    "int_type": _quoted_number,
+    "float_type": _quoted_number,
+    "list_type": _wrong_container,
+    "tuple_type": _wrong_container,
+    "dict_type": _wrong_container,
+    "model_type": _wrong_container,
+    "model_attributes_type": _wrong_container,
     "string_pattern_mismatch": _wrong_pattern,
     "union_tag_invalid": _wrong_kind,
     "union_tag_not_found": _no_kind,

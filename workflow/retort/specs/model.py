@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Name, Spec, Text, Whole
 
 
 class Architecture(Spec):
     """The shape of an encoder, as papers write it: layers, heads, hidden, intermediate and sometimes embedding."""
 
-    layers: int = Field(gt=0, le=48, description="transformer layers")
-    heads: int = Field(gt=0, description="attention heads of a layer")
-    hidden: int = Field(gt=0, description="width of the hidden states")
-    intermediate: int = Field(gt=0, description="width of the feed-forward networks")
-    embedding: int | None = Field(
+    layers: Whole = Field(gt=0, le=48, description="transformer layers")
+    heads: Whole = Field(gt=0, le=1024, description="attention heads of a layer")
+    hidden: Whole = Field(gt=0, le=65_536, description="width of the hidden states")
+    intermediate: Whole = Field(gt=0, le=1_000_000, description="width of the feed-forward networks")
+    embedding: Whole | None = Field(
         default=None,
         gt=0,
         exclude_if=lambda width: width is None,  # so that the settings of models without it do not change
@@ -48,10 +48,11 @@ class Model(Spec):
     title: Text = Field(description="what it is, in one line")
     source: Name = Field(description="an entry of workflow/sources")
     architecture: Architecture = Field(description="as its config.json says")
-    vocabulary: int = Field(gt=0, description="tokens in the vocabulary")
+    vocabulary: Whole = Field(gt=0, le=10_000_000, description="tokens in the vocabulary")
+    positions: Whole = Field(default=512, gt=2, le=8192, description="the longest text that it takes, in tokens")
     tokenizer: Name | None = Field(
         default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
     )
     tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
-    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

@@ -6,14 +6,14 @@ from fnmatch import fnmatchcase
 
 from pydantic import Field
 
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Distinct, Name, Spec, Text
 from retort.specs.student import Teacher
 
 
 class Choice(Spec):
     """What was chosen where the paper is silent, or where a study differs from it, and for which students."""
 
-    students: list[Text] = Field(
+    students: Distinct[Text] = Field(
         min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
     )
     excluded: list[Text] = Field(default=[], alias="except", description="names of students to leave out again")
@@ -36,6 +36,6 @@ class Paper(Spec):
     teachers: dict[Name, Teacher] = Field(default={}, description="name -> teacher")
     deviations: list[Choice] = Field(default=[], description="what was chosen where the paper is silent")
     recorded: dict[str, str] = Field(default={}, description="the run that the published numbers are of")
-    show: list[Name] = Field(
+    show: Distinct[Name] = Field(
         default=[], description="tables and figures that the report begins with, in order; the others follow by name"
     )

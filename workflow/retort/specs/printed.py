@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Name, Spec, Text, Whole
 from retort.specs.printed_block import header, read_block
 from retort.specs.timing import TIMED
 
@@ -164,7 +164,9 @@ class TextTable(Spec):
     """The base of tables with printed rows: the headings of the row labels, the cells, and how many are numbers."""
 
     stub: list[Text] = Field(default=[], description="the headings over the row labels, one for each level of a label")
-    numbers: int = Field(default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not")
+    numbers: Whole = Field(
+        default=0, ge=0, description="printed numbers, counted in the paper; standard deviations not"
+    )
     printed: str = Field(
         default="",
         description="the cells as the paper prints them: a header of the columns, then a line a row, split by '|'",
@@ -196,7 +198,7 @@ class TextTable(Spec):
                 numbers is not `numbers`.
         """
         twice("column", [column.name for column in self.headings()])
-        twice("row", row_names(self.lines()))
+        twice("row", [name.removeprefix(": ") for name in row_names(self.lines())])
         count = sum(cell.number is not None for cell in self.printed_cells())
         if count != self.numbers:
             raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")

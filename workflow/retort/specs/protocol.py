@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import FieldsOf, Name, Settings, Spec, Text
+from retort.specs.base import Distinct, FieldsOf, Name, Real, Seed, Settings, Spec, Text, Whole
+
+Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
+Epochs = Annotated[Real, Field(gt=0, le=10_000)]
+BatchSize = Annotated[Whole, Field(gt=0, le=1_000_000)]
+LearningRate = Annotated[Real, Field(gt=0, lt=1)]
+Beta = Annotated[Real, Field(ge=0, lt=1)]
 
 
 def steps_per_epoch(rows: int, batch_size: int) -> int:
@@ -19,30 +25,29 @@ def steps_per_epoch(rows: int, batch_size: int) -> int:
 class Schedule(Spec):
     """The hyperparameters of one training run; a change to any field makes it a different run."""
 
-    steps: int | None = Field(
-        default=None, gt=0, exclude_if=lambda steps: steps is None, description="optimiser steps; give these or epochs"
+    steps: Steps | None = Field(
+        default=None, exclude_if=lambda steps: steps is None, description="optimiser steps; give these or epochs"
     )
-    epochs: float | None = Field(
+    epochs: Epochs | None = Field(
         default=None,
-        gt=0,
         exclude_if=lambda epochs: epochs is None,  # a schedule has steps or epochs, and shows the one that it has
         description="instead of steps: passes over rows or blocks",
     )
-    batch_size: int = Field(gt=0, description="rows a step, at most")
-    learning_rate: float = Field(gt=0, lt=1, description="at its peak")
-    warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
-    weight_decay: float = Field(default=0.01, ge=0, description="of AdamW")
-    betas: tuple[float, float] = Field(default=(0.9, 0.999), description="of Adam")
-    epsilon: float = Field(default=1e-8, gt=0, description="of Adam")
-    max_grad_norm: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
-    freeze: list[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
-    dropout: float | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
+    batch_size: BatchSize = Field(description="rows a step, at most")
+    learning_rate: LearningRate = Field(description="at its peak")
+    warmup_ratio: Real = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
+    weight_decay: Real = Field(default=0.01, ge=0, le=1, description="of AdamW")
+    betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of Adam")
+    epsilon: Real = Field(default=1e-8, gt=0, lt=1, description="of Adam")
+    max_grad_norm: Real = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
+    freeze: Distinct[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
+    dropout: Real | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
     group_by_length: bool = Field(
         default=True,
         description="batches of rows of like length, which need less padding; false: of random rows, for losses that "
         "compare the examples of a batch with each other; for tasks",
     )
-    max_length: int | None = Field(
+    max_length: Whole | None = Field(
         default=None,
         gt=2,
         le=512,
@@ -78,10 +83,10 @@ ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
 class Grid(Spec):
     """A grid of hyperparameters: each point is scored on the validation split, the best one trained again per seed."""
 
-    learning_rate: list[float] = Field(min_length=1, description="values that are tried")
-    batch_size: list[int] = Field(min_length=1, description="values that are tried")
-    epochs: list[float] = Field(default=[], description="those of the schedule where it is left out")
-    seed: int = Field(default=1, description="of the trials")
+    learning_rate: Distinct[LearningRate] = Field(min_length=1, description="values that are tried")
+    batch_size: Distinct[BatchSize] = Field(min_length=1, description="values that are tried")
+    epochs: Distinct[Epochs] = Field(default=[], description="those of the schedule where it is left out")
+    seed: Seed = Field(default=1, description="of the trials")
 
     def points(self) -> list[Settings]:
         """Return every combination of learning rate, batch size and number of epochs, in the order of the file."""
@@ -105,8 +110,8 @@ class Protocol(Spec):
         description="hyperparameters that are tried when a student is fine-tuned; left out: the schedule as it is",
     )
     grids: dict[Name, Grid] = Field(default={}, description="instead of the grid on a task")
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, description="one run each")
-    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
+    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _counts(self) -> Protocol:

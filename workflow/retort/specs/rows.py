@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Text
+from retort.specs.base import Distinct, Name, Text
 from retort.specs.names import StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
 from retort.specs.timing import TIMED, Timing, timing
@@ -17,7 +17,7 @@ class Column(Measure, Heading):
     """A column: one task and one metric, or a number computed from other columns; the metric is always explicit."""
 
     average: bool = Field(default=False, description="counts in the row's average")
-    mean_of: list[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
+    mean_of: Distinct[Text] = Field(default=[], description="the columns of this table whose mean the paper prints")
     change_from: str = Field(default="", description="the column from which the column before it is a change, in %")
     variant: Name = Field(default="", description="joined by a dash to the name of the row's student")
 

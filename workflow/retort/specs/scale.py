@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Distinct, Name, Spec, Text, Whole
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
@@ -19,8 +19,8 @@ class Replacements(Spec):
     training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
     grid: Grid = Field(description="instead of every protocol's")
-    seeds: int = Field(ge=1, description="at most so many")
-    tasks: list[Name] = Field(min_length=1, description="no other task is run")
+    seeds: Whole = Field(ge=1, description="at most so many")
+    tasks: Distinct[Name] = Field(min_length=1, description="no other task is run")
 
     @field_validator("distillation", "training", "teaching")
     @classmethod

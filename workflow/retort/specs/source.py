@@ -19,17 +19,22 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
-def _relative(path: str) -> str:
-    if path.startswith("/") or ".." in path.split("/"):
+def relative(path: str) -> str:
+    """Return a path unchanged if it stays inside its folder.
+
+    Raises:
+        ValueError: it is absolute, or has a part '..'.
+    """
+    if path.startswith(("/", "~")) or "\\" in path or "\0" in path or ".." in path.split("/"):
         raise ValueError(f"'{path}' leaves its folder; give a path inside it")
     return path
 
 
-Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(_relative)]
+Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(relative)]
 
 
 class Package(Spec):
-    """The archive of a package, and the folder in it that is kept: pip downloads it as data and never installs it."""
+    """The archive of a package, and the folder in it that is kept, as data: nothing of it is built or installed."""
 
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="its name in the index"
@@ -191,11 +196,14 @@ TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key th
 
 
 def _tag(content: Any) -> str | None:
-    """Return which source a mapping describes, by the key that only such a source has, or by one that is like it."""
+    """Return which source a mapping describes, by the key that only such a source has, or by one that is like it.
+
+    None if it has no such key, or several.
+    """
     keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
     exact = [key for key in TAGS if key in keys]
     like = [near for near in (nearest(key, TAGS) for key in keys) if near]
-    return TAGS[(exact or like)[0]] if exact or like else None
+    return TAGS[(exact or like)[0]] if (exact or like) and len(exact) < 2 else None
 
 
 Source = Annotated[
@@ -205,6 +213,6 @@ Source = Annotated[
     Discriminator(
         _tag,
         custom_error_type="no_source",
-        custom_error_message="where the files come from is missing; give one of the keys 'path', 'hub' and 'package'",
+        custom_error_message="where the files come from is not clear; give one of the keys 'path', 'hub' and 'package'",
     ),
 ]

@@ -7,19 +7,23 @@ with the printed paper: whether a number in the text equals the one in a table, 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Name, Real, Spec, Text, Whole
 from retort.specs.printed import read_number
 
 
 class Facts(Spec):
     """The sizes of one data set, and the scores of a model that always predicts the most frequent label."""
 
-    sizes: dict[Literal["train", "dev", "test"], int] = Field(description="split -> rows")
-    floors: dict[Text, float] = Field(default={}, description="metric -> per cent, on dev")
+    sizes: dict[Literal["train", "dev", "test"], Annotated[Whole, Field(gt=0)]] = Field(
+        min_length=1, description="split -> rows"
+    )
+    floors: dict[Text, Annotated[Real, Field(ge=-100, le=100)]] = Field(
+        default={}, description="metric -> per cent, on dev"
+    )
     source: Text = Field(description="where the sizes are from")
 
 
@@ -43,7 +47,7 @@ class Statement(Spec):
     where: Text = Field(description="where in the paper it stands, such as a section")
     compare: Name = Field(description="the comparison that the cells are put to")
     number: str = Field(default="", description="the number in the text, as printed")
-    within: float | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
+    within: Real | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
     cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
     than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
     other: str = Field(default="", description="the number that the paper gives elsewhere in its text")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Settings, Spec, Text
+from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Whole
 from retort.specs.model import Architecture
 from retort.specs.names import StudentName
 from retort.specs.protocol import ScheduleChanges
@@ -15,7 +15,7 @@ from retort.specs.protocol import ScheduleChanges
 class Initialisation(Spec):
     """Where the initial weights come from; exactly one of the fields is given, apart from `of`."""
 
-    layers: list[int] | None = Field(
+    layers: Distinct[Whole] | None = Field(
         default=None, description="listed layers, counted from 1; embeddings and heads come along"
     )
     truncated: bool = Field(default=False, description="the first layers, as many as the student has")
@@ -48,9 +48,9 @@ class Term(Spec):
     mapping: str | dict[str, dict[str, Any]] | None = Field(
         default=None, description="which teacher layers a student layer learns from: a name, or a name with options"
     )
-    weight: float = Field(default=1.0, gt=0, description="times the objective's value")
+    weight: Real = Field(default=1.0, gt=0, le=1_000_000, description="times the objective's value")
     options: Settings = Field(default={}, description="options of the objective")
-    not_on: list[Name] = Field(default=[], description="tasks on which the term is left out")
+    not_on: Distinct[Name] = Field(default=[], description="tasks on which the term is left out")
 
 
 class Stage(Spec):
@@ -58,9 +58,7 @@ class Stage(Spec):
 
     data: Name = Field(description="'task', or the name of a corpus")
     terms: list[Term] = Field(min_length=1, description="the loss is their weighted sum")
-    steps_factor: float = Field(
-        default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes"
-    )
+    steps_factor: Real = Field(default=1.0, gt=0, le=10, description="times the protocol's steps that this stage takes")
     schedule: ScheduleChanges = Field(
         default={}, description="fields of the protocol's schedule that this stage changes"
     )
@@ -98,9 +96,11 @@ class Student(Spec):
     initialisation: Initialisation = Field(description="where its first weights come from")
     stages: list[Stage] = Field(default=[], description="one after the other; none: it is only fine-tuned")
     protocol: Name = Field(description="an entry of workflow/protocols")
-    tasks: list[Name] | None = Field(default=None, description="only these tasks; all where it is left out")
+    tasks: Distinct[Name] | None = Field(
+        default=None, min_length=1, description="only these tasks; all where it is left out"
+    )
     deviations: list[Text] = Field(default=[], description="what was chosen for this student where the paper is silent")
-    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _one_road(self) -> Student:
@@ -133,5 +133,5 @@ class Teacher(Spec):
     title: Text = Field(description="what it is, in one line")
     model: Name = Field(description="an entry of workflow/models")
     protocol: Name = Field(description="an entry of workflow/protocols")
-    seed: int = Field(default=1, ge=0, description="of its fine-tuning")
-    version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    seed: Seed = Field(default=1, description="of its fine-tuning")
+    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from retort.specs.base import Real, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.names import StudentName
 from retort.specs.printed import (
@@ -24,7 +25,18 @@ from retort.specs.printed import (
 )
 from retort.specs.rows import CellSpec, Column, Row, cell_at
 
-Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
+Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
+
+
+def _spread(numbers: list[float]) -> list[float]:
+    if len(numbers) == 2 and numbers[1] < 0:
+        raise ValueError(f"a standard deviation is at least 0, not {numbers[1]:g}")
+    return numbers
+
+
+Printed = Annotated[
+    list[Real], AfterValidator(_spread), Field(min_length=1, max_length=2, description="[mean] or [mean, std]")
+]
 
 
 class MeasuredTable(TextTable, Exhibit):
@@ -38,12 +50,16 @@ class MeasuredTable(TextTable, Exhibit):
     split: Literal["", "dev", "test"] = Field(
         default="", description="the split that a paper's scores are of; else the one that each task is scored on"
     )
-    runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
-    length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
+    runs: Whole = Field(
+        default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say"
+    )
+    length: Whole | None = Field(
+        default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
+    )
     against: StudentName = Field(
         default="", description="the student or teacher whose speed is 1; else the first row's"
     )
-    decimals: int = Field(description="digits after the point")
+    decimals: Decimals
     published: dict[StudentName, dict[str, Printed]] = Field(
         default={}, description="row's student -> column's label -> printed"
     )

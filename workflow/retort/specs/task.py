@@ -9,16 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, StringConstraints, field_validator, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.base import Name, Options, Spec, Text
-from retort.specs.source import FolderSource, HubSource, PackageSource, Relative
+from retort.specs.base import Distinct, Name, Options, Real, Seed, Spec, Text, Whole
+from retort.specs.printed import twice
+from retort.specs.sample import check_sample
+from retort.specs.source import FolderSource, HubSource, PackageSource, Relative, relative
 
-Rows = int | list[int] | dict[Name, int]
+Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
+Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Count]
 ALL = "all"  # stands for all subsets of a split together
 
 
@@ -37,12 +40,21 @@ class OrSource:
         return {"anyOf": [handler(schema), *sources]}
 
 
+def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
+    twice("column", [str(column) for column in columns.values()])
+    return columns
+
+
+Columns = Annotated[dict[Name, Text | Annotated[Whole, Field(ge=1)]], AfterValidator(_each_column_once)]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
+
+
 class Split(Spec):
     """How held-out rows are drawn: at random with a given seed; the rows of a group always go to the same split."""
 
-    seed: int = Field(description="of the draw")
-    test: int = Field(gt=0, description="rows whose score is reported")
-    dev: int = Field(gt=0, description="rows on which a grid point is chosen")
+    seed: Seed = Field(description="of the draw")
+    test: Count = Field(description="rows whose score is reported")
+    dev: Count = Field(description="rows on which a grid point is chosen")
 
 
 class Reader(Spec):
@@ -50,6 +62,13 @@ class Reader(Spec):
 
     name: Name = Field(description="one of the readers of retort/data")
     options: Options = Field(default={}, description="options of the reader")
+
+    @field_validator("options")
+    @classmethod
+    def _inside(cls, options: Options) -> Options:
+        if isinstance(file := options.get("file"), str):
+            relative(file)
+        return options
 
 
 class FileSplit(Spec):
@@ -78,7 +97,7 @@ class Change(Spec):
 
     name: Text | None = Field(default=None, description="configuration of the data set on the hub")
     options: Options = Field(default={}, description="options of the format")
-    columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
 
 
 class Files(Spec):
@@ -92,11 +111,19 @@ class Files(Spec):
     files: dict[Name, Relative] = Field(
         min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
     )
-    columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
-    label_names: list[str] = Field(default=[], description="how the file spells the labels, in the order of `labels`")
-    exclude_labels: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
-    broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
-    empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the file spells the labels, in the order of `labels`"
+    )
+    exclude_labels: Distinct[str] = Field(
+        default=[], description="labels of rows that are left out, such as SNLI's '-'"
+    )
+    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="lines without all fields that a split is known to have"
+    )
+    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="rows with an empty text that a split is known to have"
+    )
     changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
 
     def of(self, split: str) -> Change:
@@ -112,21 +139,23 @@ class Files(Spec):
 class Submission(Spec):
     """The files in the zip for the GLUE server that are made from this task's predictions."""
 
-    files: dict[Name, str] = Field(min_length=1, description="split, or split-subset -> name of the file")
-    label_names: list[str] = Field(default=[], description="how the server spells the labels, in the order of `labels`")
+    files: dict[Name, FileName] = Field(min_length=1, description="split, or split-subset -> name of the file")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the server spells the labels, in the order of `labels`"
+    )
 
 
 class Windows(Spec):
     """How a context that is too long for one row is cut into several windows; the defaults are usual for SQuAD."""
 
-    overlap: int = Field(default=128, ge=0, description="tokens that a window has in common with the next")
-    question: int = Field(default=64, gt=0, description="tokens of the question that are kept in each")
+    overlap: Whole = Field(default=128, ge=0, description="tokens that a window has in common with the next")
+    question: Whole = Field(default=64, gt=0, description="tokens of the question that are kept in each")
 
 
 class Jobs(Spec):
     """How the work is divided into jobs; this changes no result and is not in the settings."""
 
-    grid_parts: int = Field(default=1, ge=1, description="jobs that the points of the grid are divided into")
+    grid_parts: Whole = Field(default=1, ge=1, le=1000, description="jobs that the points of the grid are divided into")
 
 
 class Task(Spec):
@@ -137,13 +166,13 @@ class Task(Spec):
         description="an entry of workflow/sources; or the keys of one, if no other file uses it"
     )
     task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
-    labels: list[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
-    bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
-    metrics: list[str] = Field(min_length=1, description="what is reported")
+    labels: Distinct[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
+    bounds: tuple[Real, Real] | None = Field(default=None, description="least and greatest score of a regression")
+    metrics: Distinct[str] = Field(min_length=1, description="what is reported")
     reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
     split: Split | None = Field(default=None, description="how the splits are drawn")
     splits: dict[Name, FileSplit] = Field(default={}, description="split -> its rows, if each split has its files")
-    subsets: list[Name] = Field(default=[], description="of a split that is scored subset by subset")
+    subsets: Distinct[Name] = Field(default=[], description="of a split that is scored subset by subset")
     read: dict[Literal["local", "hub"], Files] = Field(default={}, description="where the source is -> its files")
     train_split: Name = Field(default="train", description="what is trained on")
     validation_split: Name = Field(default="dev", description="where a point of the grid is chosen")
@@ -152,9 +181,9 @@ class Task(Spec):
     )
     evaluation_split: Name = Field(default="test", description="whose score is reported")
     submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
-    max_length: int = Field(gt=2, le=512, description="tokens")
+    max_length: Whole = Field(gt=2, le=512, description="tokens")
     windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
-    version: int = Field(ge=1, description="raised when a score would change")
+    version: Whole = Field(ge=1, description="raised when a score would change")
     jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
@@ -236,8 +265,22 @@ class Task(Spec):
         return self
 
     @model_validator(mode="after")
+    def _bounded(self) -> Task:
+        if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
+            raise ValueError(f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}")
+        return self
+
+    @model_validator(mode="after")
+    def _sampled(self) -> Task:
+        facts = catalogue.task_types()[self.task_type].facts
+        labels = self.labels if facts["has_label_names"] else []
+        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels)
+        return self
+
+    @model_validator(mode="after")
     def _submits(self) -> Task:
         if self.submission:
+            twice("submission.files: file", list(self.submission.files.values()))
             wrong = [name for name in self.submission.files if name not in self.encoded_splits]
             if wrong:
                 raise ValueError(f"submission.files: {unknown('split', wrong[0], self.encoded_splits)}")

@@ -7,7 +7,7 @@ from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
-from retort.models.initialise import StartFolders, initialise, with_pooler
+from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.stored_activations import StoredActivations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import Teacher, TeacherAndData, online, run_stages, task_agnostic, task_specific
@@ -46,6 +46,7 @@ def distill_on_task(
     """
     check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
     set_seed(job, seed)
+    check_published(folders.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
     source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
@@ -106,6 +107,7 @@ def distill_student(
     seed, vocabulary = settings.seed, settings.teacher.model.vocabulary
     set_seed(job, seed)
     head = "masked-lm" if settings.teacher.has_masked_lm else "none"
+    check_published(folders.model, settings.teacher.model)
     assert folders.teacher is not None  # every task-agnostic student has one
     if head != "none" and not build.has_masked_lm(folders.teacher):
         raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")

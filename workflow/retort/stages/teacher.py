@@ -9,6 +9,7 @@ from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
+from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.training.evaluate import ScoreFiles, evaluate, write_score
@@ -48,7 +49,7 @@ def finetune_teacher(
     check_same_tokenizer(model_folder, tokenizer_folder)
     seed, precision = settings.seed, settings.precision
     set_seed(job, seed)
-    build.check_shape(model_folder, settings.model.architecture, settings.model.vocabulary)
+    check_published(model_folder, settings.model)
     network = build.load(model_folder, *head_of(settings.task))
     build.prepare(network, settings.schedule)
     rows = training_rows(encoded_folder, settings.task)
@@ -93,7 +94,7 @@ def fit_teacher_head(
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
     set_seed(job, settings.seed)
-    build.check_shape(model_folder, settings.model.architecture, settings.model.vocabulary)
+    check_published(model_folder, settings.model)
     network = build.load(model_folder, "masked-lm")
     run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.corpus import Component
-from retort.specs.exhibit import exhibits_of
+from retort.specs.exhibit import Exhibit, exhibits_of
 from retort.specs.load import Problems
+from retort.specs.options import check_options
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
 from retort.specs.student import Stage, Student, Term
-from retort.study import check_initialisation, check_lengths, check_terms
+from retort.study import check_initialisation, check_lengths, check_positions, check_terms
 from retort.study.check_statements import Known, check_statements
 from retort.study.reading import check_tasks
 from retort.study.study import Study
@@ -46,7 +48,7 @@ class Checker:
             for other in task.sources[1:]:
                 self.known(path, "splits", "source", other, self.study.sources)
             if task.reader and self.known(path, "reader", "reader", task.reader.name, readers):
-                for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
+                for line in check_options("reader", readers[task.reader.name], task.reader.options):
                     self.problems.add(path, f"reader.options: {line}")
 
     def tokenizers(self) -> None:
@@ -77,7 +79,7 @@ class Checker:
         formats = catalogue.text_formats()
         self.known(path, f"{where}.source", "source", component.source, self.study.sources)
         if self.known(path, f"{where}.format", "text format", component.format, formats):
-            for line in catalogue.check_options("format", formats[component.format], component.options):
+            for line in check_options("format", formats[component.format], component.options):
                 self.problems.add(path, f"{where}.options: {line}")
 
     def protocols(self) -> None:
@@ -175,12 +177,27 @@ class Checker:
                 if self.known(path, "task", "task", task, self.study.tasks):
                     spec = self.study.tasks[task]
                     self.known(path, f"metric of {task}", "metric", metric, spec.measures(spec.evaluation_split))
-            for line in exhibit.problems(self.study, slug) if not unknown_students else ():
+            for line in (*exhibit.problems(self.study, slug), *self.depths(exhibit)) if not unknown_students else ():
                 self.problems.add(path, line)
         for slug, paper in self.study.papers.items():
             names, _ = exhibits_of(self.study, slug)
             for name in paper.show:
                 self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, names)
+
+    def depths(self, exhibit: Exhibit) -> Iterator[str]:
+        """Yield a line for each student that stands for a layer which its teacher does not have."""
+        for name, layer in exhibit.depths().items():
+            teacher = (
+                self.study.teachers.get(self.study.students[name].teacher) if name in self.study.students else None
+            )
+            model = self.study.models.get(teacher.model) if teacher else None
+            if model and layer > model.architecture.layers:
+                yield f"points.{layer}: the teacher of '{name}' has {model.architecture.layers} layers"
+
+    def positions(self) -> None:
+        """Check that no model is given a longer text than it takes."""
+        for path, line in check_positions.problems(self.study):
+            self.problems.add(path, line)
 
     def names(self) -> None:
         """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""
@@ -205,6 +222,7 @@ def check(study: Study, problems: Problems) -> None:
         checker.teachers,
         checker.students,
         checker.exhibits,
+        checker.positions,
     ):
         step()
     check_scale(study, study.config.scale, study.scale, checker.known)

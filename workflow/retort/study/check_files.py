@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
-from retort.registry import nearest
 from retort.specs.config import Config
 from retort.specs.load import Problems
 from retort.specs.scale import Scale
 from retort.study.check import Checker, check_scale
 from retort.study.check_scaled import check_scaled
-from retort.study.load import FOLDERS, Check, read_files, read_scales
+from retort.study.load import Check, read_files, read_scales
 from retort.study.scaled_study import scale_study
 from retort.study.study import Study
-
-PAPER_FILES = ("paper.yaml", "students.yaml", "claims.yaml", "audit.yaml", "table*.yaml", "figure*.yaml")
 
 
 def check_files(config: Config, *checks: Check) -> tuple[Study, list[str]]:
@@ -30,7 +26,6 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str]]:
     scales = read_scales(config, Problems(config.folder)) if (config.folder / "scales").is_dir() else {}
     for name, scale in scales.items():
         check_scale(study, name, scale, Checker(study, problems).known)
-    _check_names(config.folder, problems)
     for check_further in checks if not problems.lines else ():
         check_further(study, problems)
     for name, scale in scales.items() if not problems.lines else ():
@@ -51,15 +46,3 @@ def at_scale(study: Study, name: str, scale: Scale) -> Study:
         protocols=dict(study.protocols),
         not_run={},
     )
-
-
-def _check_names(folder: Path, problems: Problems) -> None:
-    """Add a problem for each YAML file of the study that nothing reads, because of its name."""
-    folders = (*FOLDERS, "scales")
-    patterns = ["facts.yaml", *(f"{name}/*.yaml" for name in folders), *(f"papers/*/{name}" for name in PAPER_FILES)]
-    read = {path for pattern in patterns for path in folder.glob(pattern)}
-    below = [path for name in (*folders, "papers") for path in folder.glob(f"{name}/**/*.y*ml")]
-    for path in sorted({*folder.glob("*.y*ml"), *below} - read):
-        near = nearest(path.name, [name.replace("*", "1") for name in ("facts.yaml", *PAPER_FILES)])
-        meant = f"did you mean '{near}'?" if near else "rename it or move it"
-        problems.add(path, f"nothing reads a file of this name here; {meant}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retort.specs.load import Problems
-from retort.study import check_initialisation, check_terms
+from retort.study import check_initialisation, check_positions, check_terms
 from retort.study.study import Study
 
 
@@ -16,6 +16,8 @@ def check_scaled(study: Study, problems: Problems) -> None:
     """
     if study.scale.replacements is None:
         return
+    for path, line in check_positions.problems(study):
+        problems.add(path, f"{line} (at scale {study.config.scale})")
     for name, student in study.running.items():
         path, key = study.files["students", name], study.keys[name]
         for line in check_initialisation.problems(study, name):

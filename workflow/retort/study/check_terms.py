@@ -8,6 +8,7 @@ from retort.errors import RetortError
 from retort.sizes import ModelSize, Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
+from retort.specs.options import check_options
 from retort.specs.student import Term
 from retort.study.questions import layer_pairs
 
@@ -27,7 +28,7 @@ def problems(
     """
     entry = catalogue.objectives()[term.objective]
     options = {**entry.options, **term.options}
-    wrong_options = catalogue.check_options("objective", entry, term.options)
+    wrong_options = check_options("objective", entry, term.options)
     yield from (f".options: {line}" for line in wrong_options)
     if (entry.level in LAYERED) != (term.mapping is not None):
         layered = entry.level in LAYERED
@@ -40,7 +41,8 @@ def problems(
     try:
         pairs = layer_pairs(term, student.layers, teacher.layers, initial_layers)
     except RetortError as error:
-        yield f".mapping: {error}"
+        if term.mapping != "initial" or initial_layers is None:  # else the initialisation has a line for it
+            yield f".mapping: {error}"
     else:
         yield from _mapping(term, activations, pairs)
     if wrong_options:

@@ -9,7 +9,6 @@ from typing import Any
 from retort.errors import RetortError, StudyError
 from retort.registry import unknown
 from retort.specs import load
-from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.model import Model
@@ -18,7 +17,9 @@ from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.statement import Facts
 from retort.specs.task import Task
+from retort.specs.yaml_reader import read_yaml
 from retort.study.check import check
+from retort.study.check_names import check_names
 from retort.study.check_scaled import check_scaled
 from retort.study.load_paper import read_paper
 from retort.study.required_sources import check_sources
@@ -51,13 +52,15 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
     study.apply(config.run_sources)
-    if (config.folder / "facts.yaml").is_file():
+    if load.is_there(config.folder / "facts.yaml"):
         path = config.folder / "facts.yaml"
         study.facts = load.named(path, Facts, problems)
         study.files.update({("facts", str(name)): path for name in load.entries(path, problems)})
     folders = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
-    for slug in config.papers or _of_scale(folders, study.scale):
+    papers = config.papers or _of_scale(folders, study.scale)
+    check_names(config.folder, (*FOLDERS, "scales"), [slug for slug in papers if slug in folders], problems)
+    for slug in papers:
         if slug in folders:
             read_paper(study, folders[slug], problems)
         else:
@@ -113,20 +116,22 @@ def read_scales(config: Config, problems: load.Problems) -> dict[str, Scale]:
     return scales
 
 
-def is_ours(path: Path) -> bool:
-    """Return whether a `paper.yaml` describes one of our own studies (`ours: true`).
-
-    A missing or unreadable file gives False; other checks report it.
-    """
+def is_ours(path: Path) -> bool | None:
+    """Return whether a `paper.yaml` describes one of our own studies (`ours: true`); None if it cannot be read."""
     try:
-        return bool((read_yaml(path) or {}).get("ours"))
-    except (OSError, RetortError):
-        return False
+        content = read_yaml(path)
+    except RetortError:
+        return None
+    return bool(content.get("ours")) if isinstance(content, dict) else None
 
 
 def _of_scale(folders: dict[str, Path], scale: Scale) -> list[str]:
-    """Return the papers that a scale runs by default: either our own studies or the printed papers."""
-    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") == (scale.papers == "ours")]
+    """Return the papers that a scale runs by default: either our own studies or the printed papers.
+
+    A paper whose `paper.yaml` cannot be read is one of them, so that its problem is reported.
+    """
+    wanted = (scale.papers == "ours", None)
+    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") in wanted]
 
 
 def open_written(config: Config) -> Study:

@@ -27,7 +27,7 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
         problems: the list to which the problems of the paper's files are added.
     """
     slug, before = path.name, len(problems.lines)
-    if not (path / "paper.yaml").is_file():
+    if not load.is_there(path / "paper.yaml"):
         problems.add(path, "has no paper.yaml")
         problems.unread.add(f"{slug}-*")
         return
@@ -41,7 +41,7 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
             problems.add(path / "paper.yaml", f"another paper's teacher is called '{slug}-{name}'; rename one")
         study.teachers[f"{slug}-{name}"] = teacher
         study.files["teachers", f"{slug}-{name}"] = path / "paper.yaml"
-    entries = student_entries(path / "students.yaml", problems) if (path / "students.yaml").is_file() else {}
+    entries = student_entries(path / "students.yaml", problems) if load.is_there(path / "students.yaml") else {}
     papers = [folder.name for folder in path.parent.iterdir() if folder.is_dir()]
     names = known_names(slug, [*paper.teachers, *entries], papers)
     _read_students(study, path / "students.yaml", entries, names, problems)
@@ -71,6 +71,10 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
             members = problems.attempt(path, key, families.expand, key, entry, shared or {}, Student.model_fields) or {}
             if not members:
                 problems.unread.add(f"{path.parent.name}-{re.sub('{.*?}', '*', key)}")
+        elif isinstance(entry, dict) and families.FOR_EACH in entry:
+            problems.add(path, f"{key}.{families.FOR_EACH}: the name has no axis; write it as '{{axis}}-...'")
+            members = {}
+            problems.unread.add(f"{path.parent.name}-*")
         for name, member in members.items():
             if name in students:
                 problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
@@ -114,7 +118,7 @@ def _check_choices(path: Path, paper: Paper, students: dict[str, Any], problems:
 
 def _read_statements(study: Study, path: Path, problems: load.Problems) -> None:
     for file, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
-        if (path / file).is_file():
+        if load.is_there(path / file):
             statements[path.name] = load.named(path / file, Statement, problems)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from retort.errors import RetortError
-from retort.registry import unknown
+from retort.registry import nearest, unknown
 from retort.specs import catalogue
 from retort.specs.load import Problems
+from retort.specs.options import check_options
 from retort.specs.task import Files, Task
 from retort.study.study import Study
 
@@ -37,7 +38,7 @@ def check_tasks(study: Study, problems: Problems) -> None:
                 problems.add(study.files["tasks", name], f"{where}: {unknown('format', files.format, formats)}")
                 continue
             for options in (files.options, *(change.options for change in files.changes.values())):
-                for line in catalogue.check_options("format", formats[files.format], options):
+                for line in check_options("format", formats[files.format], options):
                     problems.add(study.files["tasks", name], f"{where}.options: {line}")
             facts = task_types[task.task_type].facts
             for line in _columns(files, facts["required_columns"], facts["optional_columns"]):
@@ -49,7 +50,8 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
     wrong = [
         str(unknown("field", field, (*fields, *optional))) for field in columns if field not in (*fields, *optional)
     ]
-    return wrong + [f"'{field}' is missing" for field in fields if field not in files.columns]
+    meant = [nearest(field, (*fields, *optional)) for field in columns if field not in (*fields, *optional)]
+    return wrong + [f"'{field}' is missing" for field in fields if field not in (*files.columns, *meant)]
 
 
 def readable(study: Study, name: str, splits: list[str]) -> bool:

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retort.formatters import p_value
-from retort.specs.base import Name, Spec, Text
+from retort.specs.base import Distinct, Name, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.names import StudentPair
 from retort.specs.rows import Row
-from retort.specs.table import Printed
+from retort.specs.table import Decimals, Printed
 from retort.tables.base import Inputs, Table
 from retort.tables.compare import AGREES, DIFFERS, Comparison, holm
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
@@ -41,9 +41,9 @@ class PairedTestsTable(Table):
     """A table of paired t-tests over (task, seed), between all rows of each listed table or those a paper compared."""
 
     kind: Literal["paired-tests"] = Field(description="which kind of table this is")
-    of: list[Name] = Field(min_length=1, description="tables of scores")
+    of: Distinct[Name] = Field(min_length=1, description="tables of scores")
     alpha: float = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
-    decimals: int = Field(default=3, description="digits after the point")
+    decimals: Decimals = 3
     reported: dict[Name, ReportedTests] = Field(
         default={}, description="table -> what the paper reports of its own tests of it"
     )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column
-from retort.specs.table import MeasuredTable
+from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
 from retort.tables.compare import verdicts
 from retort.tables.layout import Grid, Notes, Sheet, agreed, as_printed, entry, model_rows, sheet
@@ -30,7 +30,7 @@ class ProfilesTable(MeasuredTable, Table):
 
     kind: Literal["profiles"] = Field(description="which kind of table this is")
     columns: list[Column] = Field(default=COLUMNS, description="from left to right")
-    decimals: int = Field(default=2, description="digits after the point")
+    decimals: Decimals = 2
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line per cell."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, Row
-from retort.specs.table import MeasuredTable
+from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
 from retort.tables.compare import RULE, verdicts
 from retort.tables.layout import Entry, Grid, Notes, Sheet, agreed, as_printed, entry, model_rows, sheet
@@ -25,7 +25,7 @@ class ScoresTable(MeasuredTable, Table):
 
     kind: Literal["scores"] = Field(description="which kind of table this is")
     columns: list[Column] = Field(min_length=1, description="from left to right")
-    decimals: int = Field(default=1, description="digits after the point")
+    decimals: Decimals = 1
 
     def compared_rows(self) -> dict[str, Row]:
         """Return its rows by name; any two of them can be compared."""

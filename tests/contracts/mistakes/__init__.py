@@ -1,0 +1,1 @@
+"""Tables of mistakes in YAML files, configurations and archives, each with the line that answers it."""

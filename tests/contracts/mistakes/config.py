@@ -1,0 +1,48 @@
+"""Mistakes in a configuration: its values, and the text of its file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INF = float("inf")
+# the content, how the only line begins after 'config.yaml: '
+# fmt: off
+VALUES: list[tuple[Any, str]] = [
+    ({"scal": "pocket"}, "scal: no key is called 'scal'; did you mean 'scale'?"),
+    ({"scale": "huge"}, "scale: Input should be 'pocket', 'reduced' or 'paper', not 'huge'"),
+    ({"scale": None}, "scale: Input should be 'pocket', 'reduced' or 'paper', not nothing"),
+    ({"precision": "float8"}, "precision: Input should be 'auto', 'float32' or 'bfloat16', not 'float8'"),
+    ({"papers": []}, "papers: Value should have at least 1 item"),
+    ({"papers": ["tiny", "tiny"]}, "papers: 'tiny' is listed twice"),
+    ({"papers": "tiny"}, "papers: give a list, not 'tiny'"),
+    ({"papers": ["../tiny"]}, "papers.1: '../tiny' does not match the pattern"),
+    ({"papers": [3]}, "papers.1: Input should be a valid string, not 3"),
+    ({"paper": ["tiny"]}, "paper: no key is called 'paper'; did you mean 'papers'?"),
+    ({"checkpoint_seconds": 0}, "checkpoint_seconds: Input should be greater than 0, not 0"),
+    ({"checkpoint_seconds": INF}, "checkpoint_seconds: Input should be a finite number, not inf"),
+    ({"checkpoint_seconds": 1e9}, "checkpoint_seconds: Input should be less than or equal to 1000000"),
+    ({"checkpoint_seconds": "20"},
+     "checkpoint_seconds: Input should be a valid number, not '20'; write the number without quotes"),
+    ({"checkpoint_seconds": True}, "checkpoint_seconds: Input should be a valid number, not True"),
+    ({"keep_weights": "maybe"}, "keep_weights: Input should be a valid boolean"),
+    ({"sample": 2}, "sample: Input should be a valid boolean"),
+    ({"study": 3}, "study: Input should be a valid string, not 3"),
+    ({"study": ""}, "study: String should have at least 1 character"),
+    ({"data_dir": "/nowhere"}, "data_dir: there is no folder /nowhere; null takes data and models from the hub"),
+    ({"models_dir": 3}, "models_dir: Input should be a valid string, not 3"),
+    ([1], "give a mapping, not a list"),
+    ("pocket", "give a mapping, not 'pocket'"),
+]
+
+# the text of a file 'mine.yaml', how the line begins after the name of the file
+TEXTS = [
+    ("papers: [", "line 2: not valid YAML"),
+    ("scale: pocket\nscale: paper\n", "line 2: 'scale' is given twice"),
+    ("scale: {{ scale }}\n", "line 1: a list or a mapping stands as a key; put a text that begins with { or [ in"),
+    ("checkpoint_seconds: 010\n", "line 1: YAML reads 010 as 8"),
+    ("checkpoint_seconds: 1:30\n", "line 1: YAML reads 1:30 as 90"),
+    ("checkpoint_seconds: .inf\n", "line 1: .inf is no number in decimal digits"),
+    ("- scale: pocket\n", "give a mapping, not a list"),
+    ("study: /nowhere\n", "study: there is no folder /nowhere"),
+]
+# fmt: on

@@ -1,0 +1,95 @@
+"""Mistakes in families of students.yaml."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+FAMILIES = """\
+"kd-{layers}":
+  for_each:
+    layers:
+      low: {initialisation: {layers: [1, 2]}}
+      high: {initialisation: {layers: [3, 4]}}
+  title: Vanilla KD
+  teacher: teacher
+  protocol: short
+  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}
+  stages: [{data: task, terms: [{objective: attention-kl, mapping: initial}]}]
+"""
+
+# fmt: off
+MISTAKES = [
+    Edits("papers/tiny/students.yaml", "[3, 4]", [
+        ("[3, 3]", "kd-{layers}.initialisation.layers: 3 is listed twice"),
+        ("[3, 5]", "kd-{layers}.initialisation.layers: teacher 'tiny-teacher' has no layer 5; it has 4"),
+        ("[3]", "kd-{layers}: 1 teacher layers listed for 2 student layers"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", "high: {initialisation: {layers: [3, 4]}}", [
+        ("high: {initialisation: {layers: 3}}", "kd-{layers}.initialisation.layers: give a list, not 3"),
+        ("high: {initialisaton: {layers: [3, 4]}}",
+         "kd-{layers}: for_each.layers.high.initialisaton: not a field of a student, nor used as "
+         "{layers.initialisaton}; did you mean 'initialisation'?"),
+        ("high: 3", "kd-{layers}: for_each.layers: not a mapping of values; write {value: {key: ...}}"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", "      low: {", [
+        ("      no: {", "line 34: YAML reads the key no as no text; put it in quotes"),
+        ("      01: {", "line 34: YAML reads 01 as 1; write the number with decimal digits only, or a text in quotes"),
+        ("      {x}: {", "line 34: a list or a mapping stands as a key; put a text that begins with { or [ in quotes"),
+        ("      l ow: {", "'kd-l ow' does not match the pattern"),
+        ("      high: {", "line 35: 'high' is given twice; rename one of the two"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", "for_each:", [
+        ("for_eech:", "kd-{layers}: a name with {...} needs 'for_each'; write for_each: {axis: {value: ...}}"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", '"kd-{layers}":', [
+        ('"kd-{layer}":', "kd-{layer}: for_each.layers: the name has no {layers}; two students would have one name"),
+        ('"kd-{layers}-{depth}":', "kd-{layers}-{depth}: {depth}: no axis is called 'depth'; there are: layers"),
+        ("kd-{layers}:\n  title: x", "line 37: 'title' is given twice; rename one of the two"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", "mapping: initial}]}]\n", [
+        ("mapping: initail}]}]\n",
+         "kd-{layers}.stages.1.terms.1.mapping: no mapping is called 'initail'; did you mean 'initial'?"),
+        ("mapping: initial, weight: 0}]}]\n",
+         "kd-{layers}.stages.1.terms.1.weight: Input should be greater than 0, not 0"),
+        ("mapping: initial}]}]\n  titel: x\n", "kd-{layers}.titel: no key is called 'titel'; did you mean 'title'?"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml",
+          "  protocol: short\n  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}\n  stages", [
+        ("  protocol: shrt\n  architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}\n  stages",
+         "kd-{layers}.protocol: no protocol is called 'shrt'; did you mean 'short'?"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", "  for_each:\n", [
+        ("  except: [{layers: mid}]\n  for_each:\n",
+         "kd-{layers}: except.1.layers: no value is called 'mid'; there are: high, low"),
+        ("  except: {layers: low}\n  for_each:\n",
+         "kd-{layers}: except: not a list; write [{axis: value}, {axis: [value, ...]}]"),
+        ("  except: [low]\n  for_each:\n",
+         "kd-{layers}: except.1: not a mapping; write {axis: value} or {axis: [value, ...]}"),
+        ("  except: [{layers: [low, high]}]\n  for_each:\n",
+         "kd-{layers}: no student is left; give each axis a value, or remove from 'except'"),
+        ("  except: [{depth: low}]\n  for_each:\n",
+         "kd-{layers}: except.1: no axis is called 'depth'; there are: layers"),
+        ("  deviations: ['{layers.label}']\n  for_each:\n",
+         "kd-{layers}: {layers.label}: value 'low' has no 'label'; give it one in axis 'layers'"),
+        ("  deviations: ['{depth}']\n  for_each:\n",
+         "kd-{layers}: {depth}: no axis is called 'depth'; there are: layers"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml",
+          "    layers:\n      low: {initialisation: {layers: [1, 2]}}\n      high: {initialisation: {layers: "
+          "[3, 4]}}\n", [
+        ("    layers: all\n", "kd-{layers}: for_each.layers: no axis is called 'layers'; there are: none"),
+        ("    layers: 3\n", "kd-{layers}: for_each.layers: not a mapping of values; write {value: {key: ...}}"),
+        ("    layers: [[1]]\n", "kd-{layers}: '[1]' is no name of a value; write texts or whole numbers"),
+        ("    layers: [1, 1]\n", "kd-{layers}: for_each.layers: '1' is listed twice; name each value once"),
+        ("    layers: [1.5]\n", "kd-{layers}: '1.5' is no name of a value; write texts or whole numbers"),
+        ("    layers: [true]\n", "kd-{layers}: 'True' is no name of a value; write texts or whole numbers"),
+        ("    layers: []\n", "kd-{layers}: no student is left; give each axis a value, or remove from 'except'"),
+    ], FAMILIES),
+    Edits("papers/tiny/students.yaml", "kd:\n", [
+        ("axes: {size: {a: {}}}\nkd:\n",
+         "axes.size: no family uses it; name it in the 'for_each' of one, or remove it"),
+        ("axes: [a]\nkd:\n", "axes: not a mapping; write axis: {value: {key: ...}}"),
+        ("axes: {size: [a]}\nkd:\n", "axes.size: not a mapping of values; write {value: {key: ...}}"),
+    ], FAMILIES),
+]
+# fmt: on

@@ -1,0 +1,125 @@
+"""Mistakes in a task whose splits have files."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+FILED = """\
+title: A task with files
+source: texts
+task_type: classification
+labels: [sad, glad]
+metrics: [accuracy]
+subsets: [one, two]
+splits:
+  train: {rows: 9}
+  dev: {rows: {one: 4, two: 5}, subsets: true}
+  test: {rows: 3, labelled: false}
+read:
+  local:
+    format: tsv
+    files: {train: train.tsv, dev: 'dev-{subset}.tsv', test: test.tsv}
+    columns: {text: sentence, label: label}
+    label_names: [down, up]
+evaluation_split: dev
+submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}
+max_length: 16
+version: 1
+sample:
+  - {text: a glad day, label: glad}
+  - {text: a sad day, label: sad}
+"""
+
+# fmt: off
+MISTAKES = [
+    Edits("tasks/filed.yaml", "format: tsv", [
+        ("format: tsv\n    name: plain", "read.local.name: only data sets of the hub have configurations"),
+        ("format: tsvv", "read.local: no format is called 'tsvv'; did you mean 'tsv'?"),
+        ("format: tsv\n    options: {heading: true}",
+         "read.local.options: no option of format 'tsv' is called 'heading'; did you mean 'header'?"),
+        ("format: tsv\n    options: {header: maybe}",
+         "read.local.options: option 'header' of format 'tsv' takes true or false, not 'maybe'"),
+        ("format: squad\n    options: {leave_out: [1]}",
+         "read.local.options: option 'leave_out' of format 'squad' takes a list of texts, not [1]"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "columns: {text: sentence,", [
+        ("columns: {txt: sentence,", "read.local.columns: no field is called 'txt'; did you mean 'text'?"),
+        ("columns: {", "read.local.columns: 'text' is missing"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "files: {train: train.tsv", [
+        ("files: {trian: train.tsv", "read.local.files: no split is called 'trian'; did you mean 'train'?"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "train: train.tsv", [
+        ("train: ../train.tsv", "read.local.files.train: '../train.tsv' leaves its folder; give a path inside it"),
+        ("train: /etc/passwd", "read.local.files.train: '/etc/passwd' leaves its folder; give a path inside it"),
+        ("train: ''", "read.local.files.train: String should have at least 1 character, not ''"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "'dev-{subset}.tsv'", [
+        ("dev.tsv", "read.local.files.dev: '{subset}' is for splits with subsets, and for them all"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "{one: 4, two: 5}", [
+        ("{one: 4}", "splits.dev.rows: give a number for each of one, two"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "subsets: [one, two]", [
+        ("subsets: []", "splits.dev.subsets: the task names no subsets"),
+        ("subsets: [one, one]", "subsets: 'one' is listed twice"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "    label_names: [down, up]", [
+        ("    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "label_names: ['0', '1']", [
+        ("label_names: ['0']", "submission.label_names: 1 names for 2 labels"),
+        ("label_names: ['0', '0']", "submission.label_names: '0' is listed twice"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "{test: Mine.tsv}", [
+        ("{tset: Mine.tsv}", "submission.files: no split is called 'tset'; did you mean 'test'?"),
+        ("{test: ../Mine.tsv}", "submission.files.test: '../Mine.tsv' does not match the pattern"),
+        ("{test: a/b.tsv}", "submission.files.test: 'a/b.tsv' does not match the pattern"),
+        ("{test: Mine.tsv, train: Mine.tsv}", "submission.files: file 'Mine.tsv' stands twice"),
+        ("{}", "submission.files: Dictionary should have at least 1 item after validation, not 0"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "evaluation_split: dev", [
+        ("evaluation_split: test", "evaluation_split: split 'test' has no labels"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "train: {rows: 9}", [
+        ("train: {rows: 9, source: txts}", "splits: no source is called 'txts'; did you mean 'texts'?"),
+        ("train: {rows: 0}", "splits.train.rows: give greater than 0 or a list or a mapping, not 0"),
+        ("train: {rows: -9}", "splits.train.rows: give greater than 0 or a list or a mapping, not -9"),
+        ("train: {rows: [9, 9]}",
+         "splits.train.rows: give a whole number or Value error, 9 is listed twice or a mapping, not [9, 9]"),
+        ("train: {rows: []}",
+         "splits.train.rows: give a whole number or Value should have at least 1 item after validation, not "
+         "0 or a mapping, not []"),
+        ("train: {rows: nine}", "splits.train.rows: give a whole number or a list or a mapping, not 'nine'"),
+        ("train: {rows: 9.5}", "splits.train.rows: give a whole number or a list or a mapping, not 9.5"),
+        ("train: {}", "splits.train.rows: Field required"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "label_names: [down, up]", [
+        ("label_names: [no, up]",
+         "read.local.label_names.1: Input should be a valid string, not False; put it in quotes: YAML reads "
+         "no and yes as false and true"),
+        ("label_names: [down, down]", "read.local.label_names: 'down' is listed twice"),
+        ("label_names: [down, '']", "read.local.label_names.2: String should have at least 1 character, not ''"),
+        ("label_names: [down, up]\n    broken: {train: -1}",
+         "read.local.broken.train: Input should be greater than or equal to 0, not -1"),
+        ("label_names: [down, up]\n    broken: {tran: 1}",
+         "read.local.broken: no split is called 'tran'; did you mean 'train'?"),
+        ("label_names: [down, up]\n    changes: {tran: {}}",
+         "read.local.changes: no split is called 'tran'; did you mean 'train'?"),
+        ("label_names: [down, up]\n    exclude_labels: [x, x]", "read.local.exclude_labels: 'x' is listed twice"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "{text: sentence, label: label}", [
+        ("{text: sentence, label: sentence}", "read.local.columns: column 'sentence' stands twice"),
+        ("{text: 0, label: 1}", "read.local.columns.text: give a text or greater than or equal to 1, not 0"),
+        ("{text: sentence, label: true}", "read.local.columns.label: give a text or a whole number, not True"),
+        ("{text: sentence, label: 1.5}", "read.local.columns.label: give a text or a whole number, not 1.5"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "  local:\n", [
+        ("  disk:\n", "read.disk: Input should be 'local' or 'hub', not 'disk'"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "read:\n", [
+        ("split: {seed: 1, test: 1, dev: 1}\nread:\n",
+         "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),
+    ], FILED),
+]
+# fmt: on

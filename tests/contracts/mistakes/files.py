@@ -1,0 +1,86 @@
+"""Mistakes with the files of a study: links to nothing, folders, other endings, contents of another kind."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.tiny.edit import CLAIMS, CORPUS, PAPER, STUDENTS, TABLE, TASK
+
+Action = Callable[[Path], object]
+
+
+def link(name: str) -> Action:
+    """Return an action that makes a file a link to nothing."""
+
+    def act(study: Path) -> None:
+        (study / name).unlink(missing_ok=True)
+        (study / name).symlink_to("nowhere.yaml")
+
+    return act
+
+
+def folder(name: str) -> Action:
+    """Return an action that makes a file a folder."""
+
+    def act(study: Path) -> None:
+        (study / name).unlink(missing_ok=True)
+        (study / name).mkdir()
+
+    return act
+
+
+def rename(name: str, to: str) -> Action:
+    """Return an action that moves a file."""
+
+    def act(study: Path) -> None:
+        (study / to).parent.mkdir(exist_ok=True)
+        (study / name).rename(study / to)
+
+    return act
+
+
+def content(name: str, data: bytes) -> Action:
+    """Return an action that writes a file anew."""
+    return lambda study: (study / name).write_bytes(data)
+
+
+def without(name: str) -> Action:
+    """Return an action that removes a folder."""
+    return lambda study: shutil.rmtree(study / name)
+
+
+LINK = "cannot be read (link to a file that does not exist); put a file here that you may read, or remove it"
+FOLDER = "cannot be read (Is a directory); put a file here that you may read, or remove it"
+ENTRIES = "this file maps names to entries"
+# what is done, the only line
+# fmt: off
+MISTAKES: list[tuple[Action, str]] = [
+    *((link(name), f"study/{name}: {LINK}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, CORPUS, "facts.yaml")),
+    *((folder(name), f"study/{name}: {FOLDER}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, "facts.yaml")),
+    *((content(name, b""), f"study/{name}: give a mapping, not nothing") for name in (TASK, PAPER, TABLE, CORPUS)),
+    *((content(name, b"- a\n"), f"study/{name}: give a mapping, not a list") for name in (TASK, PAPER, TABLE, CORPUS)),
+    *((content(name, b""), f"study/{name}: is empty; {ENTRIES}") for name in (STUDENTS, CLAIMS, "facts.yaml")),
+    *((content(name, b"a\n"), f"study/{name}: holds no mapping; {ENTRIES}") for name in (STUDENTS, CLAIMS)),
+    (content(TASK, b"title: caf\xe9\n"), f"study/{TASK}: not UTF-8 text"),
+    (content(TASK, b"title: \x00\n"), f"study/{TASK}: not valid YAML (unacceptable character #x0000"),
+    (content(TASK, b"title: x\n---\ntitle: y\n"), f"study/{TASK}: line 2: not valid YAML (but found another document)"),
+    (content(TASK, b"title: &a [*a]\n"), f"study/{TASK}: line 1: not valid YAML (found unconstructable recursive"),
+    (content(TASK, b"title: " + b"[" * 3000 + b"]" * 3000), f"study/{TASK}: lists or mappings are nested too deep"),
+    (content(TASK, b"labels: !!set {a, b}\n"), f"study/{TASK}: line 1: the tag !!set is of no use here"),
+    (content(TASK, b"title: !!python/name:os.system x\n"),
+     f"study/{TASK}: line 1: the tag !!python/name:os.system is of no use here"),
+    (content(TASK, b"title: " + b"9" * 5000), f"study/{TASK}: line 1: a number of 5000 digits"),
+    (content(STUDENTS, b"kd: [unclosed"), f"study/{STUDENTS}: line 2: not valid YAML"),
+    (rename(TASK, "tasks/mood.yml"), "study/tasks/mood.yml: nothing reads a file of this name here; rename it to"),
+    (rename(STUDENTS, "papers/tiny/students.yml"), "study/papers/tiny/students.yml: nothing reads a file of this name"),
+    (rename(CORPUS, "corpora/old/sentences.yaml"),
+     "study/corpora/old/sentences.yaml: nothing reads a file of this name here; move it"),
+    (rename("papers/tiny/table4.yaml", "papers/tiny/tableA.yaml"), "tableA"),
+    (content("tasks/my task.yaml", b"title: x\n"), "study/tasks/my task.yaml: file name: 'my task' does not match"),
+    (content("papers/tiny/notes.yaml", b"a: 1\n"), "study/papers/tiny/notes.yaml: nothing reads a file of this name"),
+    (content("fact.yaml", b"a: 1\n"), "study/fact.yaml: nothing reads a file of this name here; did you mean 'facts"),
+    (without("corpora"), "no corpus is called 'sentences'; there are: none"),
+]
+# fmt: on

@@ -1,0 +1,145 @@
+"""Mistakes in paper.yaml, claims and figures."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+# fmt: off
+MISTAKES = [
+    Edits("papers/tiny/paper.yaml", "table4, ", [
+        ("tabel4, ", "show: no table or figure is called 'tabel4'; did you mean 'table4'?"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "model: encoder", [
+        ("model: encodr", "teachers.teacher.model: no model is called 'encodr'; did you mean 'encoder'?"),
+        ("modell: encoder", "teachers.teacher.modell: no key is called 'modell'; did you mean 'model'?"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "show: [table1,", [
+        ("show: [table1, table1,", "show: 'table1' is listed twice"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "ours: true", [
+        ("ours: maybe", "ours: Input should be a valid boolean, unable to interpret input, not 'maybe'"),
+        ("ours: true\nours: false", "line 4: 'ours' is given twice; rename one of the two"),
+        ("ours: true\ndeviations: [{students: [kdd], texts: [x]}]",
+         "deviations.1: no student is called 'kdd'; did you mean 'kd'?"),
+        ("ours: true\ndeviations: [{students: [], texts: [x]}]",
+         "deviations.1.students: List should have at least 1 item after validation, not 0"),
+        ("ours: true\ndeviations: [{students: [kd], exept: [kd], texts: [x]}]",
+         "deviations.1.exept: no key is called 'exept'; did you mean 'except'?"),
+        ("ours: true\ndeviations: [{students: [kd], excluded: [kd], texts: [x]}]",
+         "deviations.1.excluded: no key is called 'excluded'; there are: except, students, texts"),
+        ("ours: true\ndeviations: [text]", "deviations.1: give a mapping, not 'text'"),
+        ("ours: true\nrecorded: {cores: 2}", "recorded.cores: Input should be a valid string, not 2"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "protocol: short", [
+        ("protocol: shrt", "teachers.teacher.protocol: no protocol is called 'shrt'; did you mean 'short'?"),
+        ("protocol: short, seed: -1", "teachers.teacher.seed: Input should be greater than or equal to 0, not -1"),
+        ("protocol: short, seed: 010",
+         "line 5: YAML reads 010 as 8; write the number with decimal digits only, or a text in quotes"),
+        ("protocol: short, seeds: [1]", "teachers.teacher.seeds: no key is called 'seeds'; did you mean 'seed'?"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "  teacher: {", [
+        ("  teach_er: {", "teachers.teach_er: 'teach_er' does not match the pattern"),
+    ]),
+    Edits("papers/tiny/paper.yaml",
+          "teachers:\n  teacher: {title: The random encoder, model: encoder, protocol: short}", [
+        ("teachers: [a]", "teachers: give a mapping, not a list"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "reference: Made up for the tests\n", [
+        ("", "reference: Field required"),
+    ]),
+    Edits("papers/tiny/paper.yaml", "title: A tiny study", [
+        ("titel: A tiny study", "titel: no key is called 'titel'; did you mean 'title'?"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "[Vanilla KD], columns: [Mood]", [
+        ("[Vanilla KD], columns: [Mod]",
+         "kd-above-attention: no column of table1 is called 'Mod'; did you mean 'Mood'?"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "rows: [Attention]", [
+        ("rows: [Atention]", "kd-above-attention: no row of table1 is called 'Atention'; did you mean 'Attention'?"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "{table: table1, rows: [Vanilla", [
+        ("{table: tabel1, rows: [Vanilla", "kd-above-attention: no table is called 'tabel1'; did you mean 'table1'?"),
+        ("{table: table3, rows: [Vanilla",
+         "kd-above-attention: no row of table3 is called 'Vanilla KD'; there are: none"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "above\n", [
+        ("abov\n", "kd-above-attention.compare: no comparison is called 'abov'; did you mean 'above'?"),
+    ]),
+    Edits("papers/tiny/claims.yaml",
+          "compare: above\n  cells: [{table: table1, rows: [Vanilla KD], columns: [Mood]}]\n  than: [{table: "
+          "table1, rows: [Attention], columns: [Mood]}]", [
+        ("compare: two-texts\n  number: '1'\n  other: '2'",
+         "kd-above-attention: 'other' compares text with text, which audit.yaml is for"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD]", [
+        ("rows: []", "kd-above-attention.cells.1.rows: List should have at least 1 item after validation, not 0"),
+        ("rows: Vanilla KD", "kd-above-attention.cells.1.rows: give a list, not 'Vanilla KD'"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "compare: above", [
+        ("compare: above\n  within: -1",
+         "kd-above-attention.within: Input should be greater than or equal to 0, not -1"),
+        ("compare: above\n  within: .inf",
+         "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
+        ("compare: above\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "compare: above\n", [
+        ("compare: difference\n", "kd-above-attention: comparison 'difference' needs 'number'"),
+        ("", "line 4: not valid YAML (mapping values are not allowed in this context)"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "  cells: [", [
+        ("  celles: [", "kd-above-attention.celles: no key is called 'celles'; did you mean 'cells'?"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "kd-above-attention:", [
+        ("kd above attention:", "'kd above attention' does not match the pattern"),
+        ("- kd-above-attention:", "holds no mapping; this file maps names to entries"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "says: Vanilla KD beats attention transfer on mood.", [
+        ("says:", "kd-above-attention.says: Input should be a valid string, not nothing"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "kd-above-attention:\n", [
+        ("kd-above-attention: []\nx:\n", "kd-above-attention: give a mapping, not a list"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "where: nowhere", [
+        ("were: nowhere", "kd-above-attention.were: no key is called 'were'; did you mean 'where'?"),
+    ]),
+    Edits("papers/tiny/figure1.yaml", "points: {2: tiny-kd, 4: tiny-attention}", [
+        ("points: {2: tiny-kd, 9: tiny-attention}", "points.9: the teacher of 'tiny-attention' has 4 layers"),
+        ("points: {2: tiny-kd, -1: tiny-attention}", "points.-1: Input should be greater than or equal to 0, not -1"),
+        ("points: {2: tiny-kd, 2: tiny-attention}", "line 6: '2' is given twice; rename one of the two"),
+        ("points: {2: tiny-kd, 4: tiny-kd}", "student 'tiny-kd' stands twice"),
+        ("points: {2: tiny-kd, two: tiny-attention}", "points.two: Input should be a valid integer, not 'two'"),
+        ("points: {2: tiny-kd, 2.5: tiny-attention}", "points: Input should be a valid integer, not 2.5"),
+        ("points: [tiny-kd]", "points: give a mapping, not a list"),
+        ("points: {}", "a figure needs one of 'points' and 'planned'"),
+        ("points: {2: tiny-kd, 04: tiny-attention}",
+         "line 6: YAML reads 04 as 4; write the number with decimal digits only, or a text in quotes"),
+        ("points: {2: tiny-kdd}", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    ]),
+    Edits("papers/tiny/figure1.yaml", "metric: accuracy", [
+        ("metric: acuracy", "metric of mood: no metric is called 'acuracy'; did you mean 'accuracy'?"),
+        ("metric: accuracy\nreferences: [{student: tiny-kd}]", "references.1.label: Field required"),
+    ]),
+    Edits("papers/tiny/figure1.yaml", "task: mood", [
+        ("task: mod", "task: no task is called 'mod'; did you mean 'mood'?"),
+        ("taks: mood", "taks: no key is called 'taks'; did you mean 'task'?"),
+    ]),
+    Edits("papers/tiny/figure1.yaml", "points: {2: tiny-", [
+        ("points: {2: tiny_", "points.2: 'tiny_kd' does not match the pattern"),
+    ]),
+    Edits("papers/tiny/figure2.yaml", "label: Two layers", [
+        ("label: Teacher", "point 'Teacher' stands twice"),
+    ]),
+    Edits("papers/tiny/figure2.yaml", "  - {student: tiny-kd, label: Two layers}\n", [
+        ("", "points: List should have at least 2 items after validation, not 1"),
+    ]),
+    Edits("papers/tiny/figure2.yaml", "student: tiny-kd, label", [
+        ("student: tiny-kdd, label", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    ]),
+    Edits("papers/tiny/figure3.yaml", "of: table3", [
+        ("of: table1", "of: 'table1' is not a table of kind 'paired-tests'"),
+        ("of: table9",
+         "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
+        ("of: [table3]", "of: Input should be a valid string, not a list"),
+    ]),
+]
+# fmt: on

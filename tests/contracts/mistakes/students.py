@@ -1,0 +1,131 @@
+"""Mistakes in students.yaml: students, their initialisation and stages."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+# fmt: off
+MISTAKES = [
+    Edits("papers/tiny/students.yaml", "layers: [2, 4]", [
+        ("layers: [2, 5]", "kd.initialisation.layers: teacher 'tiny-teacher' has no layer 5; it has 4"),
+        ("layers: [2]", "kd: 1 teacher layers listed for 2 student layers"),
+        ("layers: [2, 2]", "kd.initialisation.layers: 2 is listed twice"),
+        ("layers: [0, 4]", "kd.initialisation: 'layers' counts teacher layers from 1"),
+        ("layers: []", "kd.initialisation: 'layers' counts teacher layers from 1"),
+        ("layers: [2, 4.0]", "kd.initialisation.layers.2: Input should be a valid integer, not 4.0"),
+        ("layers: 2", "kd.initialisation.layers: give a list, not 2"),
+        ("layers: [2, 4], random: true",
+         "kd.initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
+    ]),
+    Edits("papers/tiny/students.yaml", "initialisation: {random: true}", [
+        ("initialisation: {layers: [4]}",
+         "narrow.initialisation.layers: a student of width 16 x 32 cannot take layers of a teacher of 24 x "
+         "48; use 'random: true'"),
+    ]),
+    Edits("papers/tiny/students.yaml", "{student: tiny-narrow}", [
+        ("{student: tiny-predicting}",
+         "predicting.initialisation.student: 'tiny-predicting' starts from itself by way of 'tiny-predicting'"),
+        ("{student: tiny-narow}",
+         "predicting.initialisation.student: no student is called 'tiny-narow'; did you mean 'tiny-narrow'?"),
+    ]),
+    Edits("papers/tiny/students.yaml", "teacher: tiny-teacher", [
+        ("teacher: tiny-teachr", "kd.teacher: no teacher is called 'tiny-teachr'; did you mean 'tiny-teacher'?"),
+    ]),
+    Edits("papers/tiny/students.yaml", "attention:\n", [
+        ("kd:\n", "line 8: 'kd' is given twice; rename one of the two"),
+    ]),
+    Edits("papers/tiny/students.yaml", "kd:\n", [
+        ("k/../d:\n", "'k/../d' does not match the pattern"),
+        ("no:\n", "line 1: YAML reads the key no as no text; put it in quotes"),
+        ("? [kd]\n:\n", "line 1: a list or a mapping stands as a key; put a text that begins with { or [ in quotes"),
+        ("k_d:\n", "'k_d' does not match the pattern"),
+    ]),
+    Edits("papers/tiny/students.yaml", "data: sentences", [
+        ("data: sentence", "narrow.stages.1.data: no corpus is called 'sentence'; did you mean 'sentences'?"),
+    ]),
+    Edits("papers/tiny/students.yaml", "heads: 3", [
+        ("heads: 5", "kd.architecture: hidden (24) is not a multiple of heads (5)"),
+    ]),
+    Edits("papers/tiny/students.yaml", "  teacher: tiny-teacher", [
+        ("  techer: tiny-teacher", "kd.techer: no key is called 'techer'; did you mean 'teacher'?"),
+    ]),
+    Edits("papers/tiny/students.yaml", "{layers: [2, 4]}", [
+        ("{}", "kd.initialisation: give exactly one of layers, truncated, student, checkpoint, random"),
+        ("{layerz: [2, 4]}", "kd.initialisation.layerz: no key is called 'layerz'; did you mean 'layers'?"),
+        ("truncated", "kd.initialisation: give a mapping, not 'truncated'"),
+        ("{checkpoint: encodr}", "kd.initialisation.checkpoint: no model is called 'encodr'; did you mean 'encoder'?"),
+        ("{checkpoint: encoder}",
+         "kd.initialisation.checkpoint: 'encoder' has layers: 4, the student's architecture layers: 2"),
+        ("{layers: [2, 4], of: modell}", "kd.initialisation.of: Input should be 'teacher' or 'model', not 'modell'"),
+    ]),
+    Edits("papers/tiny/students.yaml", "architecture: {layers: 2, heads: 3,", [
+        ("architecture: {layers: 200, heads: 3,",
+         "kd.architecture.layers: Input should be less than or equal to 48, not 200"),
+        ("architecture: {layers: two, heads: 3,",
+         "kd.architecture.layers: Input should be a valid integer, not 'two'"),
+        ("architecture: {layers: 2, heads: 0,", "kd.architecture.heads: Input should be greater than 0, not 0"),
+    ]),
+    Edits("papers/tiny/students.yaml", "hidden: 24", [
+        ("hidden: -24", "kd.architecture.hidden: Input should be greater than 0, not -24"),
+    ]),
+    Edits("papers/tiny/students.yaml", "intermediate: 48}", [
+        ("intermediate: 48, embedding: 24}",
+         "kd.architecture: embedding (24) is not smaller than hidden (24); leave it out"),
+        ("intermediate: 010}",
+         "line 5: YAML reads 010 as 8; write the number with decimal digits only, or a text in quotes"),
+        ("}", "kd.architecture.intermediate: Field required"),
+        ("intermediat: 48}",
+         "kd.architecture.intermediat: no key is called 'intermediat'; did you mean 'intermediate'?"),
+    ]),
+    Edits("papers/tiny/students.yaml", "steps_factor: 0.5", [
+        ("steps_factor: 0", "predicting.stages.1.steps_factor: Input should be greater than 0, not 0"),
+        ("steps_factor: 11", "predicting.stages.1.steps_factor: Input should be less than or equal to 10, not 11"),
+        ("step_factor: 0.5",
+         "predicting.stages.1.step_factor: no key is called 'step_factor'; did you mean 'steps_factor'?"),
+        ("schedule: {steps: 0}", "predicting.stages.1.schedule.steps: Input should be greater than 0, not 0"),
+        ("schedule: {betas: [0.9]}", "predicting.stages.1.schedule.betas.2: Field required"),
+        ("schedule: {batch_size: -8}",
+         "predicting.stages.1.schedule.batch_size: Input should be greater than 0, not -8"),
+        ("schedule: {learning_rat: 0.1}",
+         "predicting.stages.1.schedule.learning_rat: no key is called 'learning_rat'; did you mean 'learning_rate'?"),
+        ("schedule: {max_length: 8}",
+         "predicting.stages.1.schedule.max_length: not every row can be cut; give it to the tasks that it is "
+         "for, under 'tasks'"),
+        ("tasks: {mood: {steps: 3}}",
+         "predicting.stages.1: 'tasks' and 'not_on' are for stages on the task; a corpus has one schedule"),
+        ("schedule: [steps]", "predicting.stages.1.schedule: give a mapping, not a list"),
+        ("teacher_dropout: often",
+         "predicting.stages.1.teacher_dropout: Input should be a valid boolean, unable to interpret input, "
+         "not 'often'"),
+    ]),
+    Edits("papers/tiny/students.yaml", "title: Vanilla KD", [
+        ("title: Vanilla KD\n  tasks: [mood, mood]", "kd.tasks: 'mood' is listed twice"),
+        ("title: Vanilla KD\n  tasks: []", "kd.tasks: Value should have at least 1 item after validation, not 0"),
+        ("title: Vanilla KD\n  tasks: mood", "kd.tasks: give a list, not 'mood'"),
+        ("title: Vanilla KD\n  tasks: [mod]", "kd.tasks: no task is called 'mod'; did you mean 'mood'?"),
+        ("title: ''", "kd.title: String should have at least 1 character, not ''"),
+        ("title: 3", "kd.title: Input should be a valid string, not 3"),
+        ("title: {{ name }}",
+         "line 2: a list or a mapping stands as a key; put a text that begins with { or [ in quotes"),
+        ("title: [Vanilla", "line 3: not valid YAML (did not find expected ',' or ']')"),
+        ("title: Vanilla: KD", "line 2: not valid YAML (mapping values are not allowed in this context)"),
+        ("title: *x", "line 2: not valid YAML (found undefined alias)"),
+        ("title: Vanilla KD\n  version: 0", "kd.version: Input should be greater than or equal to 1, not 0"),
+        ("title: Vanilla KD\n  version: 1.5", "kd.version: Input should be a valid integer, not 1.5"),
+        ("title: Vanilla KD\n  for_each: {a: [1]}", "kd.for_each: the name has no axis; write it as '{axis}-...'"),
+        ("title: Vanilla KD\n  title: Again", "line 3: 'title' is given twice; rename one of the two"),
+        ("\ttitle: Vanilla KD", "line 2: not valid YAML (found character that cannot start any token)"),
+    ]),
+    Edits("papers/tiny/students.yaml",
+          "terms: [{objective: soft-labels}, {objective: supervised, weight: 0.5}]", [
+        ("terms: []", "kd.stages.1.terms: List should have at least 1 item after validation, not 0"),
+    ]),
+    Edits("papers/tiny/students.yaml",
+          "stages: [{data: task, terms: [{objective: soft-labels}, {objective: supervised, weight: 0.5}]}]", [
+        ("stages: {data: task}", "kd.stages: give a list, not a mapping"),
+    ]),
+    Edits("papers/tiny/students.yaml", "  title: Vanilla KD\n", [
+        ("  title: Vanilla KD\n  reader: me\n", "kd.reader: no key is called 'reader'; did you mean 'teacher'?"),
+    ]),
+]
+# fmt: on

@@ -1,0 +1,143 @@
+"""Mistakes in tables."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+# fmt: off
+MISTAKES = [
+    Edits("papers/tiny/table1.yaml", "metric: accuracy", [
+        ("metric: acuracy", "metric of mood: no metric is called 'acuracy'; did you mean 'accuracy'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "task: mood", [
+        ("task: moods", "task: no task is called 'moods'; did you mean 'mood'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "student: tiny-kd", [
+        ("student: tiny-kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+        ("student: kdd", "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "tiny-kd: {Mood", [
+        ("tiny-kd: {Moood", "published.tiny-kd: no column is called 'Moood'; did you mean 'Mood'?"),
+        ("tiny-kdd: {Mood", "published: no row is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "kind: scores", [
+        ("kind: score", "kind: no kind is called 'score'; did you mean 'scores'?"),
+        ("kind: [scores]", "kind: no kind is called '['scores']'; did you mean 'scores'?"),
+        ("kind:", "kind: no kind is called 'None'; there are: counts, paired-tests, profiles, scores, settings"),
+        ("kind: layers",
+         "kind: no kind is called 'layers'; there are: counts, paired-tests, profiles, scores, settings"),
+        ("knd: scores", "knd: no key is called 'knd'; did you mean 'kind'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", [
+        ("{Mood: [.nan]}",
+         "line 12: .nan is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
+        ("{Mood: [50, -1]}", "published.tiny-kd.Mood: a standard deviation is at least 0, not -1"),
+        ("{Mood: 50}", "published.tiny-kd.Mood: give a list, not 50"),
+        ("{Mood: []}", "published.tiny-kd.Mood: Value should have at least 1 item after validation, not 0"),
+        ("{Mood: [1,2,3]}", "published.tiny-kd.Mood: Value should have at most 2 items after validation, not 3"),
+        ("{Mood: ['50']}",
+         "published.tiny-kd.Mood.1: Input should be a valid number, not '50'; write the number without quotes"),
+        ("{Mood: [fifty]}", "published.tiny-kd.Mood.1: Input should be a valid number, not 'fifty'"),
+        ("[50]", "published.tiny-kd: give a mapping, not a list"),
+        ("{Mod: [50]}", "published.tiny-kd: no column is called 'Mod'; did you mean 'Mood'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "question: Does the workflow run?", [
+        ("question: Does the workflow run?\ndecimals: -1",
+         "decimals: Input should be greater than or equal to 0, not -1"),
+        ("question: Does the workflow run?\ndecimals: 1.5", "decimals: Input should be a valid integer, not 1.5"),
+        ("question: Does the workflow run?\ndecimals: 99",
+         "decimals: Input should be less than or equal to 10, not 99"),
+        ("question: Does the workflow run?\ndecimal: 1",
+         "decimal: no key is called 'decimal'; did you mean 'decimals'?"),
+        ("question: Does the workflow run?\nruns: -1", "runs: Input should be greater than or equal to 0, not -1"),
+        ("question: Does the workflow run?\nlength: 0", "length: Input should be greater than 0, not 0"),
+        ("question: Does the workflow run?\nnumbers: 3", "the rows hold 0 numbers, and 'numbers' says 3"),
+        ("question: Does the workflow run?\nnumbers: -1",
+         "numbers: Input should be greater than or equal to 0, not -1"),
+        ("question: Does the workflow run?\nsplit: train", "split: Input should be '', 'dev' or 'test', not 'train'"),
+        ("question: Does the workflow run?\nagainst: tiny-kdd",
+         "student: no student is called 'tiny-kdd'; did you mean 'tiny-kd'?"),
+        ("question: Does the workflow run?\ncaption: [a]", "caption: Input should be a valid string, not a list"),
+        ("question: Does the workflow run?\nstub: x", "stub: give a list, not 'x'"),
+        ("question: Does the workflow run?\nprinted: x | y",
+         "printed: the header begins with 'x'; by 'stub' it is '-'"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "student: tiny-kd, label: Vanilla KD", [
+        ("student: tiny-kd, label: Attention", "row 'Attention' stands twice"),
+        ("student: tiny-attention, label: Vanilla KD", "row 'tiny-attention' stands twice"),
+        ("label: Vanilla KD", "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
+        ("student: tiny-kd, planned: x, label: Vanilla KD",
+         "rows.2: row 'Vanilla KD' needs one of 'student', 'planned' and 'quoted'"),
+        ("student: tiny-kd, model: x, label: Vanilla KD",
+         "rows.2: row 'Vanilla KD': 'model' names what a quoted row shows"),
+        ("student: tiny-kd", "rows.2.label: Field required"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "label: Rating", [
+        ("label: Mood", "column 'Mood' stands twice"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "label: Rating, average: true", [
+        ("label: Rating, average: twice",
+         "columns.2.average: Input should be a valid boolean, unable to interpret input, not 'twice'"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "metric: pearson, label: Rating", [
+        ("label: Rating", "row 'Teacher', column 'Rating': no 'metric', in neither of them"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "task: rating, metric: pearson", [
+        ("metric: pearson", "row 'Teacher', column 'Rating': no 'task', in neither of them"),
+        ("mean_of: [Mood, Mood]", "columns.2.mean_of: 'Mood' is listed twice"),
+        ("mean_of: [Mod]", "column 'Rating' names a column 'Mod' that does not exist"),
+        ("change_from: Mod", "column 'Rating' names a column 'Mod' that does not exist"),
+        ("task: rating, metric: pearson, mean_of: [Mood]",
+         "columns.2: only one of 'metric', 'mean_of', 'tasks' and 'change_from' says what a column holds"),
+        ("tasks: {mood: acc}", "metric of mood: no metric is called 'acc'; there are: accuracy"),
+        ("tasks: {mod: accuracy}", "task: no task is called 'mod'; did you mean 'mood'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "metric: pearson, label", [
+        ("metric: pearson, printed: Accuracy, label",
+         "columns.2: 'Accuracy' is not a word for pearson; say why in 'because'"),
+        ("metric: pearson, because: x, label",
+         "columns.2: 'because' explains why 'printed' and 'metric' differ, and here they do not"),
+        ("metric: pearson, timing: batch-16, label",
+         "columns.2: 'timing' is of a latency or a speed-up, not of 'pearson'; a task has a 'subset'"),
+        ("metric: latency, timing: batch-0, label",
+         "there is no timing 'batch-0'; give 'batch-16' or another number, 'cpu' or 'gpu'"),
+        ("metric: latency, subset: de, label",
+         "columns.2: 'subset' is of a score, not of 'latency'; say how it is measured in 'timing'"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "columns:", [
+        ("colums:", "colums: no key is called 'colums'; did you mean 'columns'?"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "title: On the task\n", [
+        ("", "title: Field required"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "kind: scores\n", [
+        ("", "kind: Field required"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "label: Vanilla KD", [
+        ("lable: Vanilla KD", "rows.2.lable: no key is called 'lable'; did you mean 'label'?"),
+    ]),
+    Edits("papers/tiny/table2.yaml", "kind: profiles", [
+        ("kind: profiles\ndecimals: 11", "decimals: Input should be less than or equal to 10, not 11"),
+        ("kind: profiles\nlength: 64", "length: timed rows of 64 tokens, and model 'encoder' takes 32"),
+        ("kind: profiles\nlength: 600", "length: Input should be less than or equal to 512, not 600"),
+    ]),
+    Edits("papers/tiny/table3.yaml", "of: [table1]", [
+        ("of: [table9]",
+         "of: no table is called 'table9'; there are: figure1, figure2, figure3, table1, table2, table3, table4"),
+        ("of: []", "of: List should have at least 1 item after validation, not 0"),
+        ("of: table1", "of: give a list, not 'table1'"),
+        ("of: [table1, table1]", "of: 'table1' is listed twice"),
+        ("of: [table1]\nalpha: 0", "alpha: Input should be greater than 0, not 0"),
+        ("of: [table1]\nalpha: 5", "alpha: Input should be less than 1, not 5"),
+        ("of: [table1]\ndecimals: -3", "decimals: Input should be greater than or equal to 0, not -3"),
+        ("of: [table1]\nreported: {table9: {below: 0.05}}",
+         "reported: no table of 'of' is called 'table9'; there are: table1"),
+        ("of: [table1]\nreported: {table1: {below: 5}}", "reported.table1.below: Input should be less than 1, not 5"),
+        ("of: [table1]\nreported: {table1: {below: 0.05, not_significant: [[Vanilla KD]]}}",
+         "reported.table1.not_significant.1.2: Field required"),
+        ("of: [table1]\nreported: {table1: {below: 0.05, not_significant: [[Vanilla KD, Atention]]}}",
+         "reported.table1: no row that is tested is called 'Atention'; did you mean 'Attention'?"),
+        ("of: [table2]", "of: 'table2' is not a table of kind 'scores'"),
+    ]),
+]
+# fmt: on

@@ -1,0 +1,113 @@
+"""Mistakes in tasks."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+# fmt: off
+MISTAKES = [
+    Edits("tasks/mood.yaml", "metrics: [accuracy]", [
+        ("metrics: [pearson]", "metric 'pearson' is not one of classification's: accuracy, f1, matthews"),
+        ("metrics: [accuracy, accuracy]", "metrics: 'accuracy' is listed twice"),
+        ("metrics: []", "metrics: List should have at least 1 item after validation, not 0"),
+        ("metrics: [Accuracy]", "metric 'Accuracy' is not one of classification's: accuracy, f1, matthews"),
+    ]),
+    Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}", [
+        ("split: {seed: 1, dev: 20}", "split.test: Field required"),
+    ]),
+    Edits("tasks/mood.yaml", "name: rated-sentences", [
+        ("name: rated-sentence", "reader: no reader is called 'rated-sentence'; did you mean 'rated-sentences'?"),
+    ]),
+    Edits("tasks/mood.yaml", "file: rated.txt", [
+        ("fil: rated.txt",
+         "reader.options: no option of reader 'rated-sentences' is called 'fil'; did you mean 'file'?"),
+        ("file: ../rated.txt", "reader.options: '../rated.txt' leaves its folder; give a path inside it"),
+        ("file: /etc/passwd", "reader.options: '/etc/passwd' leaves its folder; give a path inside it"),
+        ("file: 3", "reader.options: option 'file' of reader 'rated-sentences' takes a text, not 3"),
+    ]),
+    Edits("tasks/mood.yaml", "task_type: classification", [
+        ("task_type: classifikation", "no task type is called 'classifikation'; did you mean 'classification'?"),
+    ]),
+    Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}\n", [
+        ("", "give 'reader' and 'split' (rows are drawn), or 'splits' and 'read' (each split has files)"),
+    ]),
+    Edits("tasks/mood.yaml", "version: 1", [
+        ("version: 1\nevaluation_split: tset", "evaluation_split: no split is called 'tset'; did you mean 'test'?"),
+        ("version: 1\nmetric_for_best_model: acuracy",
+         "metric_for_best_model: no metric is called 'acuracy'; did you mean 'accuracy'?"),
+        ("version: 0", "version: Input should be greater than or equal to 1, not 0"),
+        ("version: one", "version: Input should be a valid integer, not 'one'"),
+        ("version: 1\njobs: {grid_parts: 0}", "jobs.grid_parts: Input should be greater than or equal to 1, not 0"),
+        ("version: 1\njobs: {parts: 2}", "jobs.parts: no key is called 'parts'; did you mean 'grid_parts'?"),
+        ("version: 1\nwindows: {overlap: 1, question: 2}", "'windows' is of no use for classification"),
+        ("version: 1\nsubsets: [a, a]", "subsets: 'a' is listed twice"),
+        ("version: 1\ntrain_split: tran", "train_split: no split is called 'tran'; did you mean 'train'?"),
+        ("version: 1\nsubmission: {files: {tst: a.tsv}}",
+         "submission.files: no split is called 'tst'; there are: none"),
+    ]),
+    Edits("tasks/mood.yaml", "labels: [sad, glad]\nmetrics: [accuracy]", [
+        ("labels: [sad, glad, calm]\nmetrics: [f1]", "metric 'f1' is of two classes, and the task has 3"),
+    ]),
+    Edits("tasks/mood.yaml", "labels: [sad, glad]", [
+        ("labels: [sad]", "'labels' takes two or more names for classification"),
+        ("labels: [sad, sad]", "labels: 'sad' is listed twice"),
+        ("labels: [sad, glad, calm, calm]", "labels: 'calm' is listed twice"),
+        ("labels: sad", "labels: give a list, not 'sad'"),
+        ("labels: [sad, 1]", "labels.2: Input should be a valid string, not 1"),
+    ]),
+    Edits("tasks/mood.yaml", "label: glad", [
+        ("label: happy", "sample.1.label: no label is called 'happy'; there are: glad, sad"),
+    ]),
+    Edits("tasks/mood.yaml", "text: a glad day", [
+        ("txt: a glad day", "sample.1: no field is called 'txt'; did you mean 'text'?"),
+    ]),
+    Edits("tasks/mood.yaml", "{text: a sad day, label: sad}", [
+        ("{text: a sad day}", "sample.2: 'label' is missing"),
+    ]),
+    Edits("tasks/mood.yaml", "  - {text: a sad day, label: sad}\n", [
+        ("", "sample: List should have at least 2 items after validation, not 1"),
+    ]),
+    Edits("tasks/mood.yaml", "max_length: 16", [
+        ("max_length: 64", "max_length: rows of 64 tokens, and model 'encoder' takes 32"),
+        ("max_length: 2", "max_length: Input should be greater than 2, not 2"),
+        ("max_length: 513", "max_length: Input should be less than or equal to 512, not 513"),
+        ("max_length: '16'", "max_length: Input should be a valid integer, not '16'; write the number without quotes"),
+    ]),
+    Edits("tasks/mood.yaml", "split: {seed: 1,", [
+        ("split: {seed: -1,", "split.seed: Input should be greater than or equal to 0, not -1"),
+    ]),
+    Edits("tasks/mood.yaml", "test: 40", [
+        ("test: 0", "split.test: Input should be greater than 0, not 0"),
+        ("test: 40.5", "split.test: Input should be a valid integer, not 40.5"),
+    ]),
+    Edits("tasks/mood.yaml", "dev: 20", [
+        ("dev: -20", "split.dev: Input should be greater than 0, not -20"),
+        ("deev: 20", "split.deev: no key is called 'deev'; did you mean 'dev'?"),
+    ]),
+    Edits("tasks/mood.yaml", "neutral_below: 0.5", [
+        ("neutral_below: low",
+         "reader.options: option 'neutral_below' of reader 'rated-sentences' takes a number, not 'low'"),
+        ("neutral_below: .inf",
+         "line 3: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
+    ]),
+    Edits("tasks/mood.yaml", "title: Is", [
+        ("- title: Is", "line 2: not valid YAML (did not find expected '-' indicator)"),
+    ]),
+    Edits("tasks/mood.yaml", "task_type: classification\n", [
+        ("", "task_type: Field required"),
+    ]),
+    Edits("tasks/mood.yaml", "title:", [
+        ("- title:", "line 2: not valid YAML (did not find expected '-' indicator)"),
+    ]),
+    Edits("tasks/rating.yaml", "task_type: regression", [
+        ("task_type: regression\nlabels: [a, b]", "'labels' takes none for regression"),
+        ("task_type: regression\nbounds: [1, 0]", "bounds: 1 is not below 0"),
+        ("task_type: regression\nbounds: [0]", "bounds.2: Field required"),
+        ("task_type: regression\nbounds: [0, .inf]",
+         "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
+    ]),
+    Edits("tasks/rating.yaml", "metrics: [pearson, spearman]", [
+        ("metrics: [pearson, spearmann]", "metric 'spearmann' is not one of regression's: pearson, spearman"),
+    ]),
+]
+# fmt: on

@@ -1,0 +1,108 @@
+"""Tests that each mistake in a YAML file, a configuration or an archive is answered with one line, and none accepted.
+
+The tables are in `tests/contracts/mistakes`. A new mistake is a new row.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.cli import main
+from retort.data import packages
+from retort.errors import RetortError, StudyError
+from retort.specs.config import read_config
+
+from tests.contracts.mistakes import (
+    archives,
+    config,
+    families,
+    filed,
+    files,
+    papers,
+    sources,
+    students,
+    tables,
+    tasks,
+    terms,
+    training,
+)
+from tests.contracts.mistakes.edits import Edits
+from tests.tiny.edit import add, change, problems
+
+EDITS: list[Edits] = [
+    edits
+    for table in (students, terms, families, training, tasks, filed, sources, tables, papers)
+    for edits in table.MISTAKES
+]
+ROWS = [(edits, new, line) for edits in EDITS for new, line in edits.rows]
+
+
+@pytest.mark.parametrize("before", sorted({(edits.file, edits.before) for edits in EDITS if edits.before} | {("", "")}))
+def test_without_a_mistake_there_is_no_line(study_folder: Path, before: tuple[str, str]) -> None:
+    name, text = before
+    if name:
+        add(study_folder, name, text)
+    assert problems(study_folder) == []
+
+
+@pytest.mark.parametrize(("edits", "new", "line"), ROWS, ids=[f"{edits.file}-{new}" for edits, new, _ in ROWS])
+def test_a_mistake_in_a_file(study_folder: Path, edits: Edits, new: str, line: str) -> None:
+    if edits.before:
+        add(study_folder, edits.file, edits.before)
+    change(study_folder, edits.file, edits.old, new)
+    (found,) = problems(study_folder)
+    assert found.startswith(line if line.startswith("study/") else f"study/{edits.file}: {line}")
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(("action", "line"), files.MISTAKES)
+def test_a_mistake_with_a_file(study_folder: Path, action: files.Action, line: str) -> None:
+    action(study_folder)
+    found = problems(study_folder)
+    assert all(line in each or "there are: none" in each for each in found), found
+    assert found
+    assert "\n" not in found[0]
+
+
+@pytest.mark.parametrize(("content", "line"), config.VALUES)
+def test_a_mistake_in_a_configuration(content: Any, line: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_config(content)
+    (found,) = caught.value.problems
+    assert found.startswith(f"config.yaml: {line}")
+
+
+@pytest.mark.parametrize(("text", "line"), config.TEXTS)
+def test_a_mistake_in_the_text_of_a_configuration(
+    text: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    assert main(["check", "--config", str(tmp_path / "mine.yaml")]) != 0
+    written = capsys.readouterr()
+    assert f"mine.yaml: {line}" in written.out + written.err
+    assert "Traceback" not in written.err
+
+
+@pytest.mark.parametrize(("name", "make", "fields", "words"), archives.REFUSED)
+def test_an_archive_that_is_refused(
+    name: str,
+    make: archives.Make,
+    fields: dict[str, Any],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(packages, "MEMBERS", archives.MOST)
+    archive = archives.write(tmp_path, name, make)
+    with pytest.raises(RetortError) as caught:
+        packages.unpack(archive, archives.source(**fields), tmp_path / "out", tmp_path / "inner")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_symlink()]
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 120
+    assert len(archives.REFUSED) >= 20

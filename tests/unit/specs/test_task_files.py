@@ -1,0 +1,66 @@
+"""Tests of tasks whose splits have files: what the study must say to read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from retort.plan import resolve
+from retort.specs.config import Config
+from retort.study.load import open_study
+
+from tests.contracts.mistakes.filed import FILED
+from tests.tiny.edit import TABLE, change, problems
+
+
+def test_a_column_names_the_subset_that_it_shows(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED)
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, metric: accuracy")
+    said = "metric of filed: no metric is called 'accuracy'; did you mean"
+    assert any(said in line for line in problems(study_folder)), problems(study_folder)
+    change(study_folder, TABLE, "task: filed, metric: accuracy", "task: filed, subset: two, metric: accuracy")
+    assert problems(study_folder) == []
+
+
+def test_a_form_that_a_used_task_does_not_know(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("local:", "hub:"))
+    assert problems(study_folder) == []  # nothing uses it
+    change(study_folder, TABLE, "task: mood, metric: accuracy", "task: filed, subset: two, metric: accuracy")
+    assert problems(study_folder) == [
+        "study/tasks/filed.yaml: read: 'local' is missing, where the files of source 'texts' are; see data_dir"
+    ]
+
+
+OWN = "source: {title: T, path: texts}"
+
+
+def test_a_task_may_hold_its_source(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("source: texts", OWN))
+    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
+    assert study.tasks["filed"].source == "filed"
+    assert study.tasks["filed"].sources == ["filed"]
+    assert resolve.source(study, "filed").model_dump() == {"path": "texts"}
+    assert study.files["sources", "filed"] == study_folder / "tasks/filed.yaml"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{title: T, paht: texts}", "source.paht: no key is called 'paht'; did you mean 'path'?"),
+        ("{title: T}", "source: where the files come from is missing; give one of the keys 'path', 'hub'"),
+        ("{title: T, hub: {repository: a/b, repo_type: dataset}}", "source.hub.files: Field required"),
+        ("5", "source: Input should be a valid string"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_source_of_a_task(study_folder: Path, source: str, said: str) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("source: texts", f"source: {source}"))
+    lines = [line for line in problems(study_folder) if line.startswith("study/tasks/filed.yaml: ")]
+    assert any(said in line for line in lines), problems(study_folder)
+    assert not any("no source is called" in line for line in problems(study_folder))
+
+
+def test_a_source_of_a_task_whose_name_is_taken(study_folder: Path) -> None:
+    (study_folder / "tasks/texts.yaml").write_text(FILED.replace("source: texts", OWN))
+    assert problems(study_folder) == [
+        "study/tasks/texts.yaml: source: sources/texts.yaml has this name too; write `source: texts`, or rename one"
+    ]

@@ -1,0 +1,35 @@
+"""Tests that a run names the file and the line of a configuration that is not what it looks like."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.contracts.mistakes.config import TEXTS
+
+pytestmark = pytest.mark.workflow
+
+
+def dry_run(folder: Path, *arguments: str) -> str:
+    """Return what a dry run in a folder says, which fails."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--dry-run", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("text", "line"), TEXTS[:4])
+def test_a_mistake_in_the_text_of_a_configuration(text: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    assert f"config.yaml: {line}" in dry_run(tmp_path)
+
+
+def test_a_mistake_in_a_file_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("scale: pocket\n")
+    (tmp_path / "mine.yaml").write_text("checkpoint_seconds: 010\n")
+    assert "mine.yaml: line 1: YAML reads 010 as 8" in dry_run(tmp_path, "--configfile", "mine.yaml")
