@@ -1,5 +1,9 @@
 """Tables: scores collected, checked against the study, printed beside what was published."""
 
+from retort.plan.verdicts import Verdicts
+
+verdicts = Verdicts(plan)
+
 
 rule make_table:
     """Collect a table's scores into a tidy CSV and print it as Markdown, LaTeX and HTML."""
@@ -24,6 +28,7 @@ rule make_table:
         "../../envs/tables.yaml"
     params:
         compares=plan.table_compares,
+        verdicts=verdicts.settings,
     script:
         "../scripts/make_table.py"
 

@@ -20,7 +20,7 @@ from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config
 from retort.study import questions
-from retort.study.cells import Cell, expand, profiled, score_address
+from retort.study.cells import Cell, expand, profiled, score_address, served
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
 
@@ -229,7 +229,11 @@ class Plan:
 
     def scores(self, paper: str, name: str) -> list[str]:
         """Return the score files that a table or figure reads."""
-        return sorted({score_address(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)})
+        read = [(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)]
+        sent = served(self.study, self.study.exhibits[paper, name]) if self.sends else []
+        # beside the cell of a server stands the score on dev of the run that is sent: it is there anyway
+        read += [(student, task, questions.seeds_of(self.study, student)[0]) for student, task in sent]
+        return sorted({score_address(*run) for run in read})
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """Return the profile files that a table or figure reads."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
+from retort.specs.judging import Judging
 from retort.specs.names import StudentName
 from retort.specs.printed import (
     AVERAGE,
@@ -19,6 +21,7 @@ from retort.specs.printed import (
     PublishedCell,
     TextRow,
     TextTable,
+    recorded_cell,
     row_names,
     twice,
 )
@@ -27,7 +30,7 @@ from retort.specs.rows import CellSpec, Column, Row, cell_at
 Printed = Annotated[list[float], Field(min_length=1, max_length=2, description="[mean] or [mean, std]")]
 
 
-class MeasuredTable(TextTable, Exhibit):
+class MeasuredTable(Judging, TextTable, Exhibit):
     """A table with models as rows and measurements as columns.
 
     The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
@@ -38,7 +41,12 @@ class MeasuredTable(TextTable, Exhibit):
     split: Literal["", "dev", "test"] = Field(
         default="", description="the split that a paper's scores are of; else the one that each task is scored on"
     )
-    runs: int = Field(default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say")
+    runs: int = Field(
+        default=0,
+        ge=0,
+        description="over how many runs a published score is a mean; 0: the paper does not say. A recorded number "
+        "without a deviation is of one run",
+    )
     length: int | None = Field(default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out")
     against: StudentName = Field(
         default="", description="the student or teacher whose speed is 1; else the first row's"
@@ -113,13 +121,12 @@ class MeasuredTable(TextTable, Exhibit):
 
     def published_cells(self) -> list[PublishedCell]:
         """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
+        rows = self.named_rows()
         if self.numbers:
-            return self.printed_cells()
-        names = {row.student: name for name, row in self.named_rows().items()}
+            return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.printed_cells()]
+        names = {row.student: name for name, row in rows.items()}
         return [
-            PublishedCell(
-                names[student], column, f"{values[0]}", Number(f"{values[0]}", values[0], *map(str, values[1:]))
-            )
+            recorded_cell(names[student], column, values, self.runs)
             for student, published in self.published.items()
             for column, values in published.items()
             if student in names
