@@ -52,6 +52,13 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
     ]
 
 
+def is_judged(study: Study, paper: str, name: str) -> bool:
+    """Return whether a table has verdicts on scores: some are computed here, and some are published."""
+    exhibit = study.exhibits[paper, name]
+    published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
+    return bool(published) and any(runs(study, student, task) for _, _, student, task, _ in scored(study, exhibit))
+
+
 def submission_address(study: Study, student: str) -> str:
     """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
     return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"

@@ -77,7 +77,7 @@ class PairedTestsTable(Table):
             yield from check_known(f"reported.{name}", "row that is tested", named, rows)
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return the lines of each pair of rows: the mean difference, then of each test p and p after Holm's correction.
+        """Return the lines of each pair of rows: the mean difference, then p and p after Holm of each test.
 
         The `task` of a line is the name of the table whose rows are compared.
         """
