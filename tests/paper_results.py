@@ -13,7 +13,7 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.collect import Scores
 from retort.tables.tidy import Line
 
-STD = 0.6  # points: the deviation over seeds of every score
+STD = 0.6  # points: the deviation over seeds of a score for which the study gives none
 
 
 def whole_study() -> Study:
@@ -21,32 +21,38 @@ def whole_study() -> Study:
     return open_whole(Config(scale="paper"))
 
 
-def printed_means(study: Study) -> dict[tuple[str, str, str], float]:
-    """Return (student, task, metric) -> the first printed mean of it alone; else of a mean over tasks that it is in."""
-    means: dict[tuple[str, str, str], float] = {}
+def printed_scores(study: Study) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return (student, task, metric) -> mean and deviation: those of the first cell that prints it alone.
+
+    The mean of a score that is printed only within a mean over tasks is that mean. A deviation that is not printed is
+    the one that the column assumes, else STD.
+    """
+    scores: dict[tuple[str, str, str], tuple[float, float]] = {}
     printed = [
-        (cell, numbers[cell.row, cell.column].value)
+        (cell, numbers[cell.row, cell.column])
         for exhibit in study.exhibits.values()
         for numbers in [{(one.row, one.column): one.number for one in exhibit.published_cells() if one.number}]
         for cell in exhibit.cells()
         if (cell.row, cell.column) in numbers
     ]
-    for cell, value in sorted(printed, key=lambda pair: len(pair[0].scored) > 1):  # those alone come first
+    for cell, number in sorted(printed, key=lambda pair: len(pair[0].scored) > 1):  # those alone come first
+        assumed = cell.spec.assumed_std.points if cell.spec.assumed_std else STD
+        std = assumed if number.std is None or len(cell.scored) > 1 else number.std
         for task, metric in cell.scored:
-            means.setdefault((cell.student, task, metric), value)
-    return means
+            scores.setdefault((cell.student, task, metric), (number.value, std))
+    return scores
 
 
 def made_up(study: Study, shift: float = 0.0) -> Scores:
     """Return a score for every cell of every table, as if it was read from its file.
 
-    Each score is drawn around the printed mean with a deviation of STD, from a generator with a seed of its own.
+    Each score is drawn around the printed mean with the printed deviation, from a generator with a seed of its own.
 
     Args:
         study: the study.
         shift: points by which all our true means differ from the printed ones.
     """
-    means, scores = printed_means(study), Scores()
+    printed, scores = printed_scores(study), Scores()
     runs = {(cell.student, cell.task, cell.seed) for cell in expand(study)}
     for exhibit in study.exhibits.values():
         runs |= {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
@@ -56,10 +62,10 @@ def made_up(study: Study, shift: float = 0.0) -> Scores:
             metrics.setdefault(task, set()).add(metric)
     for student, task, seed in sorted(runs):
         draw = random.Random(f"{student} {task} {seed}")
-        values = {
-            metric: (means.get((student, task, metric), 70.0) + shift + draw.gauss(0, STD)) / 100
-            for metric in sorted(metrics[task])
-        }
+        values = {}
+        for metric in sorted(metrics[task]):
+            mean, std = printed.get((student, task, metric), (70.0, STD))
+            values[metric] = (mean + shift + draw.gauss(0, std)) / 100
         record = {"student": student, "task": task, "seed": seed, "status": "ok", "metrics": values}
         scores[student, task, seed] = record
     return scores
