@@ -38,7 +38,7 @@ def test_golden_table(config: dict[str, Any]):
         "| B | 70.0 ± 1.0<br>*60.0 ± 1.0*<br>+10.0 (7.7 to 12.3)<br>differs | 52.0 ± 10.6 | 61.0 ± 5.8 |",
     ]
     assert "<sup>a</sup> published deviation taken to be ours" in out["md"]
-    assert "Of 4 cells 0 agree with the published values, 1 differ, 3 are inconclusive." in out["md"]
+    assert "Verdicts on 4 cells: differs 1, inconclusive 3." in out["md"]
 
 
 def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):

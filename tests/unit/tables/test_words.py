@@ -61,7 +61,7 @@ def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Pa
     assert "| 5e-4<br>*5e-4*<br>agrees |" in page
     assert "| 100k<br>*200k*<br>differs |" in page
     assert "| Adafactor |" in page
-    assert "Of 2 cells 1 agree with the published values, 1 differ." in page
+    assert "Verdicts on 2 cells: agrees 1, differs 1." in page
 
 
 def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None:

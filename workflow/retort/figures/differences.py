@@ -5,8 +5,9 @@ This is no kind of figure: a table that has verdicts gets such a plot without a 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, without_points
 from retort.jobs import Job
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # verdict -> colour, shape and filling of its marker: shape and filling tell them apart in grey, too
-MARKERS = {
+MARKERS: dict[str, dict[str, Any]] = {
     AGREES: {"color": GREEN, "marker": "o", "markerfacecolor": GREEN},
     INCONCLUSIVE: {"color": BLUE, "marker": "o", "markerfacecolor": "none"},
     DIFFERS: {"color": ORANGE, "marker": "D", "markerfacecolor": ORANGE},
 }
 MOST_PANELS = 4  # beside each other
 PANEL, ROW, LETTER = 1.75, 0.22, 0.075  # inches: width of a panel, height of a row, width of a letter of a label
+TITLE, WIDEST = 0.16, 21  # inches: height of a line of a title; letters of such a line
 LONGEST = 48  # letters of a label; longer ones are cut in the middle
-SHOWN = 4.0  # margins: the axes reach at least so far
+SHOWN = 2.5  # margins: a panel reaches at least so far
 
 
 def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
@@ -43,25 +45,27 @@ def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
     columns = list(dict.fromkeys(line.column for line in judged))
     across = min(MOST_PANELS, len(columns))
     down = -(-len(columns) // across)
+    titles = {column: _title(column) for column in columns}
+    above = TITLE * max(title.count("\n") for title in titles.values())
     width = LETTER * min(LONGEST, max(map(len, rows))) + 0.3 + PANEL * across
-    with figure(width, 0.8 + down * (0.75 + ROW * len(rows))) as drawn:
-        grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    with figure(width, 0.8 + down * (0.8 + above + ROW * len(rows))) as drawn:
+        grid = drawn.subplots(down, across, squeeze=False, sharey=True)
         for axes, column in zip(grid.flat, columns, strict=False):
-            _panel(axes, column, [line for line in judged if line.column == column], rows)
+            _panel(axes, titles[column], [line for line in judged if line.column == column], rows)
         for axes in grid.flat[len(columns) :]:
             axes.set_visible(False)
-        reach = _reach(judged)
-        grid[0, 0].set(xlim=(-reach, reach), ylim=(len(rows) - 0.4, -0.6))
+        grid[0, 0].set_ylim(len(rows) - 0.4, -0.6)
         grid[0, 0].set_yticks(range(len(rows)), [_short(row) for row in rows])
-        for axes in grid.flat[max(0, len(columns) - across) : len(columns)]:
-            axes.tick_params(labelbottom=True)
         drawn.supxlabel("ours less published, × 100", fontsize=10)
         drawn.legend(handles=_legend(judged), loc="outside upper left", ncols=4, frameon=False, fontsize=9)
         save(drawn, dict(renders))
 
 
 def _reach(lines: list[Line]) -> float:
-    """Return how far the axes reach: all differences are inside, intervals may leave the panel."""
+    """Return how far a panel reaches: all differences are inside, intervals may leave it.
+
+    Each panel has a scale of its own, since the spread of one task can be a hundred times that of another.
+    """
     apart = max(abs((line.mean or 0.0) - (line.published or 0.0)) for line in lines)
     ends = sorted(max(abs(line.low or 0.0), abs(line.high or 0.0)) for line in lines)
     common = ends[int(0.9 * (len(ends) - 1))]
@@ -73,9 +77,15 @@ def _short(label: str) -> str:
     return label if len(label) <= LONGEST else f"{label[:keep]}…{label[-keep:]}"
 
 
+def _title(column: str) -> str:
+    """Return the name of a column in lines that are no wider than a panel."""
+    return "\n".join(line for part in column.split(": ") for line in textwrap.wrap(part, WIDEST))
+
+
 def _panel(axes: Axes, title: str, lines: list[Line], rows: list[str]) -> None:
     """Draw the lines of one column; the band is the margin."""
-    margin = lines[0].margin or 0.0
+    margin, reach = lines[0].margin or 0.0, _reach(lines)
+    axes.set_xlim(-reach, reach)
     axes.axvspan(-margin, margin, color=GRID, zorder=0, linewidth=0)
     axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
     for line in lines:
@@ -84,7 +94,7 @@ def _panel(axes: Axes, title: str, lines: list[Line], rows: list[str]) -> None:
             value, rows.index(line.row), xerr=[[value - low], [high - value]], markersize=5, elinewidth=1.2, capsize=0,
             zorder=3, **MARKERS[line.verdict],
         )  # fmt: skip
-    axes.set_title(_short(title), loc="left", fontsize=10, fontweight="bold", color=INK)
+    axes.set_title(title, loc="left", fontsize=9, fontweight="bold", color=INK)
     axes.grid(visible=False, axis="y")
     axes.tick_params(labelsize=9)
 

@@ -133,12 +133,11 @@ def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
 
 def counted_verdicts(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
     """Return a remark with the number of cells that have each verdict; empty if no cell has one."""
-    agrees, differs, open_ = (counts := counts_of(verdicts.values())).values()
+    counts = counts_of(verdicts.values())
     if not any(counts.values()):
         return []
-    rest = f", {open_} {'is' if open_ == 1 else 'are'} inconclusive" if open_ else ""
-    total = sum(counts.values())
-    return [f"Of {total} cells {agrees} agree with the published values, {differs} differ{rest}."]
+    given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
+    return [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."]
 
 
 def _difference(line: Line, decimals: int) -> str:

@@ -1,4 +1,4 @@
-"""Tables of paired t-tests between the rows of tables of scores."""
+"""Tables of paired tests between the rows of tables of scores."""
 
 from __future__ import annotations
 
