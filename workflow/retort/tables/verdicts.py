@@ -135,11 +135,12 @@ def difference(line: Line, known: Spreads) -> Difference:
 def runs_needed(line: Line, known: Spreads, margin: float) -> str:
     """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none'.
 
-    There is no such number if the spread of the published mean alone is too wide for the margin.
+    The number is above that of the runs that there are. There is none if the spread of the published mean alone is too
+    wide for the margin.
     """
     import numpy as np
 
-    n = np.arange(2, MOST_RUNS + 1)
+    n = np.arange(line.n + 1, MOST_RUNS + 1)
     parts = [*known.with_runs(n).parts(n, _published_runs(line)), _rounding(line)]  # type: ignore[arg-type]
     apart = welch(np.zeros(len(n)), parts)
     enough = power_of_equivalence(apart.error, apart.freedom, margin) >= POWER
