@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 
 from retort.specs.config import Config
-from retort.study.cells import expand, served
+from retort.study.cells import expand, sent_runs
 from retort.study.load import open_whole
-from retort.study.questions import seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.collect import Scores
@@ -55,7 +54,7 @@ def made_up(study: Study, shift: float = 0.0) -> Scores:
     printed, scores = printed_scores(study), Scores()
     runs = {(cell.student, cell.task, cell.seed) for cell in expand(study)}
     for exhibit in study.exhibits.values():
-        runs |= {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
+        runs |= sent_runs(study, exhibit)
     metrics: dict[str, set[str]] = {}
     for exhibit in study.exhibits.values():
         for task, metric in exhibit.metrics():

@@ -55,7 +55,16 @@ def test_adding_a_student_a_row_and_a_table(copy: Path) -> None:
 
 def test_adding_a_task(copy: Path) -> None:
     done = follow(section(TASKS, "Adding a task"), copy)
-    assert done.files == ["workflow/tasks/boolq.yaml", "workflow/sources/boolq.yaml"]
+    assert done.files == ["weather/train.csv", "weather/dev.csv", "workflow/tasks/weather.yaml"]
+    assert "weather/train.csv  4 rows" in done.outputs["retort check --data"]
+    assert "weather/dev.csv  2 rows" in done.outputs["retort check --data"]
+    (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
+    assert int(re.search(r"(\d+) passed", tests)[1]) >= 2
+
+
+def test_adding_a_task_of_the_hub(copy: Path) -> None:
+    done = follow(section(TASKS, "Adding a task of the hub"), copy)
+    assert done.files == ["workflow/tasks/boolq.yaml"]
     assert "no problem" in done.outputs["retort check"]
     (tests,) = (output for command, output in done.outputs.items() if command.startswith("pytest"))
     assert int(re.search(r"(\d+) passed", tests)[1]) >= 3

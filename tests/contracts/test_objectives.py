@@ -270,3 +270,15 @@ def test_regression_has_one_score() -> None:
     batch = batch_of(case, PADDED)
     activations = {"logits": batch.labels[:, None]}
     assert case.build()(activations, {}, batch) == 0
+
+
+def test_only_losses_that_compare_the_examples_of_a_batch_are_constant_on_one_example() -> None:
+    constant = set()
+    for case in CASES:
+        student = {name: x.requires_grad_() for name, x in activations_of(case, case.student, 1, seed=1).items()}
+        value = case.build()(student, activations_of(case, case.teacher, 1, seed=2), batch_of(case, LENGTHS["alone"]))
+        gradients = torch.autograd.grad(value, list(student.values()), allow_unused=True)
+        if all(gradient is None or not gradient.any() for gradient in gradients):
+            constant.add(case.name)
+    # so no batch of an epoch is much smaller than the others: data/epochs.py
+    assert constant == {"sample-similarity", "sample-contrastive"}

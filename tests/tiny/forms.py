@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
 from retort.specs.task import Files, Task
 
 Rows = list[dict[str | int, Any]]
@@ -45,12 +47,39 @@ def write_squad(path: Path, rows: Rows) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
+def write_csv(path: Path, rows: Rows, delimiter: str = ",", quotechar: str = '"') -> None:
+    """Write a file of separated values, with quotes around values that need them."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, quotechar=quotechar)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_json(path: Path, rows: Rows, field: str | None = None) -> None:
+    """Write a JSON file: a list of objects, or an object that holds the list under the key `field`."""
+    path.write_text(json.dumps({field: rows} if field else rows, ensure_ascii=False), encoding="utf-8")
+
+
 WRITERS: dict[str, Callable[..., None]] = {
     "tsv": write_tsv,
     "jsonl": write_jsonl,
+    "csv": write_csv,
+    "json": write_json,
     "parquet": write_parquet,
     "squad": write_squad,
 }
+
+
+def add_to_card(folder: Path, name: str, split: str, path: str) -> None:
+    """Name a file in the card of a data set of the hub as the file of a split of a configuration."""
+    card = folder / "README.md"
+    content = yaml.safe_load(card.read_text().split("---")[1]) if card.exists() else {"configs": []}
+    configurations = {entry["config_name"]: entry for entry in content["configs"]}
+    if name not in configurations:
+        configurations[name] = {"config_name": name, "data_files": []}
+        content["configs"].append(configurations[name])
+    configurations[name]["data_files"].append({"split": split, "path": path})
+    card.write_text(f"---\n{yaml.safe_dump(content)}---\n# Made up\n")
 
 
 def _label(task: Task, files: Files, label: Any) -> Any:
@@ -74,14 +103,18 @@ def write_sample(task: Task, location: str, sources: dict[str, Path]) -> None:
     for name, subset in task.encoded_splits.values():
         if name not in files.files:
             continue
-        split, change = task.splits[name], files.changes.get(name)
-        columns = {**files.columns, **(change.columns if change else {})}
-        options = {**files.options, **(change.options if change else {})}
+        split, own = task.splits[name], files.of(name)
         rows: Rows = []
         for number, record in enumerate(task.sample):
             given = {"id": number, **record, "label": _label(task, files, record["label"])}
-            known = {key: column for key, column in columns.items() if key != "label" or split.labelled}
+            known = {key: column for key, column in own.columns.items() if key != "label" or split.labelled}
             rows.append({column: given[key] for key, column in known.items()})
-        path = sources[split.source or task.source] / files.files[name].replace("{subset}", subset or "")
+        folder, file = sources[split.source or task.source], files.files[name].replace("{subset}", subset or "")
+        if own.name:
+            configuration, of_split = own.name.replace("{subset}", subset or ""), file
+            file = f"{configuration}/{of_split}-00000-of-00001.{files.format}"
+            (folder / configuration).mkdir(parents=True, exist_ok=True)
+            add_to_card(folder, configuration, of_split, f"{configuration}/{of_split}-*")
+        path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        WRITERS[files.format](path, rows, **options)
+        WRITERS[files.format](path, rows, **own.options)

@@ -68,14 +68,27 @@ class _Answer(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self.do_GET()
 
+    def parts(self) -> list[str]:
+        """Return the parts of the path that is asked for; the slashes in the name of a branch come quoted."""
+        return [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
+
+    def do_POST(self) -> None:
+        """Answer what is asked for some paths of a commit, as the library's file system asks it."""
+        parts, asked = self.parts(), json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.hub.asked.append((self.command, "/".join(parts), None))
+        repository = "/".join(parts[1:4])
+        commit = self.commit(repository, parts[5])
+        if commit is not None:
+            files = self.hub.files[repository][commit]
+            self.json([self.entry(name, files[name]) for name in asked["paths"] if name in files])
+
     def do_GET(self) -> None:
-        path = unquote(urlsplit(self.path).path).strip("/")
-        self.hub.asked.append((self.command, path, self.headers.get("Range")))
-        parts = path.split("/")
+        parts = self.parts()
+        self.hub.asked.append((self.command, "/".join(parts), self.headers.get("Range")))
         if parts[0] == "api" and len(parts) < 6:
             self.refuse(404, "EntryNotFound")
         elif parts[0] == "api":
-            self.api("/".join(parts[1:4]), parts[4], "/".join(parts[5:]))
+            self.api("/".join(parts[1:4]), parts[4], parts[5], "/".join(parts[6:]))
         elif parts[0] == "storage":
             self.content(parts[1], self.find(parts[1]))
         else:
@@ -100,14 +113,15 @@ class _Answer(BaseHTTPRequestHandler):
             self.refuse(404, "RevisionNotFound")
         return None
 
-    def api(self, repository: str, what: str, revision: str) -> None:
+    def api(self, repository: str, what: str, revision: str, folder: str) -> None:
         commit = self.commit(repository, revision)
         if commit is None:
             return
         if what == "revision":
             self.json({"id": repository.split("/", 1)[1], "sha": commit, "siblings": [], "tags": []})
         else:
-            self.json([self.entry(path, content) for path, content in self.hub.files[repository][commit].items()])
+            files = self.hub.files[repository][commit].items()
+            self.json([self.entry(path, content) for path, content in files if path.startswith(folder)])
 
     def entry(self, path: str, content: bytes) -> dict[str, object]:
         entry: dict[str, object] = {"type": "file", "path": path, "size": len(content), "oid": git_blob(content)}
@@ -133,12 +147,13 @@ class _Answer(BaseHTTPRequestHandler):
         name = PurePosixPath(urlsplit(self.path).path).name
         if name in self.hub.lies:
             content = content[:-1] + bytes([content[-1] ^ 1])
-        begin = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")[0])
-        ranged = {"Content-Range": f"bytes {begin}-{len(content) - 1}/{len(content)}"} if begin else {}
-        self.head(206 if begin else 200, len(content) - begin, {"ETag": f'"{path}"', **ranged, **(more or {})})
+        first, last = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")
+        begin, end = int(first), min(int(last or len(content) - 1) + 1, len(content))
+        ranged = {"Content-Range": f"bytes {begin}-{end - 1}/{len(content)}"} if "Range" in self.headers else {}
+        self.head(206 if ranged else 200, end - begin, {"ETag": f'"{path}"', **ranged, **(more or {})})
         if self.command == "HEAD":
             return
-        self.body(name, content[begin:])
+        self.body(name, content[begin:end])
 
     def body(self, name: str, content: bytes) -> None:
         until = self.hub.cut.pop(name, None) or self.hub.stall.get(name)

@@ -6,8 +6,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from retort.specs.task import Task
 
+from tests.tiny.forms import add_to_card, write_sample
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_study
 
@@ -68,3 +71,35 @@ def test_a_teacher_is_trained_from_a_model_of_the_hub(
     score = json.loads((folder / "results/scores/tiny-teacher/mood/seed-1.json").read_text())
     assert score["settings"]["model"]["source"]["hub"]["commit"] == COMMIT
     assert "found" not in score["settings"]["model"]["source"]["hub"]
+
+
+TASK = {
+    "title": "Is a sentence glad?", "task_type": "classification", "labels": ["sad", "glad"], "metrics": ["accuracy"],
+    "splits": {"train": {"rows": 2}, "dev": {"rows": 2}}, "evaluation_split": "dev", "max_length": 16, "version": 1,
+    "sample": [{"text": "a glad day", "label": "glad"}, {"text": "a sad day", "label": "sad"}],
+    "read": {"hub": {
+        "name": "plain", "format": "parquet", "files": {"train": "train", "dev": "validation"},
+        "columns": {"text": "sentence", "label": "label"},
+    }},
+}  # fmt: skip
+
+
+def test_a_task_in_one_file_is_encoded_from_a_configuration_of_the_hub(
+    tmp_path: Path, run_in: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, repository = make_study(tmp_path), tmp_path / "repository"
+    where = {"repository": "someone/moods", "repo_type": "dataset", "files": ["plain/*"], "commit": COMMIT}
+    source = {"title": "Moods", "licence": "MIT", "hub": {**where, "found": "made up"}}
+    (folder / "study" / "tasks" / "moods.yaml").write_text(json.dumps({**TASK, "source": source}))
+    write_sample(Task.model_validate({**TASK, "source": "moods"}), "hub", {"moods": repository})
+    add_to_card(repository, "another", "train", "another/*.parquet")
+    files = {str(path.relative_to(repository)): path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+    with serve(TinyHub({"datasets/someone/moods": {COMMIT: {**files, "another/a.parquet": b"not fetched"}}})) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        run_in(folder, "results/encoded/moods/encoder")
+        assert not any("another" in path for path in hub.paths())
+    assert json.loads((folder / "results/encoded/moods/encoder/rows.json").read_text())["rows"] == {
+        "train": 2,
+        "dev": 2,
+    }
+    assert np.load(folder / "results/encoded/moods/encoder/dev/labels.npy").tolist() == [1, 0]

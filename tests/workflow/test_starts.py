@@ -22,11 +22,18 @@ STUDENTS: dict[str, dict[str, Any]] = {
     "truncated": {"initialisation": {"truncated": True}, "architecture": SMALL, "stages": ON_TASK},
     "published": {"initialisation": {"checkpoint": "small"}, "architecture": SHAPE, "stages": ON_TASK},
     "plain": {"initialisation": {"checkpoint": "small"}, "architecture": SHAPE},
+    "small": {
+        "teacher": "starts-small",
+        "initialisation": {"truncated": True},
+        "architecture": SMALL,
+        "stages": ON_TASK,
+    },
     "narrow": {"initialisation": {"random": True}, "architecture": NARROW, "stages": ON_CORPUS},
     "grown": {"initialisation": {"student": "starts-narrow"}, "architecture": NARROW, "stages": ON_TASK},
 }
 STUDENTS["truncated"]["teacher"] = "starts-roberta"
-SCORED = ("truncated", "published", "plain", "grown")
+STUDENTS["small"]["teacher"] = "starts-borrower"  # whose tokenizer is that of the model 'big'
+SCORED = ("truncated", "published", "plain", "small", "grown")
 
 
 def write(path: Path, content: Any) -> None:
@@ -39,7 +46,7 @@ def write_paper(study_folder: Path) -> None:
     """Write a paper with the students, a table of their scores and one of their cost."""
     teachers = {
         name: {"title": name, "model": model, "protocol": "short"}
-        for name, model in (("teacher", "big"), ("roberta", "other"))
+        for name, model in (("teacher", "big"), ("borrower", "small"), ("roberta", "other"))
     }
     common = {"title": "A student", "teacher": "starts-teacher", "protocol": "once"}
     rows = [{"student": f"starts-{name}", "label": name} for name in SCORED]
@@ -65,11 +72,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, (family, layers, vocabulary) in models.items():
         make_family(home / name, family, num_hidden_layers=layers)
         write(study_folder / f"sources/{name}.yaml", {"title": name, "path": name})
-        shape = {**SHAPE, "layers": layers}
-        write(
-            study_folder / f"models/{name}.yaml",
-            {"title": name, "source": name, "architecture": shape, "vocabulary": vocabulary},
-        )
+        model = {"title": name, "source": name, "vocabulary": vocabulary, "architecture": {**SHAPE, "layers": layers}}
+        write(study_folder / f"models/{name}.yaml", {**model, **({"tokenizer": "big"} if name == "small" else {})})
+    (home / "small/tokenizer.json").unlink()  # as published models that name another's vocabulary
     write_paper(study_folder)
     snakemake(home)
     return home
@@ -91,6 +96,14 @@ def test_where_a_student_started_stands_in_its_score(home: Path) -> None:
         == {"path": "small"}
     )
     assert settings("grown")["parent"]["architecture"] == NARROW
+
+
+def test_a_model_without_a_tokenizer_has_the_one_that_it_names(home: Path) -> None:
+    score = read_json(home / "results/scores/starts-small/mood/seed-1.json")
+    assert score["settings"]["teacher"]["model"]["tokenizer"] == {"path": "big"}
+    assert sorted(path.name for path in (home / "results/encoded/mood").iterdir()) == ["big", "other"]
+    saved = home / "results/teachers/starts-borrower/mood/model/tokenizer.json"
+    assert saved.read_bytes() == (home / "big/tokenizer.json").read_bytes()
 
 
 def test_narrow_students_are_found_by_transformers(home: Path) -> None:

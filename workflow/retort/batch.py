@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,16 +32,36 @@ class Batch:
     rows: Tensor | None = None
     positions: Tensor | None = None
 
-    def to(self, device: torch.device | str) -> Batch:
-        """Return the batch with every tensor on the device."""
-        return Batch(
-            input_ids=self.input_ids.to(device),
-            token_type_ids=self.token_type_ids.to(device),
-            attention_mask=self.attention_mask.to(device),
-            labels=None if self.labels is None else self.labels.to(device),
-            rows=None if self.rows is None else self.rows.to(device),
-            positions=None if self.positions is None else self.positions.to(device),
-        )
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
+        """Return the batch with every tensor on the device.
+
+        Args:
+            device: the device.
+            non_blocking: do not wait for the copy; it runs beside the program only from pinned memory to a GPU.
+        """
+        return self._mapped(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Batch:
+        """Return the batch in pinned memory; torch's DataLoader calls this."""
+        return self._mapped(lambda tensor: tensor.pin_memory())
+
+    def __getstate__(self) -> dict[str, np.ndarray | None]:
+        """Return the batch as numpy arrays to be pickled.
+
+        torch would give each tensor a file of shared memory on its way from a worker process; for tensors of this size
+        a copy is several times faster.
+        """
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: None if tensor is None else tensor.numpy() for name, tensor in tensors.items()}
+
+    def __setstate__(self, state: dict[str, np.ndarray | None]) -> None:
+        """Restore the tensors of a batch that was pickled."""
+        vars(self).update({name: None if array is None else torch.from_numpy(array) for name, array in state.items()})
+
+    def _mapped(self, function: Callable[[Tensor], Tensor]) -> Batch:
+        """Return the batch with the function applied to each of its tensors."""
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: function(tensor) for name, tensor in tensors.items() if tensor is not None})
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ class RetortError(Exception):
         return self.message if self.hint is None else f"{self.message}; {self.hint}"
 
 
+class NoAnswer(RetortError):
+    """The Hugging Face hub cannot be reached, or does not answer."""
+
+
 class StudyError(RetortError):
     """One error that lists every problem of every YAML file of the study.
 

@@ -34,6 +34,7 @@ class Job:
         gpu: whether the job was given a GPU.
         slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
         checkpoint_seconds: time between two checkpoints, in seconds.
+        dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
         started: when the job began, on the monotonic clock, in seconds.
     """
 
@@ -43,6 +44,7 @@ class Job:
     gpu: bool = False
     slug: str = "job"
     checkpoint_seconds: float = 20.0
+    dataloader_num_workers: int | None = None
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -53,6 +55,12 @@ class Job:
         import torch
 
         return "cuda" if torch.cuda.is_available() else "cpu"
+
+    @property
+    def num_workers(self) -> int:
+        """The number of processes that prepare batches; by default none on a CPU, whose cores the training needs."""
+        default = 2 if self.device == "cuda" else 0
+        return default if self.dataloader_num_workers is None else self.dataloader_num_workers
 
     @property
     def checkpoints(self) -> Path:
@@ -109,6 +117,7 @@ def job(snakemake: Any) -> Iterator[Job]:
             gpu=bool(snakemake.resources.get("gpu", 0)),
             slug=slug,
             checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
+            dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
         )
         try:
             yield running

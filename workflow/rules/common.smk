@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from retort.plan.scale_guard import guard_scale
-from retort.plan.source_check import check_sources_available
+from retort.plan import run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.jobs import share_package
@@ -14,10 +14,17 @@ from retort.plan.plan import Plan
 from retort.study.cells import answers_address
 
 share_package()
+if not workflow.is_main_process:
+    decide = run_sources.of_this_run
+elif workflow.output_settings.dryrun:
+    decide = run_sources.without_asking
+else:
+    decide = run_sources.with_answers_of_the_hub
 try:
-    plan = Plan(read_config(config))
+    plan = Plan(read_config(config), decide)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
+config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
 
 
 onstart:  # of a run, not of a dry one
@@ -28,16 +35,22 @@ onstart:  # of a run, not of a dry one
     }
     try:
         guard_scale(plan.study)
-        check_sources_available(plan.study, fetched)
+        run_sources.begin(plan.study, fetched)
     except RetortError as error:
         raise WorkflowError(str(error)) from None
+
+
+onsuccess:  # a run of everything that had to leave something out ends with an error
+    missing = plan.config.run_sources.missing
+    if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
+        raise WorkflowError(run_sources.summary(missing))
 
 
 wildcard_constraints:
     task=plan.pattern(plan.study.tasks),
     corpus=plan.pattern(plan.study.corpora),
     teacher=plan.pattern(plan.study.teachers),
-    model=plan.pattern(plan.study.models),
+    tokenizer=plan.pattern(plan.study.tokenizers),
     source=plan.pattern(plan.study.sources),
     paper=plan.pattern(plan.study.papers),
     student=r"[A-Za-z0-9-]+",

@@ -16,35 +16,56 @@ rule fetch_source:
 
 
 rule encode_task:
-    """Read, split and tokenise a task, once for each vocabulary."""
+    """Read, split and tokenise a task, once for each tokenizer."""
     input:
         source=plan.task_source,
-        model=plan.model_folder,
+        tokenizer=plan.tokenizer_folder,
     output:
-        directory("results/encoded/{task}/{model}"),
+        directory("results/encoded/{task}/{tokenizer}"),
     log:
-        "results/logs/encode_task/{task}.{model}.log",
+        "results/logs/encode_task/{task}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
     threads: 4
     params:
-        settings=plan.at("tasks/{task}"),
+        settings=plan.at("tasks/{tokenizer}/{task}"),
     script:
         "../scripts/encode_task.py"
 
 
-rule build_corpus:
-    """Clean, tokenise and pack texts for task-agnostic distillation."""
+rule tokenize_corpus:
+    """Clean and tokenise one part of the texts of a corpus."""
     input:
         sources=plan.corpus_sources,
-        model=plan.model_folder,
+        tokenizer=plan.tokenizer_folder,
     output:
-        directory("results/corpora/{corpus}/{model}"),
+        temp(directory("results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}")),
     log:
-        "results/logs/build_corpus/{corpus}.{model}.log",
+        "results/logs/tokenize_corpus/{corpus}.{tokenizer}.{part}-of-{parts}.log",
+    wildcard_constraints:
+        part=r"\d+",
+        parts=r"\d+",
     conda:
         "../../envs/retort.yaml"
     params:
-        settings=plan.at("corpora/{corpus}"),
+        settings=plan.at("corpora/{tokenizer}/{corpus}"),
+    script:
+        "../scripts/tokenize_corpus.py"
+
+
+rule build_corpus:
+    """Pack the tokenised texts of a corpus into blocks for task-agnostic distillation."""
+    input:
+        sources=plan.corpus_sources,
+        tokenizer=plan.tokenizer_folder,
+        parts=plan.corpus_parts,
+    output:
+        directory("results/corpora/{corpus}/{tokenizer}"),
+    log:
+        "results/logs/build_corpus/{corpus}.{tokenizer}.log",
+    conda:
+        "../../envs/retort.yaml"
+    params:
+        settings=plan.at("corpora/{tokenizer}/{corpus}"),
     script:
         "../scripts/build_corpus.py"

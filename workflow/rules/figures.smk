@@ -21,6 +21,8 @@ rule plot_figure:
         "results/logs/plot_figure/{paper}.{figure}.log",
     conda:
         "../../envs/tables.yaml"
+    params:
+        left_out=exhibit_params.left_out_of_figure,
     script:
         "../scripts/plot_figure.py"
 

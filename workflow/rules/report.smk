@@ -38,6 +38,8 @@ rule make_index:
         "results/logs/make_index.log",
     conda:
         "../../envs/tables.yaml"
+    params:
+        missing=plan.config.run_sources.missing,
     script:
         "../scripts/make_index.py"
 

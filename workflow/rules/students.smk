@@ -7,6 +7,7 @@ rule distill_on_task:
         encoded=plan.student_encoded,
         teacher=plan.student_teacher,
         model=plan.student_model,
+        tokenizer=plan.student_tokenizer,
         parent=plan.student_parent,
         activations=plan.student_activations,
     output:
@@ -33,6 +34,7 @@ rule distill_student:
         unpack(plan.student_corpora),
         teacher=plan.student_teacher_head,
         model=plan.student_model,
+        tokenizer=plan.student_tokenizer,
         parent=plan.student_parent,
     output:
         model=directory("results/students/{student}/model"),

@@ -9,7 +9,7 @@ rule predict_test:
     """Run a fine-tuned model over a task's test sets."""
     input:
         source=submit.sources,
-        model=plan.profile_model,
+        tokenizer=plan.student_tokenizer,
         weights=submit.weights,
     output:
         "results/answers/{student}/seed-{seed}/{task}.json",

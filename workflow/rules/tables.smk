@@ -1,8 +1,8 @@
 """Tables: scores collected, checked against the study, printed beside what was published."""
 
-from retort.plan.verdicts import Verdicts
+from retort.plan.exhibit_params import ExhibitParams
 
-verdicts = Verdicts(plan)
+exhibit_params = ExhibitParams(plan.study)
 
 
 rule make_table:
@@ -27,8 +27,9 @@ rule make_table:
     conda:
         "../../envs/tables.yaml"
     params:
-        compares=plan.table_compares,
-        verdicts=verdicts.settings,
+        compares=exhibit_params.compares,
+        left_out=exhibit_params.left_out_of_table,
+        verdicts=exhibit_params.verdicts,
     script:
         "../scripts/make_table.py"
 

@@ -6,6 +6,7 @@ rule finetune_teacher:
     input:
         encoded=plan.teacher_encoded,
         model=plan.teacher_model,
+        tokenizer=plan.teacher_tokenizer,
     output:
         model=directory("results/teachers/{teacher}/{task}/model"),
         score=plan.teacher_score,
@@ -27,6 +28,7 @@ rule fit_teacher_head:
     input:
         blocks=plan.teacher_blocks,
         model=plan.teacher_model,
+        tokenizer=plan.teacher_tokenizer,
     output:
         directory("results/teachers/{teacher}/{corpus}/model"),
     log:

@@ -1,13 +1,14 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
-    from retort.settings import CorpusSettings
+    from retort.settings import TokenizedCorpusSettings
     from retort.stages.preprocess import build_corpus
 
     build_corpus(
         running,
-        settings=CorpusSettings.model_validate(snakemake.params.settings),
+        settings=TokenizedCorpusSettings.model_validate(snakemake.params.settings),
         source_folders=list(snakemake.input.sources),
-        model_folder=snakemake.input.model,
+        tokenizer_folder=snakemake.input.tokenizer,
+        part_folders=list(snakemake.input.parts),
         output=snakemake.output[0],
     )

@@ -16,6 +16,7 @@ with job(snakemake) as running:
         folders=StartFolders(
             teacher=snakemake.input.teacher or None,
             model=snakemake.input.model,
+            tokenizer=snakemake.input.tokenizer,
             parent=next(iter(snakemake.input.parent), None),
         ),
         activations_folder=snakemake.input.activations or None,

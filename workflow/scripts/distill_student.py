@@ -14,6 +14,7 @@ with job(snakemake) as running:
         folders=StartFolders(
             teacher=snakemake.input.teacher,
             model=snakemake.input.model,
+            tokenizer=snakemake.input.tokenizer,
             parent=next(iter(snakemake.input.parent), None),
         ),
         output=snakemake.output.model,

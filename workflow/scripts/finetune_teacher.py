@@ -12,6 +12,7 @@ with job(snakemake) as running:
         task=snakemake.wildcards.task,
         encoded_folder=snakemake.input.encoded,
         model_folder=snakemake.input.model,
+        tokenizer_folder=snakemake.input.tokenizer,
         output=snakemake.output.model,
         files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
     )

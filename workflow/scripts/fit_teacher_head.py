@@ -11,5 +11,6 @@ with job(snakemake) as running:
         corpus=snakemake.wildcards.corpus,
         corpus_folder=snakemake.input.blocks,
         model_folder=snakemake.input.model,
+        tokenizer_folder=snakemake.input.tokenizer,
         output=snakemake.output[0],
     )

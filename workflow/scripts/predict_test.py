@@ -8,7 +8,7 @@ with job(snakemake) as running:
         running,
         settings=PredictionSettings.model_validate(snakemake.params.settings),
         source_folders=list(snakemake.input.source),
-        model_folder=snakemake.input.model,
+        tokenizer_folder=snakemake.input.tokenizer,
         weights_folder=snakemake.input.weights,
         answers_file=snakemake.output[0],
     )

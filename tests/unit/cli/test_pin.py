@@ -13,6 +13,8 @@ from retort.specs.source import HubSource
 from retort.study.load import read
 
 from tests.tiny.hub import TinyHub, serve
+from tests.tiny.make import make_encoder
+from tests.unit.specs.test_task_mistakes import FILED
 
 OLD, NEW, SIDE = "a" * 40, "b" * 40, "c" * 40
 BEFORE = """# yaml-language-server: $schema=../schemas/source.json
@@ -39,9 +41,11 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
 
 
 @pytest.fixture
-def config(study_folder: Path, tmp_path: Path) -> list[str]:
+def config(study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the arguments that name a study whose texts come from the hub, without a commit."""
     (study_folder / "sources" / "texts.yaml").write_text(BEFORE)
+    make_encoder(tmp_path / "encoder")
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": str(study_folder)}))
     return ["--config", str(tmp_path / "config.yaml")]
 
@@ -51,8 +55,12 @@ def text(study_folder: Path) -> str:
     return (study_folder / "sources" / "texts.yaml").read_text()
 
 
-def test_the_commit_is_written_and_nothing_else_is_changed(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
-    assert main(["check", *config]) == 1
+def test_the_commit_is_written_and_nothing_else_is_changed(
+    hub: TinyHub, study_folder: Path, config: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *config]) == 0
+    waits = "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main, and writes it down\n"
+    assert waits in capsys.readouterr().out
     assert main(["pin", *config]) == 0
     lines = text(study_folder).splitlines()
     assert lines[7] == f"  commit: {NEW} # not known yet"
@@ -60,7 +68,9 @@ def test_the_commit_is_written_and_nothing_else_is_changed(hub: TinyHub, study_f
     assert lines[4].endswith(" for main")
     kept = [line for number, line in enumerate(lines) if number not in (4, 7)]
     assert kept == [line for line in BEFORE.splitlines() if "commit" not in line]
+    capsys.readouterr()
     assert main(["check", *config]) == 0
+    assert "hub.commit" not in capsys.readouterr().out
 
 
 def test_a_commit_that_stands_there_is_kept_unless_renewed(
@@ -116,3 +126,15 @@ def test_a_hub_that_is_not_written_as_a_block(
     assert main(["pin", *config]) == 2
     assert "'hub' is not a block; write the keys of 'hub' a line each" in capsys.readouterr().err
     assert text(study_folder) == inline
+
+
+def test_the_source_in_the_file_of_a_task_is_pinned_there(hub: TinyHub, study_folder: Path, config: list[str]) -> None:
+    task = study_folder / "tasks" / "filed.yaml"
+    lines = [f"  {line}" for line in BEFORE.splitlines()[1:]]
+    task.write_text(FILED.replace("source: texts", "\n".join(["source:", *lines])))
+    assert main(["pin", "filed", *config]) == 0
+    assert f"    commit: {NEW} # not known yet\n" in task.read_text()
+    study, _ = read(Config(papers=["tiny"], study=str(study_folder)))
+    source = study.sources["filed"]
+    assert isinstance(source, HubSource)
+    assert source.hub.commit == NEW

@@ -18,7 +18,7 @@ from retort.specs.base import read_yaml
 from retort.specs.config import ROOT, Config, read_config
 from retort.study.load import open_whole, open_written
 
-from tests.tiny.edit import add
+from tests.tiny.edit import add, write
 
 FAMILY = """
 axes:
@@ -159,3 +159,15 @@ def test_the_verb(
 def test_marks_change_no_value() -> None:
     for path in sorted((ROOT / "workflow").glob("**/*.yaml")):
         assert read_yaml(path, marked=True) == read_yaml(path)
+
+
+def test_the_place_of_each_source_is_shown(tiny: Config, tmp_path: Path) -> None:
+    hub = {"repository": "someone/texts", "repo_type": "dataset", "files": ["*.txt"]}
+    write(tiny.folder, "sources/texts.yaml", {"title": "T", "licence": "MIT", "hub": hub, "local": "Texts"})
+    content = {"papers": ["tiny"], "study": tiny.study, "data_dir": str(tmp_path)}
+    on_hub = "someone/texts of the hub at a commit of main that a run asks for"
+    assert rows(read_config(content), "kd", "mood")["sources.texts"] == (on_hub, f"{tiny.folder}/sources/texts.yaml:3")
+    (tmp_path / "Texts").mkdir()
+    found = rows(read_config(content), "kd", "mood")
+    assert found["sources.texts"] == (f"folder {tmp_path / 'Texts'}", "config.yaml")
+    assert found["sources.encoder"] == ("folder encoder", f"{tiny.folder}/sources/encoder.yaml:2")

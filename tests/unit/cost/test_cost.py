@@ -74,9 +74,10 @@ def test_flops_of_a_span_head(encoder: Path) -> None:
     assert found == ROWS * (flops.forward(WIDE, LENGTH) + flops.span(WIDE, LENGTH))
 
 
-def test_epochs_are_whole_batches() -> None:
-    assert work.examples(schedule(steps=5, batch_size=8), 3) == 40
-    assert work.examples(schedule(epochs=2, batch_size=8), 20) == 32
+def test_epochs_see_every_row() -> None:
+    assert work.examples(schedule(steps=5, batch_size=8), 80) == 40
+    assert work.examples(schedule(steps=5, batch_size=8), 3) == 15  # a batch has all three rows
+    assert work.examples(schedule(epochs=2, batch_size=8), 20) == 40
     assert work.examples(schedule(epochs=0.1, batch_size=8), 3) == 3  # one step, on all three rows
 
 
@@ -192,37 +193,46 @@ def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
 
 
 def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
-    import numpy as np
-
-    settings = plan.settings.tasks["mood"]
+    settings = resolve.task(plan.study, "mood")
     before = Volume(plan.study)
     assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
     assert before.longest == {"mood": 16}
-    folder = Path("results/encoded/mood/encoder/test")
+    folder = Path("results/encoded/mood/encoder")
     folder.mkdir(parents=True)
-    np.save(folder / "offsets.npy", np.array([0, 5, 12, 20]))
+    (folder / "rows.json").write_text('{"rows": {"train": 9, "test": 3}, "tokens": {"train": 50, "test": 20}}')
     after = Volume(plan.study)
     assert after.split("mood", settings, "test", "encoder") == Rows(3, 20 / 3)
     assert after.longest == {}
+    assert after.split("mood", settings, "dev", "encoder") == Rows(20, 16)  # not among the rows that were encoded
 
 
 def test_blocks_are_those_that_were_packed(plan: Plan) -> None:
     volume = Volume(plan.study)
     assert volume.blocks("sentences", schedule(steps=3), "encoder").length == 16
-    assert volume.unread == set()  # a length in steps does not need the number of blocks
-    assert volume.blocks("sentences", schedule(epochs=3), "encoder") == Rows(250_000_000, 16)
-    assert volume.unread == {"sentences"}
+    assert volume.unread == {}  # a length in steps does not need the number of blocks
+    assert volume.blocks("sentences", schedule(epochs=3), "encoder") == Rows(10_000, 16)
+    assert volume.unread == {"sentences": None}
     folder = Path("results/corpora/sentences/encoder")
     folder.mkdir(parents=True)
     (folder / "corpus.json").write_text('{"blocks": 12}')
     assert Volume(plan.study).blocks("sentences", schedule(epochs=3), "encoder") == Rows(12, 16)
 
 
+def test_tokens_follow_from_the_words_of_sources() -> None:
+    volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own corpora
+    words = sum(volume.study.sources[name].size.words for name in ("wikipedia-en", "bookcorpus"))  # type: ignore[union-attr]
+    for model in ("bert-base-uncased", "bert-large-uncased"):  # the second has the first's tokenizer
+        blocks = volume.blocks("wikipedia-bookcorpus-128", schedule(epochs=1), model)
+        assert blocks == Rows(round(1.3 * words / 128), 128)
+    assert volume.unread == {"wikipedia-bookcorpus-128": 1.3 * words}
+    assert volume.blocks("cc100-256", schedule(epochs=1), "xlm-roberta-base") == Rows(820_000, 256)
+
+
 def test_rows_of_subsets_add_up(plan: Plan) -> None:
     volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own tasks
     mnli = resolve.task(volume.study, "mnli")
-    assert volume.split("mnli", mnli, "dev", "none") == Rows(9815 + 9832, 128)
-    assert volume.split("mnli", mnli, "train", "none").count == 392_702
+    assert volume.split("mnli", mnli, "dev", "bert-base-uncased") == Rows(9815 + 9832, 128)
+    assert volume.split("mnli", mnli, "train", "bert-large-uncased").count == 392_702
 
 
 # --- speed, and the command

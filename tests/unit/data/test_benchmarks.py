@@ -78,7 +78,7 @@ def test_mnli_has_two_dev_sets_and_its_json_file_agrees() -> None:
 
 
 def test_xnli_is_balanced_in_every_language_and_its_test_labels_are_missing() -> None:
-    with pytest.raises(RetortError, match="no column 3: the labels are missing"):
+    with pytest.raises(RetortError, match="no column 3 for 'label'; there are 1 to 2; a split without labels"):
         read("xnli", splits=["test"])
     splits = read("xnli", sample=True)
     dev = {name: rows for name, rows in splits.items() if name.startswith("dev-")}
@@ -90,7 +90,7 @@ def test_xnli_is_balanced_in_every_language_and_its_test_labels_are_missing() ->
 def test_the_inventory_tells_rows_and_checksums() -> None:
     lines, _ = inventory(open_study(Config(data_dir=str(DATA), sample=True)))
     text = "\n".join(lines)
-    assert "cola (cola: local), which no table reads" in lines
+    assert f"cola (cola: folder {DATA / 'CoLA'}), which no table reads" in lines
     assert "CoLA/train.tsv  8,551 rows  sha256 cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624" in text
     assert "QNLI/train.tsv  8,000 rows of 104,743 (a sample)  sha256 a47ab67f" in text
     assert "test-ar.tsv.gz  5,010 rows, no labels" in text

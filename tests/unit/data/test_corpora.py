@@ -14,14 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from retort.data import corpora
+from retort.data import corpora, corpus_parts, texts
+from retort.data.blocks import Blocks, CorpusInfo, write_blocks
 from retort.data.corpora import build_corpus
+from retort.data.corpus_parts import tokenize_part
+from retort.data.corpus_texts import CorpusTexts
 from retort.data.files import sha256
 from retort.data.mixing import apportioned
-from retort.data.shards import SHARDS, Blocks
+from retort.data.token_shards import read_shard
 from retort.errors import RetortError
 from retort.settings import CorpusSettings
 
+from tests.corpora import build_blocks
 from tests.job_settings import corpus_settings
 from tests.tiny.make import GLAD, OTHERS, SAD
 
@@ -45,46 +49,82 @@ def corpus(components: list[dict[str, Any]] | None = None, **more: Any) -> Corpu
     return corpus_settings(components=components or BOTH, block=16, **more)
 
 
-def build(tmp_path: Path, folder: Path, encoder: Path, settings: CorpusSettings) -> Blocks:
-    """Build the corpus and return its blocks."""
-    build_corpus(settings, {"texts": folder}, encoder, tmp_path / "to", tmp_path / "state")
-    assert not (tmp_path / "state").exists()
-    return Blocks(tmp_path / "to")
+def whole(blocks: Blocks) -> np.ndarray:
+    """Return all blocks."""
+    return blocks[np.arange(len(blocks))]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of each file of a folder."""
+    return {path.name: sha256(path) for path in folder.iterdir()}
 
 
 def test_a_corpus_says_what_it_is_made_of(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    blocks = build(tmp_path, folder, encoder, corpus())
+    blocks = build_blocks(tmp_path, folder, encoder, corpus())
     info = blocks.info
     assert [component["documents"] for component in info.components] == [300, 100]
     assert sum(component["blocks"] for component in info.components) == len(blocks) == info.blocks
-    assert blocks[np.arange(len(blocks))].shape == (len(blocks), 16)
-    assert (blocks[np.arange(len(blocks))][:, 0] == 2).all()
-    for shard in json.loads((tmp_path / "to" / SHARDS).read_text()):
-        assert sha256(tmp_path / "to" / shard["file"]) == shard["sha256"]
+    assert whole(blocks).shape == (len(blocks), 16)
+    assert (whole(blocks)[:, 0] == 2).all()
+    for name, digest in info.sha256.items():
+        assert sha256(tmp_path / "to" / name) == digest
 
 
-def test_shards_do_not_show_in_the_blocks(
-    tmp_path: Path, folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_library_opens_a_corpus(tmp_path: Path, folder: Path, encoder: Path) -> None:
+    from datasets import load_from_disk
+
+    blocks = build_blocks(tmp_path, folder, encoder, corpus())
+    opened = load_from_disk(str(tmp_path / "to"))
+    assert str(opened.features["input_ids"].feature) == "Value('uint16')"
+    assert np.array_equal(np.stack(opened.to_pandas()["input_ids"]), whole(blocks))
+
+
+SMALL = {"CHUNK": (corpus_parts, 500), "SHARD": (corpus_parts, 100), "SECTION": (texts, 900), "PIECE": (corpora, 70)}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"packing": "sentences"},
+        {"blocks": 50},
+        {"blocks": 50, "packing": "sentences"},
+        {"shares": (0.2, 0.8)},
+        {"cleaning": {"minimum": 60, "drop_duplicates": True}, "blocks": 70},
+        {"cleaning": {"minimum": 60, "drop_duplicates": True}},
+    ],
+)
+def test_parts_shards_and_sections_do_not_show_in_the_blocks(
+    tmp_path: Path, folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
 ) -> None:
-    whole = build(tmp_path / "a", folder, encoder, corpus())
-    monkeypatch.setattr(corpora, "SHARD", 100)
-    monkeypatch.setattr(corpora, "CHUNK", 500)
-    cut = build(tmp_path / "b", folder, encoder, corpus())
-    assert len(list((tmp_path / "b/to").glob("*-en-*"))) > 5
-    rows = np.random.default_rng(0).permutation(len(whole))
-    assert (whole[rows] == cut[rows]).all()
+    twice = tmp_path / "texts"  # so that sections and parts repeat documents of others
+    twice.mkdir()
+    for path in folder.iterdir():
+        (twice / path.name).write_text(path.read_text() + "\n" + path.read_text())
+    shares = more.pop("shares", (None, None))
+    rule = {"cleaning": more.pop("cleaning", {})}
+    components = [
+        {**each, **rule} | ({"share": share} if share else {}) for each, share in zip(BOTH, shares, strict=True)
+    ]
+    build_blocks(tmp_path / "a", twice, encoder, corpus(components, **more))
+    for name, (module, value) in SMALL.items():
+        monkeypatch.setattr(module, name, value)
+    for parts in (1, 2, 5):
+        build_blocks(tmp_path / f"{parts}", twice, encoder, corpus(components, **more), parts)
+        assert digests(tmp_path / f"{parts}/to") == digests(tmp_path / "a/to")
+    assert len(list((tmp_path / "5/3").glob("*.safetensors"))) > 5
 
 
 def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path) -> None:
     components = [{**component, "share": share} for component, share in zip(BOTH, (0.2, 0.8), strict=True)]
-    blocks = build(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
+    blocks = build_blocks(tmp_path / "a", folder, encoder, corpus(components, blocks=50))
     assert [component["blocks"] for component in blocks.info.components] == [10, 40]
     assert len(blocks) == 50
-    most = build(tmp_path / "b", folder, encoder, corpus(components))
+    most = build_blocks(tmp_path / "b", folder, encoder, corpus(components))
     english, swahili = most.info.components
     assert swahili["blocks"] >= swahili["blocks_made"] - 1
     assert abs(english["blocks"] - len(most) * 0.2) < 1
-    sized = build(tmp_path / "c", folder, encoder, corpus(blocks=50))
+    sized = build_blocks(tmp_path / "c", folder, encoder, corpus(blocks=50))
     sizes = [(folder / name).stat().st_size for name in ("en.txt", "sw.txt")]
     assert [component["blocks"] for component in sized.info.components] == apportioned(50, sizes)
 
@@ -92,24 +132,27 @@ def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path
 def test_no_more_text_is_read_than_the_share_needs(
     tmp_path: Path, folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpora, "CHUNK", 500)
-    blocks = build(tmp_path, folder, encoder, corpus(blocks=20))
+    monkeypatch.setattr(corpus_parts, "CHUNK", 500)
+    monkeypatch.setattr(corpus_parts, "SHARD", 100)
+    blocks = build_blocks(tmp_path, folder, encoder, corpus(blocks=20))
     assert all(component["documents"] < 100 for component in blocks.info.components)
+    shards = [read_shard(path) for path in (tmp_path / "1").glob("000-*.safetensors")]
+    assert max(shard.consumed for shard in shards) < 100
 
 
 def test_a_sample_of_the_documents_is_drawn_by_a_name(tmp_path: Path, folder: Path, encoder: Path) -> None:
     components = [{**component, "sample": 0.3} for component in BOTH]
-    one, two = (build(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
+    one, two = (build_blocks(tmp_path / name, folder, encoder, corpus(components)) for name in "ab")
     assert 60 < one.info.components[0]["documents"] < 120
-    assert (one[np.arange(len(one))] == two[np.arange(len(two))]).all()
+    assert (whole(one) == whole(two)).all()
 
 
 def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    from retort.data.masking import masked_batches
+    from retort.data.masking import MaskedBatches
 
-    blocks = build(tmp_path, folder, encoder, corpus(packing="sentences"))
-    assert (blocks[np.arange(len(blocks))] == 0).any()
-    batch = next(masked_batches(tmp_path / "to", 0.9, 8, 1))
+    blocks = build_blocks(tmp_path, folder, encoder, corpus(packing="sentences"))
+    assert (whole(blocks) == 0).any()
+    batch = MaskedBatches(tmp_path / "to", 0.9, 8, 1)[0]
     assert (batch.input_ids[~batch.attention_mask] == 0).all()
     assert not batch.attention_mask.all()
     assert batch.attention_mask.flatten()[batch.positions].all()
@@ -118,30 +161,31 @@ def test_padding_is_neither_read_nor_masked(tmp_path: Path, folder: Path, encode
 def test_words_of_a_text_never_become_special_tokens(tmp_path: Path, folder: Path, encoder: Path) -> None:
     (tmp_path / "odd.txt").write_text("glad [MASK] [SEP] " * 40)
     component = {"source": "texts", "files": ["odd.txt"], "format": "text"}
-    blocks = build(tmp_path, tmp_path, encoder, corpus([component]))
-    assert not (blocks[np.arange(len(blocks))] == 4).any()
+    blocks = build_blocks(tmp_path, tmp_path, encoder, corpus([component]))
+    assert not (whole(blocks) == 4).any()
 
 
 BUILD = """
 import json, sys
 from pathlib import Path
-from retort.data import corpora
+from retort.data import corpus_parts
+from retort.data.corpus_texts import CorpusTexts
 from retort.settings import CorpusSettings
-corpora.SHARD, corpora.CHUNK = 400, 500
+corpus_parts.SHARD, corpus_parts.CHUNK = 400, 500
 given = json.loads(sys.argv[1])
-paths = [Path(given[name]) for name in ("model", "to", "state")]
 corpus = CorpusSettings.model_validate(given["corpus"])
-corpora.build_corpus(corpus, {"texts": Path(given["folder"])}, *paths, lambda line: print(line, flush=True))
+texts = CorpusTexts.open(corpus, {"texts": Path(given["folder"])}, Path(given["model"]))
+corpus_parts.tokenize_part(texts, (1, 1), Path(given["to"]), Path(given["state"]), lambda line: print(line, flush=True))
 """
 
 
-def test_a_build_that_was_killed_goes_on_from_its_shards(
+def test_a_part_that_was_killed_goes_on_from_its_shards(
     tmp_path: Path, folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpora, "SHARD", 400)
-    monkeypatch.setattr(corpora, "CHUNK", 500)
-    whole = build(tmp_path / "whole", folder, encoder, corpus())
-    given = {"corpus": corpus().as_json(), "folder": str(folder), "model": str(encoder), "to": str(tmp_path / "to"),
+    monkeypatch.setattr(corpus_parts, "SHARD", 400)
+    monkeypatch.setattr(corpus_parts, "CHUNK", 500)
+    build_blocks(tmp_path / "whole", folder, encoder, corpus())
+    given = {"corpus": corpus().as_json(), "folder": str(folder), "model": str(encoder), "to": str(tmp_path / "1"),
              "state": str(tmp_path / "state")}  # fmt: skip
     running = subprocess.Popen(
         [sys.executable, "-c", BUILD, json.dumps(given)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
@@ -151,30 +195,26 @@ def test_a_build_that_was_killed_goes_on_from_its_shards(
         running.stdout.readline()
     running.send_signal(signal.SIGKILL)
     running.wait()
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "state").rglob("*.safetensors")}
+    kept = {path: path.stat().st_mtime_ns for path in sorted((tmp_path / "state").rglob("*.safetensors"))}
     assert len(kept) >= 4
     time.sleep(0.01)
-    damaged = sorted(path for path in kept if "0-en" in path.name)[2]
+    damaged = list(kept)[2]
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
-    said: list[str] = []
-    build_corpus(corpus(), {"texts": folder}, encoder, tmp_path / "to", tmp_path / "state", said.append)
-    assert said[0].startswith("component 0-en, shard 3:")  # the first two shards are kept, the third is made again
-    resumed = Blocks(tmp_path / "to")
-    rows = np.arange(len(whole))
-    assert (resumed[rows] == whole[rows]).all()
-    assert resumed.info == whole.info
+    corpus_texts = CorpusTexts.open(corpus(), {"texts": folder}, encoder)
+    monkeypatch.setattr(corpus_parts, "_move", lambda own, output: own.rename(output))
+    tokenize_part(corpus_texts, (1, 1), tmp_path / "1", tmp_path / "state")
+    changed = [path.name for path, time in kept.items() if (tmp_path / "1" / path.name).stat().st_mtime_ns != time]
+    assert changed[0] == damaged.name  # the first two shards are kept, the third is made again
+    build_corpus(corpus_texts, [tmp_path / "1"], tmp_path / "to")
+    assert digests(tmp_path / "to") == digests(tmp_path / "whole/to")
 
 
 MEMORY = """
 import resource, sys
-from collections import Counter
 from pathlib import Path
-from retort.data.corpora import documents
-from retort.specs.corpus import Component
-cleaning = {"minimum": 1, "drop_duplicates": True}
-component = Component(source="s", files=["f"], format=sys.argv[2], cleaning=cleaning)
+from retort.data.texts import Section, texts
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-count = sum(1 for _ in documents(0, component, [Path(sys.argv[1])], Counter()))
+count = sum(1 for _ in texts[sys.argv[2]](Section(Path(sys.argv[1]))))
 print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
@@ -192,19 +232,41 @@ def test_a_text_is_never_read_whole(tmp_path: Path) -> None:
 
 def test_state_of_other_settings_is_thrown_away(tmp_path: Path, folder: Path, encoder: Path) -> None:
     (tmp_path / "state" / "0123456789abcdef").mkdir(parents=True)
-    build(tmp_path, folder, encoder, corpus())
+    build_blocks(tmp_path, folder, encoder, corpus())
     assert not (tmp_path / "state").exists()
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, folder: Path, encoder: Path) -> None:
     component = {"source": "texts", "files": ["*.jsonl"], "format": "jsonl"}
     with pytest.raises(RetortError, match=r"source texts holds no file \*.jsonl; it holds en.txt, sw.txt"):
-        build(tmp_path, folder, encoder, corpus([component]))
+        build_blocks(tmp_path, folder, encoder, corpus([component]))
 
 
-def test_a_shard_that_was_cut(tmp_path: Path, folder: Path, encoder: Path) -> None:
-    build(tmp_path, folder, encoder, corpus())
-    shard = next((tmp_path / "to").glob("0-en-*"))
-    shard.write_bytes(shard.read_bytes()[:40])
-    with pytest.raises(RetortError, match="is no shard of a corpus .* delete the corpus and run again"):
+def test_a_damaged_shard_is_told(tmp_path: Path, folder: Path, encoder: Path) -> None:
+    build_blocks(tmp_path, folder, encoder, corpus())
+    shard = next((tmp_path / "1").glob("*.safetensors"))
+    content = bytearray(shard.read_bytes())
+    content[-3] ^= 1
+    shard.write_bytes(content)
+    corpus_texts = CorpusTexts.open(corpus(), {"texts": folder}, encoder)
+    with pytest.raises(RetortError, match=r"safetensors is damaged; delete .*/1 and run again"):
+        build_corpus(corpus_texts, [tmp_path / "1"], tmp_path / "again")
+
+
+def test_a_file_of_a_corpus_that_was_cut(tmp_path: Path, folder: Path, encoder: Path) -> None:
+    build_blocks(tmp_path, folder, encoder, corpus())
+    file = next((tmp_path / "to").glob("data-*"))
+    file.write_bytes(file.read_bytes()[:40])
+    with pytest.raises(RetortError, match="is no file of a corpus .* delete the corpus and run again"):
         Blocks(tmp_path / "to")
+
+
+def test_blocks_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retort.data.blocks.FILE", 100)
+    monkeypatch.setattr("retort.data.blocks.BATCH", 40)
+    rows = np.arange(37 * 8).reshape(37, 8)
+    written = write_blocks(tmp_path, iter([rows[:3], rows[3:3], rows[3:30], rows[30:]]), 8, np.int32)
+    assert list(written) == [f"data-{number:05}-of-00003.arrow" for number in range(3)]
+    CorpusInfo(blocks=37, mask=0, pad=0, special=[], vocabulary=300, components=[], sha256=written).write(tmp_path)
+    blocks, numbers = Blocks(tmp_path), np.random.default_rng(0).permutation(37)
+    assert (blocks[numbers] == rows[numbers]).all()

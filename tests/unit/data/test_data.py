@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
-from retort.data.collate import batches, collate, in_order, row_order
-from retort.data.corpora import build_corpus
-from retort.data.encoded import Encoded, encode_task
-from retort.data.masking import mask_tokens, masked_batches
+from retort.data.blocks import CorpusInfo
+from retort.data.collate import collate, in_order
+from retort.data.encoded import Encoded
+from retort.data.encoding import encode_task
+from retort.data.masking import mask_tokens
 from retort.data.readers import Record, readers
-from retort.data.shards import CorpusInfo
 from retort.data.splits import split_groups
+from retort.errors import RetortError
 from retort.specs.task import Reader
 from retort.tasks import task_type_of
 
-from tests.job_settings import corpus_settings, task_settings
+from tests.job_settings import task_settings
 
 COMPONENT = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
 OPTIONS = {"file": "rated.txt", "neutral_below": 0.5}
@@ -33,6 +34,27 @@ def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
     (tmp_path / "f.txt").write_bytes("1\t0.4\tmeh\n2\t-2\tcaf\xe9 closed\n3\t0.5\tfine\n\n".encode("latin-1"))
     found = readers["rated-sentences"](tmp_path, file="f.txt", neutral_below=0.5)
     assert found == [Record("caf\xe9 closed", None, 0.0, "caf\xe9 closed"), Record("fine", None, 1.0, "fine")]
+
+
+@pytest.mark.parametrize(
+    ("line", "encoding", "said"),
+    [
+        ("3\tnan\tgood", "latin-1", "f.txt:2: the rating 'nan' is not a finite number"),
+        ("3\t-inf\tgood", "latin-1", "f.txt:2: the rating '-inf' is not a finite number"),
+        ("3\t1.5", "latin-1", "f.txt:2: not 'id, rating, text' with tabs between: '3\\t1.5'"),
+        ("3\t1\tcaf\xe9", "utf-8", "f.txt:2: not UTF-8 text ("),
+    ],
+)
+def test_a_mistake_in_a_file_of_ratings(line: str, encoding: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes(f"1\t0.4\tmeh\n{line}\n".encode("latin-1"))
+    with pytest.raises(RetortError) as caught:
+        readers["rated-texts"](tmp_path, file="f.txt", encoding=encoding)
+    assert said in str(caught.value)
+
+
+def test_the_encoding_of_ratings_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes("1\t2\tcaf\u00e9\r\n".encode())
+    assert readers["rated-texts"](tmp_path, file="f.txt", encoding="utf-8")[0].text == "café"
 
 
 def test_pairs_are_half_neighbours_and_no_text_stands_in_two_groups(texts: Path) -> None:
@@ -114,30 +136,6 @@ def test_scores_to_predict_stay_numbers(texts: Path, encoder: Path, tmp_path: Pa
     assert batch.labels.tolist() == rows.labels[[3, 1]].tolist()
 
 
-def test_a_split_is_mapped_from_disk(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    rows = encoded(texts, encoder, tmp_path)
-    assert all(
-        isinstance(getattr(rows, name), np.memmap) for name in ("input_ids", "token_type_ids", "offsets", "labels")
-    )
-    assert not rows.input_ids.flags.writeable
-
-
-def test_order_follows_the_seed_and_can_be_joined_anywhere() -> None:
-    lengths = np.random.default_rng(0).integers(3, 30, 100)
-    whole = [rows.tolist() for rows in itertools.islice(row_order(lengths, 8, seed=4), 40)]
-    assert whole == [rows.tolist() for rows in itertools.islice(row_order(lengths, 8, seed=4), 40)]
-    assert whole != [rows.tolist() for rows in itertools.islice(row_order(lengths, 8, seed=5), 40)]
-    epoch = sorted(itertools.chain.from_iterable(whole[:12]))
-    assert len(set(epoch)) == 96  # no row twice in an epoch
-
-
-def test_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    rows = encoded(texts, encoder, tmp_path)
-    whole = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1), 10)]
-    rest = [b.rows.tolist() for b in itertools.islice(batches(rows, 8, 1, start=6), 4)]
-    assert whole[6:] == rest
-
-
 def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) -> None:
     rows = encoded(texts, encoder, tmp_path)
     seen = torch.cat([numbers for numbers, _ in in_order(rows, 7)])
@@ -145,7 +143,7 @@ def test_every_row_is_scored_once(texts: Path, encoder: Path, tmp_path: Path) ->
 
 
 def test_masking_shares_and_determinism() -> None:
-    info = CorpusInfo(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[])
+    info = CorpusInfo(blocks=1, mask=4, pad=0, special=[0, 1, 2], vocabulary=1000, components=[], sha256={})
     ids = np.random.default_rng(1).integers(5, 1000, (200, 50))
     ids[:, 0] = 1
     masked, chosen = mask_tokens(ids, 0.15, info, np.random.default_rng(2))
@@ -159,20 +157,7 @@ def test_masking_shares_and_determinism() -> None:
 
 
 def test_no_special_token_is_put_in() -> None:
-    info = CorpusInfo(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[])
+    info = CorpusInfo(blocks=1, mask=500, pad=0, special=list(range(500)), vocabulary=1000, components=[], sha256={})
     ids = np.random.default_rng(1).integers(501, 1000, (50, 50))
     masked, _ = mask_tokens(ids, 0.5, info, np.random.default_rng(2))
     assert masked.min() == 500
-
-
-def test_masked_batches_resume_where_they_stopped(texts: Path, encoder: Path, tmp_path: Path) -> None:
-    corpus = corpus_settings(components=[COMPONENT], block=16)
-    count = build_corpus(corpus, {"texts": texts}, encoder, tmp_path / "to", tmp_path / "state")
-    assert count > 20
-    whole = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1), 9))
-    rest = list(itertools.islice(masked_batches(tmp_path / "to", 0.15, 8, 1, start=5), 4))
-    for one, other in zip(whole[5:], rest, strict=True):
-        assert torch.equal(one.input_ids, other.input_ids)
-        assert torch.equal(one.labels, other.labels)
-    assert whole[0].input_ids.shape == (8, 16)
-    assert len(whole[0].positions) == len(whole[0].labels)

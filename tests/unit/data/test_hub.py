@@ -53,28 +53,18 @@ def refused(tmp_path: Path, wanted: HubRepository) -> str:
     """Return the one-line message that the user gets, after a check that the source's folder has no files."""
     with pytest.raises(RetortError) as caught:
         fetch(wanted, tmp_path / "to", tmp_path / "state")
-    assert not list((tmp_path / "to").rglob("*.*"))
+    assert not [path for path in (tmp_path / "to").rglob("*.*") if path.is_file()]
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_the_library_itself_understands_the_server(
-    hub: TinyHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import huggingface_hub
-
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    found = huggingface_hub.snapshot_download(
-        "someone/texts", repo_type="dataset", cache_dir=tmp_path, endpoint=hub.address
-    )
-    assert Path(found).name == NEW
-    assert (Path(found) / "plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
-
-
 def test_the_files_are_those_of_the_commit_and_the_manifest_says_so(hub: TinyHub, tmp_path: Path) -> None:
-    assert fetch(source(commit=OLD), tmp_path / "to", tmp_path / "state") == 2
+    files = {**FILES["datasets/someone/texts"][OLD], "LICENSE": b"free"}
+    hub.files = {**FILES, "datasets/someone/texts": {OLD: files}}
+    assert fetch(source(commit=OLD), tmp_path / "to", tmp_path / "state") == 3
     assert (tmp_path / "to/plain/dev.parquet").read_bytes() == b"older"
-    assert not (tmp_path / "to/README.md").exists()
+    assert (tmp_path / "to/README.md").exists()  # a data set's card names its configurations
+    assert not (tmp_path / "to/LICENSE").exists()
     manifest = json.loads((tmp_path / "to" / MANIFEST).read_text())
     assert manifest["commit"] == OLD
     assert manifest["files"]["plain/dev.parquet"] == {"bytes": 5, "sha256": sha256(b"older")}
@@ -92,7 +82,7 @@ def test_a_connection_that_is_cut_goes_on_with_the_bytes_that_are_missing(hub: T
     hub.cut["train.parquet"] = 11 * MEGA
     fetch(source(), tmp_path / "to", tmp_path / "state")
     assert (tmp_path / "to/plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
-    assert hub.ranges() == [f"bytes={10 * MEGA}-"] * 2  # one request to the hub, one to the host it redirects to
+    assert hub.ranges() == [f"bytes={10 * MEGA}-"]
 
 
 FETCH = """
@@ -104,23 +94,34 @@ fetch(source(), Path(sys.argv[1]) / "to", Path(sys.argv[1]) / "state")
 """
 
 
-def test_a_download_that_was_killed_is_taken_up(hub: TinyHub, tmp_path: Path) -> None:
+def test_a_download_that_was_killed_keeps_the_files_that_had_come(hub: TinyHub, tmp_path: Path) -> None:
     hub.stall["train.parquet"] = 11 * MEGA
-    root = str(ROOT)
-    path = os.pathsep.join([root, os.environ["PYTHONPATH"]])
-    running = subprocess.Popen(
-        [sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
-    )
+    path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
+    own = {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "HOME": str(tmp_path / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "60"}
+    running = subprocess.Popen([sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, **own})
     state = tmp_path / "state"
     assert hub.silent.wait(60)
-    while not any(part.stat().st_size == 10 * MEGA for part in state.glob("*train.parquet.part")):
+    while not list(state.rglob("dev.parquet.metadata")):
         assert running.poll() is None
     running.send_signal(signal.SIGKILL)
     running.wait()
-    assert not hub.ranges()
+    assert not (tmp_path / "to/plain").exists()
+    hub.asked.clear()
     fetch(source(), tmp_path / "to", state)
-    assert hub.ranges() == [f"bytes={10 * MEGA}-"] * 2
+    assert not any(path.endswith("dev.parquet") for path in hub.paths())
     assert (tmp_path / "to/plain/train.parquet").read_bytes() == TEXTS["plain/train.parquet"]
+    assert not state.exists()
+
+
+def test_nothing_is_written_outside_the_folders_of_the_job(hub: TinyHub, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
+    own = {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "HOME": str(tmp_path / "home")}
+    (tmp_path / "home").mkdir()
+    subprocess.run([sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, **own}, check=True, cwd=tmp_path)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["home", "to"]
+    assert not list((tmp_path / "home").rglob("*.*"))
+    names = {str(file.relative_to(tmp_path / "to")) for file in (tmp_path / "to").rglob("*") if file.is_file()}
+    assert names == {MANIFEST, *TEXTS}
 
 
 def test_another_content_is_thrown_away(hub: TinyHub, tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_another_content_is_thrown_away(hub: TinyHub, tmp_path: Path) -> None:
     assert sha256(TEXTS["plain/train.parquet"])[:12] in said
     assert not list((tmp_path / "state").glob("*train*"))
     hub.lies.clear()
-    assert fetch(source(), tmp_path / "to", tmp_path / "state") == 2
+    assert fetch(source(), tmp_path / "to", tmp_path / "state") == 3
 
 
 def test_an_unknown_commit(hub: TinyHub, tmp_path: Path) -> None:
@@ -153,6 +154,14 @@ def test_a_pattern_that_matches_nothing(hub: TinyHub, tmp_path: Path) -> None:
 def test_a_model_without_safetensors(hub: TinyHub, tmp_path: Path) -> None:
     said = refused(tmp_path, source("someone/pickled"))
     assert "holds no *.safetensors, and pickled weights are never read" in said
+
+
+def test_a_data_set_that_is_a_script(hub: TinyHub, tmp_path: Path) -> None:
+    hub.files = {**FILES, "datasets/someone/texts": {NEW: {"texts.py": b"import os", "README.md": b"# texts"}}}
+    said = refused(tmp_path, source())
+    assert "holds no plain/*.parquet, and its script texts.py is never run; pin the hub's own conversion: " in said
+    assert "`branch: refs/convert/parquet`" in said
+    assert "texts.py is code and never run" in refused(tmp_path, source(files=["*"]))
 
 
 def test_pickled_weights_are_not_fetched_by_a_wide_pattern(hub: TinyHub, tmp_path: Path) -> None:

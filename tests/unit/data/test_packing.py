@@ -6,21 +6,37 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
-from retort.data.mixing import apportioned, order, smoothed, taken
-from retort.data.packing import packers
+from retort.data.mixing import apportioned, smoothed, taken
+from retort.data.packing import Documents, packers
 from retort.data.vocabulary import Special, special_tokens
 from retort.errors import RetortError
 from tokenizers import Tokenizer
 
+from tests.references.packing import REFERENCES
+
 SPECIAL = Special(start=1, end=2, mask=4, pad=0, unknown=3)
 
 
-def packed(packing: str, documents: list[list[list[int]]], block: int) -> list[list[int]]:
-    """Return the blocks that a packer makes of tokenised documents."""
+def documents_of(tokens: list[list[list[int]]]) -> Documents:
+    """Return tokenised documents, given as the input ids of each text of each document."""
+    texts = [text for document in tokens for text in document]
+    return Documents(
+        input_ids=np.array([token for text in texts for token in text], np.int32),
+        text_lengths=np.array([len(text) for text in texts], np.int32),
+        document_texts=np.array([len(document) for document in tokens], np.int32),
+    )
+
+
+def packed(packing: str, documents: list[list[list[int]]], block: int, step: int = 100) -> list[list[int]]:
+    """Return the blocks that a packer makes of tokenised documents, `step` documents at a time."""
     packer = packers[packing](block, SPECIAL)
-    found = [row for document in documents for row in packer.add(document)]
-    return [*found, *packer.end()]
+    steps = [documents_of(documents[start : start + step]) for start in range(0, len(documents), step)]
+    arrays = [*(packer.add(each) for each in steps), packer.end()]
+    begun = [number for each in arrays for number in each.documents.tolist()]
+    assert begun == sorted(begun)
+    return [row for each in arrays for row in each.blocks.tolist()]
 
 
 def test_continuous_packing_fills_blocks_and_loses_only_the_tail() -> None:
@@ -39,19 +55,22 @@ def test_whole_sentences_are_packed_and_documents_are_parted() -> None:
     assert packed("sentences", [[[10]], [[11]]], block=6) == [[1, 10, 2, 11, 2, 0]]
 
 
-@pytest.mark.parametrize("packing", ["continuous", "sentences"])
-def test_no_token_is_lost_or_moved(packing: str) -> None:
-    draw = random.Random(packing)
-    documents = [
-        [[draw.randrange(5, 90) for _ in range(draw.randint(1, 12))] for _ in range(draw.randint(1, 6))]
-        for _ in range(40)
-    ]
-    given = [token for document in documents for sentence in document for token in sentence]
-    blocks = packed(packing, documents, block=10)
-    found = [token for block in blocks for token in block if token > 2]
-    assert found == given[: len(found)]
-    assert len(given) - len(found) < (10 if packing == "continuous" else 1)
-    assert {len(block) for block in blocks} == {10}
+@pytest.mark.parametrize("packing", sorted(REFERENCES))
+def test_blocks_are_those_of_the_slow_packer(packing: str) -> None:
+    for seed in range(60):
+        draw = random.Random(seed)
+        documents = [
+            [[draw.randrange(5, 90) for _ in range(draw.choice([0, 1, 3, 12, 40]))] for _ in range(draw.randint(0, 6))]
+            for _ in range(draw.randint(0, 40))
+        ]
+        block = draw.choice([8, 10, 33])
+        expected = REFERENCES[packing](documents, block, SPECIAL)
+        for step in (1, 7, 100):
+            assert packed(packing, documents, block, step) == expected
+
+
+def test_every_packing_has_a_reference() -> None:
+    assert set(REFERENCES) == set(packers)
 
 
 def test_special_tokens_are_read_from_the_tokenizers_files(encoder: Path, tmp_path: Path) -> None:
@@ -100,11 +119,3 @@ def test_what_is_taken_of_each_part() -> None:
         taken([70, 30], [0.5, 0.5], 80, names)
     with pytest.raises(RetortError, match="the texts fill 0 blocks: the corpus is empty"):
         taken([0, 0], None, None, names)
-
-
-def test_the_order_is_drawn_by_a_name_and_no_block_comes_twice() -> None:
-    found = order([5, 100], [5, 40])
-    assert sorted(found)[:5] == [0, 1, 2, 3, 4]
-    assert len(set(found.tolist())) == 45
-    assert max(found) < 105
-    assert (found == order([5, 100], [5, 40])).all()

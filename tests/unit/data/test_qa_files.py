@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from retort.data.formats import formats
-from retort.data.splits import FileReader
+from retort.data.splits import SplitReader
 from retort.errors import RetortError
 from retort.settings import SplitSettings
 from retort.tasks import task_types
@@ -43,7 +43,7 @@ def read(
     columns = COLUMNS | ({"impossible": "is_impossible"} if task_type == "span-or-none" else {})
     split = SplitSettings(**split_settings(format="squad", options=options, columns=columns, label_names=[]))
     task = task_settings(task_type=task_type, labels=[], sample=True)
-    records: list[Question] = FileReader(task, task_types[task_type](), split, path, subset).read([10**6]).records
+    records: list[Question] = SplitReader(task, task_types[task_type](), split, [path], subset).read([10**6]).records
     return records
 
 

@@ -6,9 +6,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from retort.data.encoded import Encoded, write_arrays
 from retort.data.files import plain_or_gzip
 from retort.data.formats import formats
 from retort.data.readers import Record
@@ -92,7 +90,7 @@ def test_json_lines(tmp_path: Path) -> None:
         (GOOD, {"columns": {"text": "uno", "label": "label"}},
          "dev.tsv, line 2: no column 'uno' for 'text'; there are index, one, two, label"),
         (GOOD, {"columns": {"text": "one", "label": "gold"}},
-         "dev.tsv, line 2: no column 'gold': the labels are missing; give the whole file, or set `sample: true`"),
+         "dev.tsv, line 2: no column 'gold' for 'label'; there are index, one, two, label; a split without labels"),
         (GOOD, {"task_type": "regression", "labels": [], "label_names": [], "bounds": [0, 5]},
          "dev.tsv, line 2: score 'yes' is not a number from 0 to 5"),
         ("0\ta\tb\t7\n", {"task_type": "regression", "labels": [], "label_names": [], "bounds": [0, 5]},
@@ -121,12 +119,6 @@ def test_a_missing_file_names_those_that_are_there(tmp_path: Path) -> None:
         list(read_task(task, task_type_of(task), {"s": tmp_path}))
 
 
-def test_a_damaged_parquet_file(tmp_path: Path) -> None:
-    (tmp_path / "f.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(RetortError, match=r"f.parquet: not a Parquet file .*; the download is damaged"):
-        list(formats["parquet"](tmp_path / "f.parquet", refused))
-
-
 def test_what_a_published_file_is_known_to_have_is_let_pass_and_told(tmp_path: Path) -> None:
     text = '0\ta\tb\tyes\n"broken\n1\tc\t\tno\n2\te\tf\t-\n'
     rows = read(tmp_path, text, broken=1, empty=1, exclude_labels=["-"])
@@ -152,22 +144,27 @@ def test_one_of_several_editions_is_whole(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD, files={"dev": {"file": "dev.tsv", "rows": [9, 2]}}).sample is None
 
 
-def test_a_sample_may_lack_its_labels(tmp_path: Path) -> None:
-    rows = read(tmp_path, GOOD, sample=True, columns={"text": "one", "label": "gold"})
+def test_a_sample_may_lack_its_labels_where_the_split_says_so(tmp_path: Path) -> None:
+    columns, numbered = {"text": "one", "label": "gold"}, {"text": 2, "label": 5}
+    rows = read(tmp_path, GOOD, sample=True, columns=numbered, unlabelled_sample=True)
     assert not rows.labelled
     assert [row.label for row in rows.records] == [0, 0]
+    for more in ({"sample": True}, {"unlabelled_sample": True}):
+        with pytest.raises(RetortError, match="line 2: no column 'gold' for 'label'; there are index, one, two, label"):
+            read(tmp_path, GOOD, columns=columns, **more)
     with pytest.raises(RetortError, match="no column 'uno'"):
-        read(tmp_path, GOOD, sample=True, columns={"text": "uno", "label": "gold"})
+        read(tmp_path, GOOD, sample=True, columns={"text": "uno", "label": 5}, unlabelled_sample=True)
+
+
+def test_no_row_of_an_unlabelled_sample_has_a_label(tmp_path: Path) -> None:
+    (tmp_path / "dev.jsonl").write_text('{"one": "a"}\n{"one": "b", "label": "yes"}\n')
+    more = {"format": "jsonl", "columns": {"text": "one", "label": "label"}, "unlabelled_sample": True}
+    task = setting(sample=True, files={"dev": {"file": "dev.jsonl", "rows": [2]}}, **more)
+    with pytest.raises(RetortError, match="dev.jsonl, line 2: has a label, and the rows before have none"):
+        list(read_task(task, task_type_of(task), {"s": tmp_path}))
 
 
 def test_a_split_that_leaves_nothing_to_train_on() -> None:
     rows = [Record(str(i), None, 0.0, str(i)) for i in range(10)]
     with pytest.raises(RetortError, match="10 rows leave none to train on"):
         split_groups(rows, seed=1, test=8, dev=2)
-
-
-def test_a_split_without_a_file(tmp_path: Path) -> None:
-    for name in ("train", "dev"):
-        write_arrays(tmp_path / name, {"offsets": np.zeros(1, np.int64)})
-    with pytest.raises(RetortError, match=r"validation does not exist; splits are dev, train"):
-        Encoded.load(tmp_path, "validation")

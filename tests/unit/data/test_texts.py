@@ -7,19 +7,21 @@ import gzip
 import json
 import lzma
 import os
-from collections import Counter
+import random
+import re
+import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from retort.data import texts as formats
-from retort.data.cleaning import Seen, clean, kept
-from retort.data.packing import split_sentences
-from retort.data.texts import texts
+from retort.data.cleaning import Seen, clean
+from retort.data.sentences import split_sentences
+from retort.data.texts import Section, sections, texts
 from retort.data.wikitext import plain
 from retort.errors import RetortError
-from retort.specs.corpus import Cleaning
 
 from tests.conftest import ROOT
 
@@ -30,7 +32,7 @@ TWO = "First line,\nsecond line.\n\n\nAnother one.\n"
 
 def read(path: Path, form: str, **options: object) -> list[str]:
     """Return the documents of a file."""
-    return list(texts[form](path, **options))
+    return list(texts[form](Section(path), **options))
 
 
 @pytest.mark.parametrize(
@@ -158,23 +160,54 @@ def test_cleaning_puts_characters_and_spaces_right() -> None:
     assert clean("\ufeffcafe\u0301\u00a0 \tau\x00\x80 lait \r\n\n  b\x0bc ") == "caf\u00e9 au lait\nb c"
 
 
-def test_what_is_dropped_is_counted() -> None:
-    counts: Counter[str] = Counter()
-    documents = ["A text. ", "A  text.", "B", " \x00 ", "Another text."]
-    found = list(kept(documents, Cleaning(minimum=3, drop_duplicates=True), counts))
-    assert found == ["A text.", "Another text."]
-    assert counts == {"documents": 5, "duplicates": 1, "short": 2, "kept": 2, "characters": 20}
-    everything = list(kept(documents, Cleaning(), Counter()))
-    assert everything == ["A text.", "A text.", "B", "Another text."]
+def test_cleaning_of_lines_with_and_without_rare_characters_is_the_same() -> None:
+    unwanted, spaces = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+"), re.compile(r"[^\S\n]+")
+    characters = [chr(number) for number in (*range(0x180), 0x301, 0x2028, 0x3000, 0xFEFF, 0xFFFD, 0x4E00)]
+    draw = random.Random(0)
+    for _ in range(500):
+        text = "".join(draw.choices([*characters, " ", "\n"], k=60))
+        one_by_one = spaces.sub(" ", unwanted.sub("", unicodedata.normalize("NFC", text)))
+        assert clean(text) == "\n".join(line for line in map(str.strip, one_by_one.split("\n")) if line)
 
 
-def test_seen_agrees_with_a_set_over_many_runs() -> None:
-    import random
+def test_seen_agrees_with_a_set() -> None:
+    draw, seen, expected = random.Random(1), Seen(), set()
+    for _ in range(60):
+        digests = [draw.randrange(1500) << 50 for _ in range(draw.randint(0, 80))]
+        new = []
+        for number in digests:
+            new.append(number not in expected)
+            expected.add(number)
+        assert seen.add(np.array(digests, np.uint64)).tolist() == new
 
-    draw, seen, expected = random.Random(1), Seen(recent=16), set()
-    for number in (draw.randrange(600) for _ in range(3000)):
-        assert seen.add(str(number)) == (number not in expected)
-        expected.add(number)
+
+@pytest.mark.parametrize(("form", "line"), [("text", "Line {}.\n{}"), ("jsonl", '{{"text": "Line {}."}}\n')])
+def test_sections_of_a_file_hold_its_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, line: str
+) -> None:
+    monkeypatch.setattr(formats, "SECTION", 200)
+    draw = random.Random(form)
+    lines = [line.format(number, "\n" * draw.choice([0, 0, 1, 2])) for number in range(300)]
+    path = tmp_path / "a"
+    path.write_text("".join(lines))
+    cut = sections(path, form)
+    assert len(cut) > 8
+    assert sum(section.size for section in cut) == path.stat().st_size
+    documents = [document for section in cut for document in texts[form](section)]
+    assert documents == read(path, form)
+    packed = tmp_path / "a.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert sections(packed, form) == [Section(packed)]
+
+
+def test_a_bad_line_of_a_section_is_named_by_its_number_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "SECTION", 100)
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "One."}\n' * 40 + "no json\n")
+    with pytest.raises(RetortError, match="a.jsonl:41: no JSON object"):
+        list(texts["jsonl"](sections(path, "jsonl")[-1]))
 
 
 @pytest.mark.parametrize(
@@ -184,6 +217,7 @@ def test_seen_agrees_with_a_set_over_many_runs() -> None:
         ("Dr. A. Smith paid 3.50 vs. Mr. Jones. See fig. 2.", ["Dr. A. Smith paid 3.50 vs. Mr. Jones.", "See fig. 2."]),
         ("one line\nanother line", ["one line", "another line"]),
         ("He left, e.g. by train. Then ... nothing came.", ["He left, e.g. by train.", "Then ... nothing came."]),
+        ("今日は。Ok. 明日も", ["今日は。", "Ok.", "明日も"]),
         ("今日は。明日も！はい。", ["今日は。", "明日も！", "はい。"]),
         ("यह एक है। वह दो है।", ["यह एक है।", "वह दो है।"]),
         ("هل هذا؟ نعم. لا.", ["هل هذا؟", "نعم.", "لا."]),

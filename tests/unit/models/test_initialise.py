@@ -45,7 +45,10 @@ def started(folders: dict[str, Path], family: str, head: str, parent: Path | Non
     settings = distillation_settings(start.pop("shape", SHAPE), **start)
     torch.manual_seed(7)
     start_folders = StartFolders(
-        teacher=str(folders[f"{family} {head}"]), model=str(folders[family]), parent=str(parent) if parent else None
+        teacher=str(folders[f"{family} {head}"]),
+        model=str(folders[family]),
+        tokenizer=str(folders[family]),
+        parent=str(parent) if parent else None,
     )
     return initialise(settings, SIZE[family], start_folders, head, 2)
 
@@ -172,7 +175,8 @@ def test_a_parent_of_another_shape_is_refused(
     folders: dict[str, Path], family: str, architecture: Architecture, vocabulary: int, said: str
 ) -> None:
     settings = distillation_settings(architecture)
-    own = StartFolders(teacher=None, model=str(folders[family]), parent=str(folders[family]))
+    folder = str(folders[family])
+    own = StartFolders(teacher=None, model=folder, tokenizer=folder, parent=folder)
     with pytest.raises(RetortError, match=said):
         initialise(settings, vocabulary, own, "none", 1)
 

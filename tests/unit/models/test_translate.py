@@ -42,7 +42,7 @@ def test_hidden_states_are_those_of_the_published_model(published: Path, head: s
 
 
 def test_a_student_starts_from_it(published: Path) -> None:
-    folders = StartFolders(teacher=None, model=str(published), parent=str(published))
+    folders = StartFolders(teacher=None, model=str(published), tokenizer=str(published), parent=str(published))
     student = initialise(distillation_settings(ARCHITECTURE), 30, folders, "classification", 2)
     alike = {k: v.shape for k, v in blank(published, ARCHITECTURE, "classification", 2).state_dict().items()}
     assert {name: weight.shape for name, weight in student.state_dict().items()} == alike

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from retort.data.collate import batches
+from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.plan import resolve
 from retort.plan.plan import Plan
@@ -55,6 +55,11 @@ def test_what_a_stage_changes_on_a_task_wins(study_folder: Path) -> None:
     assert rating[1] == expected
 
 
+def test_a_stage_may_ask_for_batches_of_random_rows(study_folder: Path) -> None:
+    set_value(study_folder, STUDENTS, "attention", "stages", 1, "schedule", to={"group_by_length": False})
+    assert [stage["group_by_length"] for stage in schedules(study_folder, "tiny-attention", "mood")] == [True, False]
+
+
 def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
     term = {"objective": "value-relation", "mapping": "uniform", "not_on": ["rating"]}
     set_value(study_folder, STUDENTS, "attention", "stages", 0, "terms", 1, to=term)
@@ -85,6 +90,12 @@ def test_a_term_may_be_left_out_on_a_task(study_folder: Path) -> None:
         (PROTOCOL, ("schedule", "max_length"), 8, "short.yaml: schedule.max_length: not every row can be cut"),
         (PROTOCOL, ("tasks", "sentences"), {"max_length": 8},
          "short.yaml: tasks.sentences.max_length: the blocks of a corpus have one length, its 'block'"),
+        (PROTOCOL, ("tasks", "sentences"), {"group_by_length": False},
+         "short.yaml: tasks.sentences.group_by_length: the blocks of a corpus have one length; leave it out"),
+        (STUDENTS, ("narrow", "stages", 0, "schedule"), {"group_by_length": False},
+         "narrow.stages.1: schedule.group_by_length: the blocks of a corpus have one length; leave it out"),
+        (STUDENTS, ("kd", "stages", 0, "schedule"), {"group_by_length": "sometimes"},
+         "kd.stages.1.schedule.group_by_length: Input should be a valid boolean"),
         (PROTOCOL, ("tasks", "rating"), {"max_length": 600}, "tasks.rating.max_length: Input should be less than"),
     ],
 )  # fmt: skip
@@ -127,7 +138,7 @@ def test_cut_rows_keep_their_start_and_their_last_token() -> None:
     assert found == [[2, 11, 12, 3], [2, 3], [2, 21, 22, 3], [2, 31, 32, 3]]
     assert len(short.token_type_ids) == len(short.input_ids) == int(short.offsets[-1])
     assert short.labels.tolist() == [0, 1, 2, 3]
-    batch = next(batches(short, 4, seed=1))
+    batch = TaskBatches(short, 4, seed=1)[0]
     ends = batch.input_ids[range(4), batch.attention_mask.sum(1) - 1]
     assert batch.input_ids.shape == (4, 4)
     assert ends.tolist() == [3, 3, 3, 3]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from retort.plan import resolve
+from retort.specs.config import Config
+from retort.study.load import open_study
 
 from tests.tiny.edit import change, problems
 from tests.unit.specs.test_mistakes import TABLE
@@ -50,6 +53,11 @@ sample:
             "dev.tsv",
             "read.local.files.dev: '{subset}' is for splits with subsets, and for them all",
         ),
+        (
+            "format: tsv",
+            "format: tsv\n    name: plain",
+            "read.local.name: only data sets of the hub have configurations",
+        ),
         ("{one: 4, two: 5}", "{one: 4}", "splits.dev.rows: give a number for each of one, two"),
         ("subsets: [one, two]", "subsets: []", "splits.dev.subsets: the task names no subsets"),
         ("    label_names: [down, up]", "    label_names: [down]", "read.local.label_names: 1 names for 2 labels"),
@@ -69,6 +77,41 @@ def test_a_mistake_in_a_task_with_files(study_folder: Path, old: str, new: str, 
     assert problems(study_folder) == []
     change(study_folder, "tasks/filed.yaml", old, new)
     assert any(said in line for line in problems(study_folder)), problems(study_folder)
+
+
+OWN = "source: {title: T, path: texts}"
+
+
+def test_a_task_may_hold_its_source(study_folder: Path) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("source: texts", OWN))
+    study = open_study(Config(papers=["tiny"], study=str(study_folder)))
+    assert study.tasks["filed"].source == "filed"
+    assert study.tasks["filed"].sources == ["filed"]
+    assert resolve.source(study, "filed").model_dump() == {"path": "texts"}
+    assert study.files["sources", "filed"] == study_folder / "tasks/filed.yaml"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{title: T, paht: texts}", "source.paht: no key is called 'paht'; did you mean 'path'?"),
+        ("{title: T}", "source: where the files come from is missing; give one of the keys 'path', 'hub'"),
+        ("{title: T, hub: {repository: a/b, repo_type: dataset}}", "source.hub.files: Field required"),
+        ("5", "source: Input should be a valid string"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_source_of_a_task(study_folder: Path, source: str, said: str) -> None:
+    (study_folder / "tasks/filed.yaml").write_text(FILED.replace("source: texts", f"source: {source}"))
+    lines = [line for line in problems(study_folder) if line.startswith("study/tasks/filed.yaml: ")]
+    assert any(said in line for line in lines), problems(study_folder)
+    assert not any("no source is called" in line for line in problems(study_folder))
+
+
+def test_a_source_of_a_task_whose_name_is_taken(study_folder: Path) -> None:
+    (study_folder / "tasks/texts.yaml").write_text(FILED.replace("source: texts", OWN))
+    assert problems(study_folder) == [
+        "study/tasks/texts.yaml: source: sources/texts.yaml has this name too; write `source: texts`, or rename one"
+    ]
 
 
 def test_a_column_names_the_subset_that_it_shows(study_folder: Path) -> None:

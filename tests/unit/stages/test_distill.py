@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.data.corpora import build_corpus
-from retort.data.shards import Blocks
+from retort.data.blocks import Blocks
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
@@ -22,7 +21,9 @@ from retort.specs.config import Config
 from retort.stages.distill import distill_student
 from retort.study.load import open_study
 from retort.training.distillation import online
+from torch.utils.data import DataLoader
 
+from tests.corpora import build_blocks
 from tests.job_settings import schedule
 from tests.tiny.edit import set_value
 from tests.tiny.make import STUDY
@@ -66,7 +67,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
     """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
     study = open_study(Config(papers=["tiny"], study=str(STUDY)))
-    build_corpus(resolve.corpus(study, "sentences"), {"texts": texts}, encoder, home / "to", home / "state")
+    build_blocks(home, texts, encoder, resolve.corpus(study, "sentences"))
     return home / "to"
 
 
@@ -85,10 +86,12 @@ def resolved(study_folder: Path, **stage: Any) -> CorpusDistillationSettings:
     )
 
 
-def distilled(settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path) -> str:
+def distilled(
+    settings: CorpusDistillationSettings, teacher: Path, corpus: Path, to: Path, workers: int | None = None
+) -> str:
     """Distil on the corpus and return the log."""
-    job = Job("job", io.StringIO())
-    folders = StartFolders(teacher=str(teacher), model=str(teacher), parent=None)
+    job = Job("job", io.StringIO(), dataloader_num_workers=workers)
+    folders = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     distill_student(job, settings, "tiny", {"sentences": str(corpus)}, folders, str(to))
     assert isinstance(job.log, io.StringIO)
     return job.log.getvalue()
@@ -109,8 +112,29 @@ def test_epochs_on_a_corpus_are_passes_over_its_blocks(
     monkeypatch.chdir(tmp_path)
     stage_schedule = schedule(epochs=2, batch_size=8, learning_rate=0.001, weight_decay=0.0)
     said = distilled(resolved(study_folder, schedule=stage_schedule), published, corpus, tmp_path / "to")
-    assert f"done after step {2 * (len(Blocks(corpus)) // 8)}" in said
+    blocks = len(Blocks(corpus))
+    assert blocks % 8
+    assert f"done after step {2 * (blocks // 8 + 1)}" in said
     assert (tmp_path / "to" / "model.safetensors").is_file()
+
+
+def test_the_weights_do_not_depend_on_the_processes_that_prepare_batches(
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def recorded(*arguments: Any, **options: Any) -> DataLoader[Batch]:
+        asked.append(options["num_workers"])
+        return DataLoader(*arguments, **options)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retort.training.loader.DataLoader", recorded)
+    settings = resolved(study_folder, schedule=schedule(epochs=1, batch_size=8, learning_rate=0.001))
+    for name, workers in (("alone", None), ("beside", 2)):
+        distilled(settings, published, corpus, tmp_path / name, workers)
+    assert asked == [0, 2]
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("alone", "beside")]
+    assert weights[0] == weights[1]
 
 
 def test_a_head_that_the_study_promises_must_be_there(

@@ -79,6 +79,8 @@ def test_an_answer_that_is_no_number() -> None:
 
 
 def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tmp_path: Path) -> None:
+    for folder in ("MNLI", "diagnostic"):
+        (tmp_path / folder).mkdir()
     study = open_study(Config(sample=True, data_dir=str(tmp_path)))
     where = {name: tmp_path / name for name in ("mnli", "glue-diagnostic")}
     write_sample(study.tasks["mnli"], "local", where)

@@ -1,4 +1,4 @@
-"""Tests of which location of a source a configuration selects, and of what is refused before anything runs."""
+"""Tests of which location of a source a configuration selects, and of folders that lack files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from retort.errors import StudyError
 from retort.plan import resolve
-from retort.specs.config import Config, read_config
+from retort.plan.folder_check import absent_in_folders
+from retort.plan.run_sources import unpinned
+from retort.specs.config import Config, RunSources, read_config
 from retort.study.load import open_study, read
-from retort.study.required_sources import lacking
+from retort.study.required_sources import required
 
 from tests.tiny.edit import change, write
 
@@ -30,10 +32,16 @@ def config(study_folder: Path, **more: Any) -> Config:
     return Config(papers=["tiny"], study=str(study_folder), **more)
 
 
-def refused(given: Config) -> list[str]:
-    """Return what `retort check` prints or, if that is nothing, what stops a run before its first job."""
+def lines_of(given: Config) -> list[str]:
+    """Return what the folders of the user lack, a line each."""
     study, problems = read(given)
-    return problems or lacking(study)
+    assert not problems
+    return [absence.line(study) for absence in absent_in_folders(study, required(study))]
+
+
+def told(lines: list[str], name: str) -> list[str]:
+    """Return the lines about one YAML file, without its name."""
+    return [line.removeprefix(f"{name}: ") for line in lines if line.startswith(name)]
 
 
 def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_folder: Path) -> None:
@@ -44,7 +52,7 @@ def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_f
     assert resolve.task(study, "mood").source.model_dump() == {"hub": expected}
 
 
-def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data" / "Texts").mkdir(parents=True)
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
@@ -52,36 +60,76 @@ def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Pat
     assert resolve.task(study, "mood").source.model_dump() == {"path": str(tmp_path / "data" / "Texts")}
 
 
-def test_models_dir_says_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:
+def test_each_source_is_looked_for_alone(study_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "data" / "Others").mkdir(parents=True)
+    with_hub(study_folder, PINNED, local="Texts")
+    write(study_folder, "sources/others.yaml", {"title": "O", "licence": "MIT", "hub": HUB, "local": "Others"})
+    study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
+    places = {name: study.sources[name].location(study.config) for name in ("texts", "others", "encoder")}
+    assert places == {"texts": "hub", "others": "local", "encoder": "folder"}
+
+
+def test_a_folder_is_looked_at_once(study_folder: Path, tmp_path: Path) -> None:
+    with_hub(study_folder, PINNED, local="Texts")
+    given = config(study_folder, data_dir=str(tmp_path))
+    study = open_study(given)
+    assert study.sources["texts"].location(study.config) == "hub"
+    (tmp_path / "Texts").mkdir()
+    assert study.sources["texts"].location(study.config) == "hub"
+    later = open_study(config(study_folder, data_dir=str(tmp_path)))
+    assert later.sources["texts"].location(later.config) == "local"
+    decided = RunSources(folders=study.config.folders)  # as a run gives it to its jobs
+    job = open_study(config(study_folder, data_dir=str(tmp_path), run_sources=decided))
+    assert job.sources["texts"].location(job.config) == "hub"
+
+
+def test_models_dir_tells_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "Texts").mkdir()
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, models_dir=str(tmp_path)))
     assert study.sources["texts"].location(study.config) == "hub"
     assert study.sources["texts"].in_use(study.config) is study.sources["texts"]
 
 
-def test_no_commit_is_refused_where_the_source_is_used(study_folder: Path) -> None:
-    with_hub(study_folder, HUB, local="Texts")
-    assert refused(config(study_folder)) == [
-        "study/sources/texts.yaml: hub.commit: none is known; run `retort pin texts` once, "
-        "or give data_dir in config.yaml"
-    ]
-
-
-def test_no_commit_is_fine_where_nothing_uses_the_source_or_the_folder_wins(study_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "data" / "Texts").mkdir(parents=True)
-    unused = {"title": "Unused", "licence": "MIT", "hub": HUB}
-    write(study_folder, "sources/unused.yaml", unused)
-    assert refused(config(study_folder)) == []
-    with_hub(study_folder, HUB, local="Texts")
-    assert refused(config(study_folder, data_dir=str(tmp_path / "data"))) == []
-
-
-def test_a_folder_that_data_dir_lacks_is_told_and_the_hub_is_no_way_out(study_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_that_lacks_files_is_told_and_not_replaced_by_the_hub(study_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "Texts"
+    folder.mkdir(parents=True)
+    (folder / "README").write_text("to come")
     with_hub(study_folder, PINNED, local="Texts")
-    found = refused(config(study_folder, data_dir=str(tmp_path)))
-    assert found == [
-        "study/sources/texts.yaml: local: data_dir holds no folder Texts; put it there, or set data_dir: null"
-    ]
+    given = config(study_folder, data_dir=str(tmp_path / "data"))
+    lines = lines_of(given)
+    holds_none = f"{folder} holds no rated.txt; put it there, or move the folder away"
+    for name in ("tasks/mood", "tasks/rating", "corpora/sentences"):
+        assert told(lines, f"study/{name}.yaml") == [holds_none]
+    (folder / "rated.txt").write_text("")
+    assert not told(lines_of(given), "study/tasks/mood.yaml")
+
+
+def test_files_of_splits_may_be_compressed(tmp_path: Path) -> None:
+    (tmp_path / "RTE").mkdir()
+    for name in ("train.tsv.gz", "dev.tsv"):
+        (tmp_path / "RTE" / name).write_text("")
+    study = read(Config(scale="paper", data_dir=str(tmp_path)))[0]
+    absent = {absence.key: absence.what for absence in absent_in_folders(study, required(study))}
+    assert absent == {"submissions/rte": f"{tmp_path}/RTE holds no test.tsv"}
+
+
+def test_a_model_brings_its_tokenizer_unless_it_has_another_models(
+    study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "encoder").mkdir()
+    assert told(lines_of(config(study_folder)), "study/sources/encoder.yaml")[0].startswith("path: encoder is empty;")
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "encoder" / name).write_text("{}")
+    assert told(lines_of(config(study_folder)), "study/models/encoder.yaml")[0].startswith(
+        "encoder holds no tokenizer.json;"
+    )
+    shape = {"layers": 4, "heads": 3, "hidden": 24, "intermediate": 48}
+    other = {"title": "O", "source": "encoder", "vocabulary": 90, "architecture": shape}
+    write(study_folder, "models/other.yaml", {**other, "source": "texts"})
+    write(study_folder, "models/encoder.yaml", {**other, "tokenizer": "other"})
+    assert not told(lines_of(config(study_folder)), "study/models/encoder.yaml")
 
 
 def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:
@@ -94,7 +142,8 @@ def test_every_way_to_a_source_is_followed(study_folder: Path) -> None:
         write(study_folder, f"sources/{name}.yaml", {"title": "T", "licence": "MIT", "hub": HUB})
     change(study_folder, "papers/tiny/students.yaml", "{random: true}", "{checkpoint: released}")
     change(study_folder, "papers/tiny/students.yaml", "data: sentences", "data: more")
-    lines = refused(config(study_folder))
+    study = open_study(config(study_folder))
+    lines = unpinned(study, required(study))
     assert [line.split(":")[0] for line in lines] == ["study/sources/far.yaml", "study/sources/released.yaml"], lines
 
 

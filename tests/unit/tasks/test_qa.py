@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
+from retort.data.encoded import Encoded
+from retort.data.encoding import SplitWriter, Tokeniser, encode_task
 from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
@@ -23,7 +24,7 @@ from retort.specs.config import Config
 from retort.stages.teacher import record_activations
 from retort.study.load import open_study
 from retort.tasks import task_type_of, task_types
-from retort.tasks.windows import Question, texts, windows
+from retort.tasks.windows import Question, stored_questions, windows
 from retort.training.evaluate import predict
 from retort.training.setup import LOGITS
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -92,53 +93,52 @@ def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int
     """Windows have the input ids, token type ids and characters of `tokenizers` when it cuts the second text."""
     tokenizer = FAMILIES[family]()
     length = room + max(len(tokenizer.encode(question.text).ids) for question in QUESTIONS)
-    found = windows(QUESTIONS, tokeniser(tokenizer, "", print), length, overlap, 64)
+    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(tokenizer, print), length, overlap, 64)[""])
     tokenizer.enable_truncation(length, stride=overlap, strategy="only_second")
     row = 0
     for number, question in enumerate(QUESTIONS):
         whole = tokenizer.encode(question.text, question.context)
         for window in (whole, *whole.overflowing):
-            own = slice(found["offsets"][row], found["offsets"][row + 1])
-            assert found["input_ids"][own].tolist() == window.ids
+            own = slice(rows.offsets[row], rows.offsets[row + 1])
+            assert rows.input_ids[own].tolist() == window.ids
             # after the first window, `tokenizers` gives the second text token type id 1, whatever the template says
             types = window.type_ids if 1 in whole.type_ids else [0] * len(window.ids)
-            assert found["token_type_ids"][own].tolist() == types
+            assert rows.token_type_ids[own].tolist() == types
             spans = [
                 span if text == 1 else (-1, -1) for span, text in zip(window.offsets, window.sequence_ids, strict=True)
             ]
-            assert list(zip(found["starts"][own].tolist(), found["ends"][own].tolist(), strict=True)) == spans
-            assert found["question"][row] == number
+            assert list(zip(rows.more["starts"][own], rows.more["ends"][own], strict=True)) == spans
+            assert rows.more["question"][row] == number
             row += 1
-    assert row == len(found["offsets"]) - 1
+    assert row == len(rows)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_labels_lead_back_to_the_first_answer(family: str) -> None:
-    found = windows(QUESTIONS, tokeniser(FAMILIES[family](), "", print), 64, 15, 64)
+    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(FAMILIES[family](), print), 64, 15, 64)[""])
     held: dict[int, list[str]] = {}
-    for row, (first, last) in enumerate(found["labels"].tolist()):
-        question, at = QUESTIONS[found["question"][row]], found["offsets"][row]
+    for row, (first, last) in enumerate(rows.labels.tolist()):
+        number, at = int(rows.more["question"][row]), rows.offsets[row]
         if last:
-            shown = question.context[found["starts"][at + first] : found["ends"][at + last]]
-            held.setdefault(int(found["question"][row]), []).append(shown)
+            shown = QUESTIONS[number].context[rows.more["starts"][at + first] : rows.more["ends"][at + last]]
+            held.setdefault(number, []).append(shown)
         else:
             assert first == 0
     assert {number: set(shown) for number, shown in held.items()} == {0: {"Oban"}, 1: {"twice a day"}, 2: {"é"}}
 
 
 def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
-    tokenise = tokeniser(wordpiece(), "", print)
+    tokenise = Tokeniser.of(wordpiece(), print)
     long = Question("long", "the old ferry " * 30, CONTEXT, (), "squad")
-    found = windows([long], tokenise, 40, 8, 12)
-    first = found["input_ids"][: found["offsets"][1]].tolist()
+    rows = Encoded.from_table(windows([long], tokenise, 40, 8, 12)[""])
+    first = rows.input_ids[: rows.offsets[1]].tolist()
     assert first.index(3) == 13  # [CLS], twelve tokens, [SEP]
     with pytest.raises(RetortError, match="question long: 7 tokens of its context fit .*, and windows overlap by 8"):
         windows([long], tokenise, 22, 8, 12)
 
 
-def test_the_text_is_stored_once() -> None:
-    found = windows(QUESTIONS, tokeniser(wordpiece(), "", print), 40, 8, 64)
-    contexts, questions = texts(found["text"])
+def test_a_context_is_stored_once(rows: Encoded) -> None:
+    contexts, questions = stored_questions(rows)
     assert contexts == [CONTEXT, "Nobody knows."]
     assert [question.context for question in questions] == [0, 0, 0, 1]
     assert (questions[0].id, questions[0].answers, questions[0].normalisation) == ("a", ["Oban", "in Oban"], "squad")
@@ -147,7 +147,7 @@ def test_the_text_is_stored_once() -> None:
 @pytest.fixture
 def rows(tmp_path: Path) -> Encoded:
     """Return the questions as an encoded split, in windows of at most 40 tokens."""
-    write_arrays(tmp_path / "dev", windows(QUESTIONS, tokeniser(wordpiece(), "", print), 40, 12, 64))
+    SplitWriter(tmp_path, []).write("dev", windows(QUESTIONS, Tokeniser.of(wordpiece(), print), 40, 12, 64))
     return Encoded.load(tmp_path, "dev")
 
 
@@ -231,9 +231,8 @@ def tiny(encoder: Path, tmp_path: Path) -> Encoded:
     said = "glad day and a warm house by the cold road with a good friend in the dim town of bright song"
     questions = [Question(str(n), "which day", f"{said} {n}", (("warm house", 15),), "squad") for n in range(12)]
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
-    write_arrays(
-        tmp_path / "tiny" / "train", task_type_of(TASK).encode(TASK, questions, tokeniser(tokenizer, "", print))
-    )
+    tables = task_type_of(TASK).encode(TASK, questions, Tokeniser.of(tokenizer, print))
+    SplitWriter(tmp_path / "tiny", []).write("train", tables)
     return Encoded.load(tmp_path / "tiny", "train")
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import itertools
-import textwrap
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from retort.data.encoded import Encoded, encode_task, tokeniser, write_arrays
+import yaml
+from retort.data.encoded import Encoded, RowCounts
+from retort.data.encoding import SplitWriter, Tokeniser, encode_task
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
@@ -35,6 +37,7 @@ from tests.tiny.forms import write_sample
 TASKS = sorted(path.stem for path in (ROOT / "workflow" / "tasks").glob("*.yaml"))
 BOOK = open_study(Config())
 FILED = [name for name in TASKS if BOOK.tasks[name].splits]
+TWICE = [name for name in FILED if len(BOOK.tasks[name].read) == 2]
 SCHEDULE = schedule(warmup_ratio=0.0, weight_decay=0.0)
 
 
@@ -57,6 +60,13 @@ def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[
 
 
 @pytest.mark.parametrize("name", FILED)
+def test_the_files_of_each_location_are_read(name: str, tmp_path: Path) -> None:
+    for location in BOOK.tasks[name].read:
+        _, rows = read_sample(name, location, tmp_path / location)
+        assert list(rows) == list(BOOK.tasks[name].encoded_splits)
+
+
+@pytest.mark.parametrize("name", TWICE)
 def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
     _, local = read_sample(name, "local", tmp_path / "local")
     _, hub = read_sample(name, "hub", tmp_path / "hub")
@@ -76,8 +86,9 @@ def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Pa
     spec, task = BOOK.tasks[name], resolve.task(BOOK, name)
     task_type, to = task_type_of(task), tmp_path / "encoded"
     if spec.splits:
-        task, _ = read_sample(name, "local", tmp_path / "files")
-        where = folders(BOOK, spec, "local", tmp_path / "files")
+        location = next(iter(spec.read))
+        task, _ = read_sample(name, location, tmp_path / "files")
+        where = folders(BOOK, spec, location, tmp_path / "files")
         encode_task(task, task_type, where, encoder / "tokenizer.json", to, lambda _: None)
     else:
         encode_sample(spec, task, encoder, to)
@@ -99,16 +110,19 @@ def encode_sample(spec: Task, task: TaskSettings, encoder: Path, to: Path) -> No
 
     task_type = task_type_of(task)
     records = [task_type.record(row, task, spec.labels, True) for row in spec.sample]
-    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    tokenise = Tokeniser.of(Tokenizer.from_file(str(encoder / "tokenizer.json")), print)
+    writer = SplitWriter(to, task.labels)
     for split in spec.used:
-        write_arrays(to / split, task_type.encode(task, records, tokeniser(tokenizer, split, lambda _: None)))
-    (to / "rows.json").write_text('{"sample": {}, "unlabelled": {}}')
+        writer.write(split, task_type.encode(task, records, tokenise))
+    RowCounts().write(to)
 
 
 def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, encoder: Path) -> None:
     guide = (ROOT / "workflow" / "tasks" / "README.md").read_text()
-    (study_folder / "tasks/boolq.yaml").write_text(textwrap.dedent(guide.split("```yaml\n")[1].split("```")[0]))
-    (study_folder / "sources/boolq.yaml").write_text(f"{{title: BoolQ, path: {tmp_path}}}")
+    content = yaml.safe_load(guide.split("Write `workflow/tasks/boolq.yaml`:\n\n```yaml\n")[1].split("```")[0])
+    (study_folder / "tasks/boolq.yaml").write_text(
+        json.dumps({**content, "source": {"title": "BoolQ", "path": str(tmp_path)}})
+    )
     for name in ("train", "dev"):
         (tmp_path / f"{name}.jsonl").write_text(
             "".join(

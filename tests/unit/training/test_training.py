@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterator
+import multiprocessing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
 from torch import nn
+from torch.utils.data import DataLoader, Dataset
 
 from tests.job_settings import schedule
 
@@ -41,10 +43,15 @@ def made() -> Dropped:
     return Dropped()
 
 
-def numbered(start: int) -> Iterator[Batch]:
-    for number in itertools.count(start):
+class Numbered(Dataset[Batch]):
+    """Random batches, a function of their number; they cannot be pickled, as maps of memory should not be."""
+
+    def __getitem__(self, number: int) -> Batch:
         values = torch.randn(4, 5, generator=torch.Generator().manual_seed(number))
-        yield Batch(input_ids=values, token_type_ids=values, attention_mask=values > 0)
+        return Batch(input_ids=values, token_type_ids=values, attention_mask=values > 0)
+
+    def __reduce__(self) -> str:
+        raise AssertionError("a data set is not pickled")
 
 
 def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> TrainingRun:
@@ -58,7 +65,7 @@ def part(model: nn.Module, stop: int | None = None, bad: int | None = None) -> T
         value = model(batch.input_ids)
         return (value * float("nan") if step == bad else value), {"square": value.detach()}
 
-    return TrainingRun(modules=[model], schedule=SCHEDULE, steps=12, batches=numbered, loss=loss)
+    return TrainingRun(modules=[model], schedule=SCHEDULE, steps=12, batches=Numbered(), loss=loss)
 
 
 def progress() -> Progress:
@@ -80,7 +87,8 @@ def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -
     assert decays == {(3, 5): 0.1, (3,): 0.0}
 
 
-def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path, workers: int) -> None:
     whole = made()
     train(part(whole), 7, Checkpoint(tmp_path / "whole", {"a": 1}, 1e9), progress(), "float32", "cpu")
     cut = made()
@@ -91,7 +99,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "cut", {"a": 1}, 1e9)
     assert checkpoint.state is not None
     assert checkpoint.state.step == 7
-    train(part(again), 7, checkpoint, progress(), "float32", "cpu")
+    train(part(again), 7, checkpoint, progress(), "float32", "cpu", workers)
     for (name, one), other in zip(whole.named_parameters(), again.parameters(), strict=True):
         assert torch.equal(one, other), name
     assert torch.equal(whole.bank, again.bank)
@@ -123,6 +131,24 @@ def test_a_loss_that_is_not_a_number_is_a_result_with_its_step(tmp_path: Path) -
     assert caught.value.step == 104
 
 
+@pytest.mark.parametrize(("bad", "error"), [(4, Diverged), (None, KeyboardInterrupt)])
+def test_worker_processes_end_with_a_training_that_fails(
+    tmp_path: Path, bad: int | None, error: type[Exception]
+) -> None:
+    run, before, alive = part(made(), stop=8, bad=bad), multiprocessing.active_children(), set()
+
+    def loss(batch: Batch, inner: Any = run.loss) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        alive.add(len(multiprocessing.active_children()) - len(before))
+        return inner(batch)  # type: ignore[no-any-return]
+
+    run.loss = loss
+    with pytest.raises(error) as caught:  # it holds the frames of the training, and with them all that is not closed
+        train(run, 7, Checkpoint(tmp_path, {}, 1e9), progress(), "float32", "cpu", num_workers=2)
+    assert caught.value.__traceback__
+    assert max(alive) == 2
+    assert multiprocessing.active_children() == before
+
+
 def test_the_log_holds_the_terms_by_name(tmp_path: Path) -> None:
     told = progress()
     train(part(made()), 7, Checkpoint(tmp_path, {}, 1e9), told, "float32", "cpu")
@@ -140,10 +166,17 @@ def test_the_terminal_shows_step_loss_and_time_left(
     assert lines[5].endswith("s left")
 
 
-def test_epochs_are_whole_batches() -> None:
-    assert schedule(epochs=3, batch_size=32).steps_on(2490) == 3 * 77
-    assert schedule(epochs=0.5, batch_size=4).steps_on(100) == 12
-    assert schedule(epochs=1, batch_size=32).steps_on(5) == 1
+@pytest.mark.parametrize("rows", [1, 5, 63, 64, 65, 2490])
+def test_an_epoch_has_as_many_steps_as_with_the_dataloader_of_torch(rows: int) -> None:
+    expected = len(DataLoader(range(rows), batch_size=32, drop_last=False))  # type: ignore[arg-type]
+    assert schedule(epochs=1, batch_size=32).steps_on(rows) == expected
+    assert schedule(epochs=3, batch_size=32).steps_on(rows) == 3 * expected
+
+
+def test_parts_of_epochs_are_rounded_up() -> None:
+    assert schedule(epochs=0.5, batch_size=4).steps_on(100) == 13
+    assert schedule(epochs=0.1, batch_size=4).steps_on(120) == 3
+    assert schedule(epochs=0.01, batch_size=32).steps_on(5) == 1
     assert schedule(steps=7, batch_size=32).steps_on(5) == 7
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from retort.data.files import plain_or_gzip, sha256
-from retort.data.splits import FileReader, SplitRows, read_task
+from retort.data.files import sha256
+from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.specs.source import FolderSource, HubSource
@@ -48,9 +48,10 @@ def _filed(study: Study, name: str, split: str) -> Iterator[tuple[str, bool]]:
     settings = (task.splits or {})[split]
     for encoded_split, file in settings.files.items():
         try:
-            path = plain_or_gzip(folder_of(study, settings.source) / file.file)
-            rows = FileReader(task, task_type_of(task), settings, path).read(file.rows)
-            yield f"  {encoded_split}: {path}  {_counted(rows)}  sha256 {rows.sha256}", True
+            paths = paths_of(folder_of(study, settings.source), file)
+            rows = SplitReader(task, task_type_of(task), settings, paths).read(file.rows)
+            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+            yield f"  {encoded_split}: {paths[0]}{more}  {_counted(rows)}  sha256 {rows.sha256}", True
             yield from ((f"    {note}", True) for note in rows.notes)
         except RetortError as error:
             yield f"  {encoded_split}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
@@ -89,7 +90,7 @@ def inventory(study: Study) -> tuple[list[str], bool]:
     """
     lines, whole, read = [], True, tasks(study)
     for name, spec in study.tasks.items():
-        locations = ", ".join(f"{source}: {study.sources[source].location(study.config)}" for source in spec.sources)
+        locations = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in spec.sources)
         lines.append(f"{name} ({locations}){'' if name in read else ', which no table reads'}")
         for line, fine in _task(study, name):
             lines.append(line)

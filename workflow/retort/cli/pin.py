@@ -16,7 +16,7 @@ from retort.study.load import read
 )
 def pin_sources(arguments: argparse.Namespace) -> int:
     """Ask the Hugging Face hub for the commit of each source that has none, and write it into the source's file."""
-    from retort.cli.pinning import pin
+    from retort.plan.pinning import pin
 
     study, _ = read(config_of(arguments))
     for line in pin(study, arguments.source, arguments.revision, arguments.renew):

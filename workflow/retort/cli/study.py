@@ -7,13 +7,15 @@ import sys
 
 from retort import mappings
 from retort.cli.base import argument, config_of, verb
+from retort.plan.folder_check import absent_in_folders
+from retort.plan.run_sources import unpinned
 from retort.plan.settings_cells import check_settings_cells
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.study.cells import expand
 from retort.study.check_files import check_files
 from retort.study.load import read
-from retort.study.required_sources import lacking
+from retort.study.required_sources import required
 from retort.study.study import Study
 
 
@@ -51,6 +53,13 @@ def list_everything(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse(problems: list[str]) -> int:
+    """Print problems and their number, and return the exit status."""
+    print("\n".join(problems))
+    print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
+    return 1
+
+
 @verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
@@ -58,16 +67,18 @@ def check_everything(arguments: argparse.Namespace) -> int:
     whole, problems = check_files(config, check_settings_cells)
     if not problems:
         study, problems = read(config)
-        problems = problems or lacking(study)
-    for problem in problems:
-        print(problem)
     if problems:
-        print(f"{len(problems)} problem{'s' * (len(problems) != 1)}", file=sys.stderr)
-        return 1
+        return _refuse(problems)
+    needed = required(study)
+    lacking = [absence.line(study) for absence in absent_in_folders(study, needed)]
     if arguments.data:
         from retort.cli.inventory import report
 
-        return report(study)
+        return max(report(study), _refuse(lacking) if lacking else 0)
+    if lacking:
+        return _refuse(lacking)
+    for line in unpinned(study, needed):
+        print(line)
     cells = expand(study)
     scores = {(cell.student, cell.task, cell.seed) for cell in cells}
     papers = f"{len(whole.papers)} paper{'s' * (len(whole.papers) != 1)}"

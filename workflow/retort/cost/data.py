@@ -6,14 +6,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from retort.settings import TaskSettings
+from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
+from retort.specs.source import HubSource
 from retort.study.study import Study
 
-UNKNOWN = 10_000  # rows assumed for a split whose size is known only after it is read
-TOKENS = 4e9  # assumed for a corpus that is not read yet: the 3.3 billion words of Devlin et al. (2019), section 3.1
+UNKNOWN = 10_000  # rows or blocks assumed where their number is known only after they are read
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,8 @@ class Volume:
     Attributes:
         longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
         uncounted: tasks whose number of rows is assumed, because it is known only after they are read.
-        unread: corpora whose number of blocks is assumed although it matters, because a schedule counts epochs.
+        unread: corpus -> the tokens that it is assumed to have; None where nothing is known of its size. Only corpora
+            whose number of blocks matters, because a schedule counts epochs.
         kept: the rows of the splits that were asked for, by (task, split, model).
     """
 
@@ -41,20 +41,19 @@ class Volume:
         self.study = study
         self.longest: dict[str, int] = {}
         self.uncounted: set[str] = set()
-        self.unread: set[str] = set()
+        self.unread: dict[str, float | None] = {}
         self.kept: dict[tuple[str, str, str], Rows] = {}
 
     def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
-        """Return the rows of a task's split, tokenised with the vocabulary of a model.
+        """Return the rows of a task's split, encoded with the tokenizer of a model.
 
         Where the task is not encoded yet, every row is assumed to have the maximum length.
         """
         key = (task, split, model)
         if key not in self.kept:
-            folder = Path(f"results/encoded/{task}/{model}")
-            files = [folder / name / "offsets.npy" for name in settings.encoded_splits(split)]
-            is_encoded = all(path.is_file() for path in files)
-            self.kept[key] = _encoded(files) if is_encoded else self._expected(task, split)
+            file = Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
+            encoded = _encoded(file, settings.encoded_splits(split)) if file.is_file() else None
+            self.kept[key] = encoded or self._expected(task, split)
         return self.kept[key]
 
     def _expected(self, task: str, split: str) -> Rows:
@@ -70,15 +69,31 @@ class Volume:
 
     def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
-        spec, file = self.study.corpora[corpus], Path(f"results/corpora/{corpus}/{model}/corpus.json")
+        folder = Path(f"results/corpora/{corpus}/{self.study.tokenizer_of(model)}")
+        spec, file = self.study.corpora[corpus], folder / "corpus.json"
         if file.is_file():
             return Rows(json.loads(file.read_text(encoding="utf-8"))["blocks"], spec.block)
-        if spec.blocks is None and schedule.epochs is not None:
-            self.unread.add(corpus)
-        return Rows(spec.blocks or round(TOKENS / spec.block), spec.block)
+        if spec.blocks:
+            return Rows(spec.blocks, spec.block)
+        tokens = self._tokens(corpus, model)
+        if schedule.epochs is not None:
+            self.unread[corpus] = tokens
+        return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
+
+    def _tokens(self, corpus: str, model: str) -> float | None:
+        """Return the tokens of a corpus by the words of its sources; None where the study's files give no numbers."""
+        each = self.study.models[self.study.tokenizer_of(model)].tokens_per_word
+        words = [self._words(component) for component in self.study.corpora[corpus].components]
+        return None if each is None or None in words else each.value * sum(filter(None, words))
+
+    def _words(self, component: Component) -> float | None:
+        source = self.study.sources[component.source]
+        size = source.size if isinstance(source, HubSource) else None
+        return component.sample * size.words if size else None
 
 
-def _encoded(files: list[Path]) -> Rows:
-    offsets = [np.load(path, mmap_mode="r", allow_pickle=False) for path in files]
-    count, tokens = sum(len(each) - 1 for each in offsets), sum(int(each[-1]) for each in offsets)
-    return Rows(count, tokens / max(count, 1))
+def _encoded(file: Path, names: list[str]) -> Rows | None:
+    """Return the rows that an encoded task's `rows.json` counts under these names; None if a name is absent."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))
+    return None if None in rows + tokens else Rows(sum(rows), sum(tokens) / max(sum(rows), 1))

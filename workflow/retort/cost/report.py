@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retort.cost.data import TOKENS, UNKNOWN, Volume
+from retort.cost.data import UNKNOWN, Volume
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Bill, Load, bills_of, selected_exhibits
 from retort.cost.speed import START, Speed, speed_of_device
@@ -59,7 +59,11 @@ def _lengths(volume: Volume) -> Iterator[str]:
         yield f"Not encoded yet, so that every row has the most tokens that it may have: {tasks}."
     if volume.uncounted:
         yield f"Not read yet, so that {UNKNOWN:,} rows are assumed: {', '.join(sorted(volume.uncounted))}."
-    if volume.unread:
-        yield f"Not packed yet, so that {TOKENS:,.0f} tokens are assumed: {', '.join(sorted(volume.unread))}."
+    known = {corpus: tokens for corpus, tokens in sorted(volume.unread.items()) if tokens is not None}
+    if known:
+        sizes = ", ".join(f"{corpus} {tokens:,.0f}" for corpus, tokens in known.items())
+        yield f"Not packed yet, so that tokens are words of sources times tokens per word of models: {sizes}."
+    if unknown := sorted(volume.unread.keys() - known.keys()):
+        yield f"Not packed yet, and of unknown size, so that {UNKNOWN:,} blocks are assumed: {', '.join(unknown)}."
     if volume.kept and not volume.longest:
         yield "Rows are as many, and as long on average, as they were encoded; padding is left out."

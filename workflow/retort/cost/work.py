@@ -23,13 +23,12 @@ from retort.settings import (
 )
 from retort.specs import catalogue
 from retort.specs.model import Architecture
-from retort.specs.protocol import Schedule
+from retort.specs.protocol import Schedule, steps_per_epoch
 
 
-def examples(schedule: Schedule, rows: int) -> int:
-    """Count the rows that a training run sees: steps times batch; an epoch is the whole batches that the rows fill."""
-    batch = schedule.batch_size if schedule.epochs is None else min(schedule.batch_size, rows)
-    return schedule.steps_on(rows) * batch
+def examples(schedule: Schedule, rows: int) -> float:
+    """Return how many rows a training run sees: its steps times the mean number of rows a step."""
+    return schedule.steps_on(rows) * rows / steps_per_epoch(rows, schedule.batch_size)
 
 
 def task_head(architecture: Architecture, task: TaskSettings, length: float) -> float:

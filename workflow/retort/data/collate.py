@@ -1,43 +1,26 @@
-"""Batches of rows of similar length, padded to the longest row of the batch, in an order set by a seed."""
+"""Batches of the rows of a task, padded to the longest row of the batch."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.data.encoded import Encoded
-
-POOL = 8  # batches whose rows are sorted by length together: less padding, and the order stays random
-
-
-def row_order(lengths: np.ndarray, batch_size: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the row numbers (batch,) of each batch, without end; every epoch has its own random order.
-
-    Rows left over in an epoch, too few for a batch, are skipped.
-    """
-    size = min(batch_size, len(lengths))
-    for epoch in itertools.count():
-        random = np.random.default_rng([seed, epoch])
-        rows = random.permutation(len(lengths))  # (rows,)
-        for start in range(0, len(rows) - size + 1, size * POOL):
-            pool = rows[start : start + size * POOL]
-            pool = pool[np.argsort(lengths[pool], kind="stable")]
-            cut = [pool[i : i + size] for i in range(0, len(pool) - size + 1, size)]
-            for index in random.permutation(len(cut)):  # else each pool would go from short to long rows
-                yield cut[index]
+from retort.data.epochs import WHOLE, EpochOrder
 
 
 def positions(encoded: Encoded, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return each token's index in the flat arrays (0 at padding) and the attention mask, (batch, length) each."""
-    lengths = encoded.lengths[rows]
+    starts = encoded.offsets[rows]  # (batch,); not `encoded.lengths`, which is computed for all rows
+    lengths = encoded.offsets[rows + 1] - starts
     steps = np.arange(int(lengths.max()))  # (length,)
     mask = steps < lengths[:, None]  # (batch, length), True at real tokens
-    return np.where(mask, encoded.offsets[rows][:, None] + steps, 0), mask  # index = offset of the row + step
+    return np.where(mask, starts[:, None] + steps, 0), mask  # index = offset of the row + step
 
 
 def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
@@ -52,10 +35,32 @@ def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
     )
 
 
-def batches(encoded: Encoded, batch_size: int, seed: int, start: int = 0) -> Iterator[Batch]:
-    """Yield training batches without end, from batch number `start` on; the order depends on the seed alone."""
-    for rows in itertools.islice(row_order(encoded.lengths, batch_size, seed), start, None):
-        yield collate(encoded, rows)
+class TaskBatches(Dataset[Batch]):
+    """The training batches of a task by number, without end; see `EpochOrder` for their rows.
+
+    Args:
+        encoded: the rows.
+        batch_size: the most rows that a batch has.
+        seed: of the order.
+        group_by_length: whether rows of like length are put together.
+        share: which rows of each batch this process gets, of several: slice(rank, None, world_size).
+    """
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        batch_size: int,
+        seed: int,
+        group_by_length: bool = True,
+        share: slice = WHOLE,
+    ) -> None:
+        lengths = encoded.lengths if group_by_length else None
+        self.encoded, self.share = encoded, share
+        self.order = EpochOrder(len(encoded), batch_size, seed, lengths)
+
+    def __getitem__(self, number: int) -> Batch:
+        """Return a batch; it depends on the seed and its number alone."""
+        return collate(self.encoded, self.order[number][self.share])
 
 
 def in_order(encoded: Encoded, batch_size: int) -> Iterator[tuple[Tensor, Batch]]:

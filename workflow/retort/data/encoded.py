@@ -1,73 +1,21 @@
-"""Encoded tasks: a task is read and tokenised once per vocabulary; every job maps the arrays from disk."""
+"""Encoded tasks: a `datasets.DatasetDict` on disk, whose columns every job maps to memory."""
 
 from __future__ import annotations
 
 import json
-import time
-from array import array
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from retort.data.splits import RecordMaker, SplitRows, read_task
+from retort.data.splits import SplitRows
 from retort.errors import RetortError
-from retort.settings import TaskSettings
 
-Say = Callable[[str], None]
-Tokenise = Callable[[list[Any]], Iterator[Any]]  # texts, or pairs of texts -> their `tokenizers.Encoding`s, in order
-
-ROWS = "rows.json"
-CHUNK = 2000  # texts tokenised at a time: an Encoding takes kilobytes, the arrays only a few bytes per token
-
-
-class TaskEncoder(RecordMaker, Protocol):
-    """What encoding needs of a task type; tasks/base.py says what each method does."""
-
-    def truncation(self, task: TaskSettings) -> dict[str, int]:
-        """Return the arguments for the `enable_truncation` of a `tokenizers.Tokenizer`."""
-        ...
-
-    def encode(self, task: TaskSettings, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
-        """Return the arrays of an encoded split."""
-        ...
-
-
-def encode_task(
-    task: TaskSettings,
-    task_type: TaskEncoder,
-    folders: dict[str, Path],
-    tokenizer: Path,
-    output: Path,
-    say: Say = print,
-) -> dict[str, int]:
-    """Encode a task and return the number of rows of each encoded split: a split, or one subset of a split.
-
-    Each encoded split becomes a folder of arrays in `output`, beside `rows.json`.
-
-    Args:
-        task: the task's settings.
-        task_type: the task type, which makes arrays from records.
-        folders: the folders of the fetched sources by name.
-        tokenizer: the tokenizer.json of the vocabulary.
-        output: the folder of the encoded task.
-        say: called with lines about the progress and about rows that were left out.
-    """
-    from tokenizers import Tokenizer
-
-    encoder = Tokenizer.from_file(str(tokenizer))
-    encoder.no_padding()
-    encoder.enable_truncation(**task_type.truncation(task))
-    counts = RowCounts()
-    for name, rows in read_task(task, task_type, folders):
-        for note in rows.notes:
-            say(note)
-        write_arrays(output / name, task_type.encode(task, rows.records, tokeniser(encoder, name, say)))
-        counts.add(name, rows)
-    counts.write(output)
-    return counts.rows
+ROWS, DATASET_DICT, STATE = "rows.json", "dataset_dict.json", "state.json"
+END = b"\xff\xff\xff\xff\0\0\0\0"  # the last bytes of a whole Arrow stream
+AGAIN = "delete the folder of the encoded task, it is made again"
 
 
 @dataclass
@@ -76,23 +24,22 @@ class RowCounts:
 
     Args:
         rows: the number of its rows.
+        tokens: the number of tokens of all its rows.
         sample: for a sample of a larger set: [rows, rows of the whole set].
-        unlabelled: True where the rows have no labels; a split with labels has no entry.
         sha256: the digest of its file; a split that was drawn has no entry.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
     sample: dict[str, tuple[int, int]] = field(default_factory=dict)
-    unlabelled: dict[str, bool] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, rows: SplitRows) -> None:
-        """Add the rows of an encoded split."""
+    def add(self, name: str, rows: SplitRows, tokens: int) -> None:
+        """Add the rows of an encoded split, and the number of their tokens."""
         self.rows[name] = len(rows.records)
+        self.tokens[name] = tokens
         if rows.sample:
             self.sample[name] = rows.sample
-        if not rows.labelled:
-            self.unlabelled[name] = True
         if rows.sha256:
             self.sha256[name] = rows.sha256
 
@@ -106,63 +53,18 @@ class RowCounts:
         return cls(**json.loads((Path(folder) / ROWS).read_text()))
 
 
-def tokeniser(encoder: Any, name: str, say: Say) -> Tokenise:
-    """Return a function that encodes texts or pairs of texts and reports its progress every ten seconds."""
-
-    def tokenise(texts: list[Any]) -> Iterator[Any]:
-        reported = time.monotonic()
-        for start in range(0, len(texts), CHUNK):
-            yield from encoder.encode_batch(texts[start : start + CHUNK])
-            if time.monotonic() - reported > 10:
-                reported = time.monotonic()
-                say(f"{name}: {start + CHUNK:,} of {len(texts):,} rows are tokenised")
-
-    return tokenise
-
-
-def write_arrays(folder: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write each array to the folder as an .npy file of its name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, values in arrays.items():
-        np.save(folder / f"{name}.npy", values, allow_pickle=False)
-
-
-class Flat:
-    """The input ids and token type ids of all rows in flat arrays, one row after another."""
-
-    def __init__(self) -> None:
-        self.input_ids, self.token_type_ids = array("i"), array("B")
-        self.offsets = [0]
-
-    def add(self, row: Any) -> None:
-        """Append a row: a `tokenizers.Encoding`, or any object with `ids` and `type_ids`."""
-        self.input_ids.extend(row.ids)
-        self.token_type_ids.extend(row.type_ids)
-        self.offsets.append(len(self.input_ids))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return `input_ids` and `token_type_ids`, (tokens,) each, and `offsets`, (rows + 1,).
-
-        Row i is [offsets[i], offsets[i + 1]).
-        """
-        return {
-            "input_ids": np.frombuffer(self.input_ids, np.int32),
-            "token_type_ids": np.frombuffer(self.token_type_ids, np.uint8),
-            "offsets": np.array(self.offsets, np.int64),
-        }
-
-
 @dataclass
 class Encoded:
-    """One encoded split, mapped from disk.
+    """One encoded split, its columns mapped from disk.
 
     Args:
         input_ids: (tokens,) input ids of all rows, one row after another.
-        token_type_ids: (tokens,) their token type ids.
+        token_type_ids: (tokens,) their token type ids; zeros where the tokenizer has no others.
         offsets: (rows + 1,) row i is [offsets[i], offsets[i + 1]) of `input_ids` and `token_type_ids`.
         labels: (rows, ...) in the dtype of a batch; zeros where the rows have no labels.
-        more: further arrays of the task type, by name.
+        more: further columns of the task type, by name: (rows,), or (tokens,) as `input_ids`.
         folder: the folder of the split.
+        labelled: False where the rows have no labels.
     """
 
     input_ids: np.ndarray
@@ -171,6 +73,7 @@ class Encoded:
     labels: np.ndarray
     more: dict[str, np.ndarray] = field(default_factory=dict)
     folder: Path | None = None
+    labelled: bool = True
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -180,6 +83,11 @@ class Encoded:
         """The number of tokens of each row, (rows,)."""
         lengths: np.ndarray = self.offsets[1:] - self.offsets[:-1]
         return lengths
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens of all rows."""
+        return int(self.offsets[-1])
 
     def cut(self, length: int | None) -> Encoded:
         """Cut rows of single texts to `length` tokens: the first ones, and the separator that ends the row."""
@@ -198,12 +106,86 @@ class Encoded:
         """Map a split of an encoded task to memory; a batch reads only its own rows from disk.
 
         Raises:
-            RetortError: the split does not exist.
+            RetortError: the split does not exist, or its files are damaged.
         """
-        own = Path(folder) / split
-        if not (own / "offsets.npy").is_file():
-            known = ", ".join(sorted(path.parent.name for path in Path(folder).glob("*/offsets.npy"))) or "none"
-            raise RetortError(f"{own} does not exist", f"splits are {known}")
-        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(own.glob("*.npy"))}
-        common = {name: arrays.pop(name) for name in ("input_ids", "token_type_ids", "offsets", "labels")}
-        return cls(**common, more=arrays, folder=own)
+        return replace(cls.from_table(read_table(Path(folder), split)), folder=Path(folder) / split)
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> Encoded:
+        """Return the rows of a table, without a copy where each of its columns is one chunk."""
+        columns = {name: _values(table[name]) for name in table.column_names}
+        input_ids = columns.pop("input_ids")
+        return cls(
+            input_ids=input_ids,
+            token_type_ids=columns.pop("token_type_ids", np.broadcast_to(np.uint8(0), input_ids.shape)),
+            offsets=_offsets(table["input_ids"]),
+            labels=columns.pop("labels", np.broadcast_to(np.int64(0), len(table))),
+            more=columns,
+            labelled="labels" in table.column_names,
+        )
+
+    def table(self, name: str) -> pa.Table:
+        """Map a further table of the split to memory, such as the questions of its windows."""
+        assert self.folder is not None, "rows that stand only in memory have no further tables"
+        return read_table(self.folder.parent / name, self.folder.name)
+
+
+def read_table(folder: Path, split: str) -> pa.Table:
+    """Map a split of a `DatasetDict` on disk to memory.
+
+    `datasets.load_from_disk` returns the same table, but every training would pay the 0.8 CPU seconds of its import.
+
+    Raises:
+        RetortError: the split does not exist, or its files are damaged.
+    """
+    splits = _json(folder / DATASET_DICT)["splits"]
+    if split not in splits:
+        raise RetortError(f"{folder / split} does not exist", f"splits are {', '.join(sorted(splits))}")
+    state = _json(folder / split / STATE)
+    return pa.concat_tables(_mapped(folder / split / file["filename"]) for file in state["_data_files"])
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RetortError(f"{path} does not exist", AGAIN) from None
+    except ValueError:
+        raise RetortError(f"{path} is not whole", AGAIN) from None
+    return content
+
+
+def _mapped(path: Path) -> pa.Table:
+    """Return the table of an Arrow file, mapped to memory."""
+    try:
+        source = pa.memory_map(str(path))
+        if source.size() < len(END) or source.read_at(len(END), source.size() - len(END)) != END:
+            raise pa.ArrowInvalid("cut short")  # pyarrow takes a file that ends between two record batches for whole
+        return pa.ipc.open_stream(source).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise RetortError(f"{path} is not a whole Arrow file ({str(error).splitlines()[0]})", AGAIN) from None
+
+
+def _values(column: pa.ChunkedArray) -> np.ndarray:
+    """Return the values of a column, (rows,); of a column of lists, the values of all rows one after another.
+
+    Lists of one length are (rows, length).
+    """
+    chunk = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if pa.types.is_fixed_size_list(column.type):
+        pairs: np.ndarray = _array(chunk.flatten()).reshape(-1, column.type.list_size)
+        return pairs
+    return _array(chunk.flatten() if pa.types.is_list(column.type) else chunk)
+
+
+def _offsets(column: pa.ChunkedArray) -> np.ndarray:
+    """Return the offsets of the rows in the values of a column of lists, (rows + 1,)."""
+    lengths = [np.diff(_array(chunk.offsets)) for chunk in column.chunks]
+    offsets: np.ndarray = np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64)
+    return offsets
+
+
+def _array(values: pa.Array) -> np.ndarray:
+    """Return a view of the values; pyarrow's own `to_numpy` imports pandas, which takes half a second."""
+    array: np.ndarray = np.from_dlpack(values)
+    return array

@@ -1,8 +1,8 @@
-"""Download of the files of one commit from the Hugging Face hub, each checked against the hub's listing of that commit.
+"""Files of one commit of the Hugging Face hub, downloaded by `huggingface_hub` and checked against the hub's listing.
 
-`HF_ENDPOINT` and the token stored by `hf auth login` are used. A file is first downloaded to the state folder, under a
-name made of its digest: an interrupted download continues with the missing bytes, and only verified files are moved to
-the source's folder.
+`HF_ENDPOINT` and the token stored by `hf auth login` are used. All that the library writes lies in the state folder of
+the job, and only checked files are moved to the source's folder. The library keeps the files that came whole, and goes
+on with a file whose connection was cut; a file that was under way when the job was killed is downloaded anew.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retort.data.files import git_blob, sha256
-from retort.errors import RetortError
+from retort.data.builders import CARD
+from retort.data.files import sha256
+from retort.errors import NoAnswer, RetortError
 from retort.jobs import UNWRITABLE
 from retort.specs.source import Hub, HubFiles
 
@@ -26,24 +26,7 @@ MANIFEST = ".manifest.json"
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 
-@dataclass(frozen=True)
-class Remote:
-    """A file of a commit: its path, its size in bytes and its digest (SHA-256 for LFS files, else git's blob id)."""
-
-    path: str
-    size: int
-    digest: str
-
-    def is_whole(self, path: Path) -> bool:
-        """Return True if the file at `path` has this size and digest."""
-        return path.stat().st_size == self.size and self.digest == self.named(path)
-
-    def named(self, path: Path) -> str:
-        """Return the digest of the file at `path`, computed as this file's digest is: SHA-256 or git's blob id."""
-        return sha256(path) if len(self.digest) == 64 else git_blob(path)
-
-
-def _library() -> Any:
+def library() -> Any:
     """Return huggingface_hub with network access on: jobs.py turns it off in every stage; only downloads need it."""
     import huggingface_hub
     import huggingface_hub.constants
@@ -51,20 +34,23 @@ def _library() -> Any:
     import huggingface_hub.utils
 
     huggingface_hub.constants.HF_HUB_OFFLINE = False
+    huggingface_hub.constants.HF_HUB_DISABLE_XET = True  # it keeps a cache and logs in the user's home
     huggingface_hub.utils.disable_progress_bars()  # type: ignore[attr-defined]
     return huggingface_hub
 
 
 def _api() -> Any:
-    return _library().HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    return library().HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
 
 
 @contextlib.contextmanager
-def _as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
+def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
     """Turn an error of the hub into a RetortError of one line: repository, commit or branch, and what would help."""
-    errors = _library().errors
+    errors = library().errors
     try:
         yield
+    except RetortError:
+        raise
     except errors.GatedRepoError as error:
         raise RetortError(f"{hub.repository} is gated", "ask for access on its page, then `hf auth login`") from error
     except errors.RevisionNotFoundError as error:
@@ -79,7 +65,7 @@ def _as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RetortError(
+        raise NoAnswer(
             f"{hub.repository} at {revision}: no answer from {_api().endpoint}: {reason}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
@@ -91,72 +77,84 @@ def commit_of(hub: Hub) -> str:
     Raises:
         RetortError: the hub has no such repository or branch, or gives no answer.
     """
-    with _as_retort_error(hub, hub.branch):
+    with as_retort_error(hub, hub.branch):
         info = _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.branch)
     return str(info.sha)
 
 
-def listing(hub: HubFiles) -> list[Remote]:
-    """Return the files of the commit that match the patterns, sorted by path.
+def listing(hub: HubFiles) -> dict[str, Any]:
+    """Return the files of the commit that match the patterns: path -> `huggingface_hub`'s `RepoFile`, sorted by path.
+
+    The card of a data set is one of them, as it says which files make a split.
 
     Raises:
-        RetortError: no commit is given, a pattern matches no file, a file is pickled, or a model has no safetensors.
+        RetortError: no commit is given, a pattern matches no file, a file is pickled or code, or a model has no
+            safetensors.
     """
     if hub.commit is None:
         raise RetortError(f"no commit of {hub.repository} is known", "run `retort pin` once")
-    with _as_retort_error(hub, hub.commit):
+    with as_retort_error(hub, hub.commit):
         # this request is sent once, so that an unreachable hub is reported at once; the library retries the next one
         _api().repo_info(hub.repository, repo_type=hub.repo_type, revision=hub.commit)
         tree = _api().list_repo_tree(hub.repository, recursive=True, revision=hub.commit, repo_type=hub.repo_type)
-        files = [Remote(f.path, f.size, f.lfs.sha256 if f.lfs else f.blob_id) for f in tree if hasattr(f, "blob_id")]
-    by_path = {file.path: file for file in files if ".." not in file.path.split("/") and not file.path.startswith("/")}
-    origin, chosen = f"{hub.repository} at {hub.commit[:12]}", set[str]()
+        by_path = {file.path: file for file in tree if hasattr(file, "blob_id")}
+    chosen = {CARD} & set(by_path) if hub.repo_type == "dataset" else set()
     for pattern in hub.files:
         matched = fnmatch.filter(by_path, pattern)
-        if not matched and pattern.endswith(".safetensors"):
-            raise RetortError(
-                f"{origin} holds no {pattern}, and pickled weights are never read",
-                "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
-            )
         if not matched:
-            raise RetortError(
-                f"{origin} holds no {pattern}", f"it holds {', '.join(sorted(by_path)[:12]) or 'nothing'}"
-            )
+            raise _absent(hub, pattern, sorted(by_path))
         chosen.update(matched)
-    if pickled := [name for name in sorted(chosen) if name.endswith(PICKLED)]:
-        raise RetortError(f"{origin}: {pickled[0]} is pickled and never read", "name the safetensors file in 'files'")
-    return [by_path[name] for name in sorted(chosen)]
+    _check(hub, sorted(chosen))
+    return {path: by_path[path] for path in sorted(chosen)}
 
 
-def _download(hub: HubFiles, file: Remote, state: Path) -> Path:
-    """Download and verify a file in `state` and return its path; bytes of an interrupted download are kept."""
-    whole = state / f"{file.digest}-{file.path.replace('/', '-')}"
-    if whole.is_file():
-        return whole
-    partial = whole.with_name(f"{whole.name}.part")
-    library = _library()
-    from huggingface_hub.file_download import http_get
+def _absent(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
+    """Return the error for a pattern that matches no file of the commit."""
+    what = f"{hub.repository} at {str(hub.commit)[:12]} holds no {pattern}"
+    if pattern.endswith(".safetensors"):
+        return RetortError(
+            f"{what}, and pickled weights are never read",
+            "pin a branch that has it (files of a conversion are at refs/pr/...), or give models_dir",
+        )
+    if hub.repo_type == "dataset" and (scripts := [path for path in paths if path.endswith(".py")]):
+        return RetortError(
+            f"{what}, and its script {scripts[0]} is never run",
+            "pin the hub's own conversion: `branch: refs/convert/parquet`",
+        )
+    return RetortError(what, f"it holds {', '.join(paths[:12]) or 'nothing'}")
 
-    url = library.hf_hub_url(
-        hub.repository, file.path, repo_type=hub.repo_type, revision=hub.commit, endpoint=os.environ.get("HF_ENDPOINT")
-    )
-    headers = {**library.utils.build_hf_headers(), "Accept-Encoding": "identity"}
-    if partial.exists() and partial.stat().st_size > file.size:
-        partial.unlink()
-    partial.touch()
-    with partial.open("r+b") as stream, _as_retort_error(hub, str(hub.commit)):
-        here = stream.seek(0, os.SEEK_END)
-        http_get(url, stream, resume_size=here, headers=headers, expected_size=file.size)
-    if not file.is_whole(partial):
-        digest = file.named(partial)
-        partial.unlink()
+
+def _check(hub: HubFiles, paths: list[str]) -> None:
+    """Raise an error if one of the files that the patterns match must not be fetched."""
+    origin = f"{hub.repository} at {str(hub.commit)[:12]}"
+    for path in paths:
+        if path.endswith(PICKLED):
+            raise RetortError(f"{origin}: {path} is pickled and never read", "name the safetensors file in 'files'")
+        if path.endswith(".py"):
+            raise RetortError(f"{origin}: {path} is code and never run", "name the files of data in 'files'")
+        if ".." in path.split("/") or path.startswith("/"):
+            raise RetortError(f"{origin}: {path} leaves its repository", "name the files of data in 'files'")
+
+
+def _download(hub: HubFiles, paths: list[str], state: Path) -> None:
+    """Download files to the folder `state` and compare each with the hub's listing; a damaged one is thrown away."""
+    patterns = [path.translate({ord("["): "[[]", ord("*"): "[*]", ord("?"): "[?]"}) for path in paths]
+    where: dict[str, Any] = {"repo_type": hub.repo_type, "revision": hub.commit, "local_dir": state}
+    for part in state.rglob("*.incomplete"):
+        part.unlink()  # of a job that was killed: the library never takes a part up
+    with as_retort_error(hub, str(hub.commit)):
+        library().snapshot_download(
+            hub.repository, **where, allow_patterns=patterns, endpoint=os.environ.get("HF_ENDPOINT")
+        )
+        damaged = _api().verify_repo_checksums(hub.repository, **where).mismatches
+    for file in damaged:
+        (state / file["path"]).unlink()
+    for file in damaged:
         raise RetortError(
-            f"{hub.repository} at {str(hub.commit)[:12]}: {file.path} came as {digest[:12]}..., and the hub's listing "
-            f"says {file.digest[:12]}...",
+            f"{hub.repository} at {str(hub.commit)[:12]}: {file['path']} came as {file['actual'][:12]}..., and the "
+            f"hub's listing says {file['expected'][:12]}...",
             "the download is damaged; it was thrown away, run again",
         )
-    os.replace(partial, whole)
-    return whole
 
 
 def fetch(hub: HubFiles, output: Path, state: Path) -> int:
@@ -171,13 +169,12 @@ def fetch(hub: HubFiles, output: Path, state: Path) -> int:
         RetortError: the hub gives no answer, it has no such commit, or a file differs from the hub's listing.
     """
     files = listing(hub)
-    state.mkdir(parents=True, exist_ok=True)
-    blobs = [_download(hub, file, state) for file in files]
+    _download(hub, list(files), state)
     sums = {}
-    for file, blob in zip(files, blobs, strict=True):
-        sums[file.path] = {"bytes": file.size, "sha256": file.digest if len(file.digest) == 64 else sha256(blob)}
-        (output / file.path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(blob, output / file.path)
+    for path, file in files.items():
+        sums[path] = {"bytes": file.size, "sha256": file.lfs.sha256 if file.lfs else sha256(state / path)}
+        (output / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(state / path, output / path)
     manifest = {"repository": hub.repository, "commit": hub.commit, "files": sums}
     (output / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     shutil.rmtree(state)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch.utils.data import Dataset
 
 from retort.batch import Batch
-from retort.data.shards import Blocks, CorpusInfo
+from retort.data.blocks import Blocks, CorpusInfo
+from retort.data.epochs import WHOLE, EpochOrder
 
 
 def mask_tokens(
@@ -19,8 +19,9 @@ def mask_tokens(
     """Choose tokens for masked language modelling; return the masked input ids and a mask of the chosen tokens.
 
     Both are (batch, block). Of the chosen tokens 80 % become [MASK], 10 % become a random token and 10 % stay as they
-    are (Devlin et al., 2019, section 3.1). The random token is never one of `info.special`: a padding token would
-    shift the position ids of all later tokens in RoBERTa. At least one token is chosen, so that the loss is defined.
+    are (Devlin et al., 2019, section 3.1). The random token may be [MASK] itself or the true one, for BERT's code
+    draws it from the whole vocabulary. It is never one of `info.special`: a padding token would shift the position ids
+    of all later tokens in RoBERTa. At least one token is chosen, so that the loss is defined.
     """
     usable = ~np.isin(input_ids, info.special)  # (batch, block)
     chosen = (random.random(input_ids.shape) < probability) & usable
@@ -35,34 +36,42 @@ def mask_tokens(
     return np.where(chosen & (fate >= 0.9), anything, masked).astype(np.int64), chosen
 
 
-def block_order(blocks: int, batch_size: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the block numbers (batch,) of each batch, without end; every epoch has its own random order.
+class MaskedBatches(Dataset[Batch]):
+    """The batches of masked blocks of a corpus by number, without end; see `EpochOrder` for their blocks.
 
-    Blocks left over in an epoch, too few for a batch, are skipped.
+    The labels of a batch are the true input ids at `positions` of the flat batch. Blocks have one length, so that there
+    is nothing to group.
+
+    Args:
+        folder: the folder of the corpus.
+        probability: of each token to be chosen.
+        batch_size: the most blocks that a batch has.
+        seed: of the order and of the masks.
+        share: which blocks of each batch this process gets, of several: slice(rank, None, world_size).
     """
-    size = min(batch_size, blocks)
-    for epoch in itertools.count():
-        order = np.random.default_rng([seed, epoch]).permutation(blocks)
-        for start in range(0, blocks - size + 1, size):
-            yield order[start : start + size]
 
+    def __init__(
+        self,
+        folder: Path | str,
+        probability: float,
+        batch_size: int,
+        seed: int,
+        share: slice = WHOLE,
+    ) -> None:
+        self.blocks, self.probability, self.seed, self.share = Blocks(folder), probability, seed, share
+        self.order = EpochOrder(len(self.blocks), batch_size, seed)
 
-def masked_batches(
-    folder: Path | str, probability: float, batch_size: int, seed: int, start: int = 0
-) -> Iterator[Batch]:
-    """Yield batches of masked blocks without end; the labels are the true input ids at `positions` of the flat batch.
-
-    A batch depends only on the seed and its number, so that a resumed training run gets the batches it would have got.
-    """
-    blocks = Blocks(folder)
-    order = itertools.islice(enumerate(block_order(len(blocks), batch_size, seed)), start, None)
-    for number, rows in order:
-        block = blocks[rows]  # (batch, block)
-        masked, chosen = mask_tokens(block, probability, blocks.info, np.random.default_rng([seed, number, 1]))
-        yield Batch(
+    def __getitem__(self, number: int) -> Batch:
+        """Return a batch; its blocks and its masks depend on the seed and its number alone."""
+        rows = self.order[number]
+        block, info = self.blocks[rows], self.blocks.info  # (batch, block)
+        # masks are drawn for the whole batch, so that they do not depend on how many processes share it
+        masked, chosen = mask_tokens(block, self.probability, info, np.random.default_rng([self.seed, number, 1]))
+        rows, block, masked, chosen = (values[self.share] for values in (rows, block, masked, chosen))
+        return Batch(
             input_ids=torch.from_numpy(masked),
             token_type_ids=torch.zeros(block.shape, dtype=torch.long),
-            attention_mask=torch.from_numpy(block != blocks.info.pad),
+            attention_mask=torch.from_numpy(block != info.pad),
             labels=torch.from_numpy(block[chosen]),  # (positions,)
             rows=torch.from_numpy(rows.astype(np.int64)),
             positions=torch.from_numpy(np.flatnonzero(chosen)),  # (positions,), row * block + column

@@ -1,12 +1,8 @@
-"""Mixing of a corpus: how many blocks each component gives, and the order of the blocks."""
+"""Mixing of a corpus: how many blocks each component gives."""
 
 from __future__ import annotations
 
-import random
-from array import array
 from collections.abc import Sequence
-
-import numpy as np
 
 from retort.errors import RetortError
 
@@ -53,24 +49,3 @@ def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | Non
     if not sum(counts):
         raise RetortError(f"the texts fill {sum(made)} blocks: the corpus is empty", "give more text or shorter blocks")
     return counts
-
-
-def order(made: Sequence[int], counts: Sequence[int]) -> np.ndarray:
-    """Return the numbers of the corpus's blocks, (blocks,), in a random order with a fixed seed.
-
-    Args:
-        made: the number of blocks of each component; blocks are numbered one component after another.
-        counts: how many blocks of each component are taken; which ones is random, also with a fixed seed.
-    """
-    chosen = array("q")
-    start = 0
-    for component, (available, count) in enumerate(zip(made, counts, strict=True)):
-        drawn = (
-            range(available)
-            if count == available
-            else sorted(random.Random(f"corpus part {component}").sample(range(available), count))
-        )
-        chosen.extend(start + number for number in drawn)
-        start += available
-    random.Random("corpus order").shuffle(chosen)
-    return np.frombuffer(chosen, np.int64) if len(chosen) else np.empty(0, np.int64)

@@ -7,13 +7,18 @@ All records of one group are in the same split.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from retort.data.files import lines
 from retort.errors import RetortError
 from retort.registry import Registry
+
+Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
 
 
 @dataclass(frozen=True)
@@ -29,45 +34,51 @@ class Record:
 readers: Registry[Callable[..., list[Record]]] = Registry("reader")
 
 
-def rated_lines(path: Path) -> Iterator[tuple[str, float, str]]:
-    """Yield (id, mean human rating, text) for each line of a rated-text file: tab-separated, Latin-1.
+def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[str, float, str]]:
+    """Yield (id, mean human rating, text) for each line of a rated-text file: tab-separated.
 
     Raises:
-        RetortError: the file is missing or outside its source, or a line does not have the three fields.
+        RetortError: the file is missing or outside its source, or a line is not in the encoding, does not have the
+            three fields, or has a rating that is not a finite number.
     """
     if ".." in path.parts:
         raise RetortError(f"{path} leaves its source", "give a path inside it")
     if not path.is_file():
         known = ", ".join(sorted(p.name for p in path.parent.glob("*.txt"))) or "nothing"
         raise RetortError(f"{path} does not exist", f"the folder holds {known}")
-    for number, line in enumerate(path.read_text(encoding="latin-1").split("\n"), start=1):
+    for number, line in lines(path, encoding):
         if not line.strip():
             continue
-        fields = line.rstrip("\r").split("\t", 2)
+        fields = line.split("\t", 2)
         try:
             identity, rating, text = fields[0], float(fields[1]), fields[2].strip()
         except (IndexError, ValueError):
             raise RetortError(
                 f"{path.name}:{number}: not 'id, rating, text' with tabs between: {line[:60]!r}"
             ) from None
+        if not math.isfinite(rating):
+            raise RetortError(f"{path.name}:{number}: the rating {fields[1]!r} is not a finite number")
         if text:
             yield identity, rating, text
 
 
 @readers.register("rated-sentences")
-def rated_sentences(folder: Path, *, file: str = "", neutral_below: float = 0.0) -> list[Record]:
+def rated_sentences(
+    folder: Path, *, file: str = "", neutral_below: float = 0.0, encoding: Encoding = "latin-1"
+) -> list[Record]:
     """Read sentences; label 1 for a positive rating, else 0; ratings nearer to 0 than `neutral_below` are left out."""
     return [
         Record(text, None, float(rating > 0), _folded(text))
-        for _, rating, text in rated_lines(folder / file)
+        for _, rating, text in rated_lines(folder / file, encoding)
         if abs(rating) >= neutral_below
     ]
 
 
 @readers.register("rated-texts")
-def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0) -> list[Record]:
+def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
     """Read texts; the score to predict is their human rating divided by `scale`."""
-    return [Record(text, None, rating / scale, _folded(text)) for _, rating, text in rated_lines(folder / file)]
+    rated = rated_lines(folder / file, encoding)
+    return [Record(text, None, rating / scale, _folded(text)) for _, rating, text in rated]
 
 
 def _folded(text: str) -> str:
@@ -76,7 +87,9 @@ def _folded(text: str) -> str:
 
 
 @readers.register("same-text-pairs")
-def same_text_pairs(folder: Path, *, file: str = "", span: int = 1, seed: int = 0) -> list[Record]:
+def same_text_pairs(
+    folder: Path, *, file: str = "", span: int = 1, seed: int = 0, encoding: Encoding = "latin-1"
+) -> list[Record]:
     """Make pairs of passages: neighbours in one text (label 1) and passages of two texts (label 0), half and half.
 
     A passage is `span` sentences; a sentence's id is `<text>_<position>`. Texts are shuffled into blocks of ten (the
@@ -84,7 +97,7 @@ def same_text_pairs(folder: Path, *, file: str = "", span: int = 1, seed: int = 
     text is in two splits.
     """
     texts: dict[str, list[str]] = {}
-    for identity, _, sentence in rated_lines(folder / file):
+    for identity, _, sentence in rated_lines(folder / file, encoding):
         texts.setdefault(identity.split("_")[0], []).append(sentence)
     passages = {
         name: [" ".join(sentences[i : i + span]) for i in range(0, len(sentences) - span + 1, span)]
@@ -113,7 +126,9 @@ def _blocks(names: list[str], size: int) -> list[list[str]]:
 
 
 @readers.register("rated-pairs")
-def rated_pairs(folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0) -> list[Record]:
+def rated_pairs(
+    folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0, encoding: Encoding = "latin-1"
+) -> list[Record]:
     """Make pairs of sentences of one text; label 1 where the first has the higher human rating, else 0.
 
     The two ratings differ by at least `gap`. The seed draws one partner for every sentence, and the order of the pair.
@@ -121,7 +136,7 @@ def rated_pairs(folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0
     text, so that no text is in two splits.
     """
     rows: dict[str, list[tuple[str, float]]] = {}
-    for identity, rating, sentence in rated_lines(folder / file):
+    for identity, rating, sentence in rated_lines(folder / file, encoding):
         rows.setdefault(identity.split("_")[0], []).append((sentence, rating))
     chosen = random.Random(f"rated-pairs {seed}")
     records, drawn = [], set()

@@ -6,7 +6,7 @@ import os
 from functools import singledispatch
 from pathlib import Path
 
-from retort.data import hub, packages
+from retort.data import hub, packages, streams
 from retort.errors import RetortError
 from retort.settings import SourceSettings
 from retort.specs.source import Folder, HubRepository, Package
@@ -40,6 +40,8 @@ def _(source: Package, output: Path, state: Path) -> int:
 
 @_fetch.register
 def _(source: HubRepository, output: Path, state: Path) -> int:
+    if source.first:
+        return streams.fetch_first(source.hub, source.first, output, state)
     return hub.fetch(source.hub, output, state)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from retort.data.builders import split_files
 from retort.data.files import plain_or_gzip, sha256
-from retort.data.formats import Fields, formats
+from retort.data.formats import Fields, Row, formats
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
-from retort.settings import SplitSettings, TaskSettings
+from retort.settings import SplitFile, SplitSettings, TaskSettings
 
 DRAWN = ("train", "dev", "test")
 HINT = "give the whole file, or set `sample: true` in config.yaml, which is then printed with every score"
@@ -27,7 +29,7 @@ class SplitRows:
         labelled: False where the rows have no labels.
         sample: (rows, rows of the whole set) where the file is only a sample; else None.
         notes: lines for the log about rows that were left out or accepted with a fault.
-        sha256: the digest of the file; None where the splits were drawn from one file.
+        sha256: the digest of the file, or of the digests of several; None where the splits were drawn from one file.
     """
 
     records: list[Any]
@@ -88,35 +90,57 @@ def read_task(task: TaskSettings, task_type: RecordMaker, folders: dict[str, Pat
             yield name, SplitRows(drawn)
     for split in (task.splits or {}).values():
         for name, file in split.files.items():
-            path = plain_or_gzip(folders[split.source] / file.file)
-            yield name, FileReader(task, task_type, split, path, file.subset).read(file.rows)
+            paths = paths_of(folders[split.source], file)
+            yield name, SplitReader(task, task_type, split, paths, file.subset).read(file.rows)
 
 
-class FileReader:
-    """Reads one file of a split and checks it row by row.
+def paths_of(folder: Path, file: SplitFile) -> list[Path]:
+    """Return the paths of the files of a split: one, or those that the card of a data set of the hub names.
+
+    Raises:
+        RetortError: there is no such file, or no such configuration or split.
+    """
+    return split_files(folder, file.name, file.file) if file.name else [plain_or_gzip(folder / file.file)]
+
+
+def digest(paths: list[Path]) -> str:
+    """Return the SHA-256 of a file; of several files, the SHA-256 of theirs."""
+    digests = [sha256(path) for path in paths]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+class SplitReader:
+    """Reads a split, or one subset of it, and checks it row by row.
 
     Args:
         task: the task's settings.
         task_type: the task type.
         split: the settings of the split.
-        path: the file.
-        subset: the subset of the split that the file holds; None where the split has no subsets.
+        paths: its files.
+        subset: the subset of the split that the files hold; None where the split has no subsets.
     """
 
     def __init__(
-        self, task: TaskSettings, task_type: RecordMaker, split: SplitSettings, path: Path, subset: str | None = None
+        self,
+        task: TaskSettings,
+        task_type: RecordMaker,
+        split: SplitSettings,
+        paths: list[Path],
+        subset: str | None = None,
     ) -> None:
-        self.task, self.task_type, self.split, self.path = task, task_type, split, path
+        self.task, self.task_type, self.split, self.paths = task, task_type, split, paths
         self.fixed: Fields = {"subset": subset} if subset else {}
-        self.name = f"{path.parent.name}/{path.name}"
+        self.name = f"{paths[0].parent.name}/{paths[0].name}"  # of the file that is read
         self.broken: list[str] = []
         self.empty: list[str] = []
         self.left_out: list[str] = []
-        self.locations: dict[Any, str] = {}  # id of a row -> where it stands
-        self.labelled: bool | None = None if split.labelled else False
+        self.locations: dict[Any, tuple[str, str]] = {}  # id of a row -> the file and the location where it stands
+        self.labelled: bool | None = split.labelled
+        if split.labelled and split.unlabelled_sample and task.sample:
+            self.labelled = None  # the first row decides
 
     def read(self, expected: list[int]) -> SplitRows:
-        """Read the file.
+        """Read the files.
 
         Args:
             expected: the numbers of rows that the whole set may have; a task with `sample: true` may have fewer.
@@ -125,9 +149,7 @@ class FileReader:
             RetortError: the number of rows is wrong, or a row does not agree with the task.
         """
         records = [
-            record
-            for location, fields in formats[self.split.format](self.path, self._broken, **self.split.options)
-            if (record := self._record(location, fields)) is not None
+            record for location, fields in self._rows() if (record := self._record(location, fields)) is not None
         ]
         if not records:
             raise RetortError(f"{self.name} holds no rows", "is it the right file?")
@@ -135,7 +157,7 @@ class FileReader:
         if count not in expected:
             whole = " or ".join(map(str, expected))
             if not self.task.sample or count > max(expected):
-                raise RetortError(f"{self.path}: {count} rows, and the whole set has {whole}", HINT)
+                raise RetortError(f"{self.paths[0]}: {count} rows, and the whole set has {whole}", HINT)
             sample = (count, expected[0])
         notes = [
             f"{self.name}: {what}: {', '.join(locations[:30])}"
@@ -146,7 +168,13 @@ class FileReader:
             )
             if locations
         ]
-        return SplitRows(records, bool(self.labelled), sample, notes, sha256(self.path))
+        return SplitRows(records, bool(self.labelled), sample, notes, digest(self.paths))
+
+    def _rows(self) -> Iterator[Row]:
+        """Yield the rows of all files."""
+        for path in self.paths:
+            self.name = f"{path.parent.name}/{path.name}"
+            yield from formats[self.split.format](path, self._broken, **self.split.options)
 
     def _error(self, location: str, what: object, hint: str | None = None) -> RetortError:
         return RetortError(f"{self.name}, {location}: {what}", hint)
@@ -166,28 +194,41 @@ class FileReader:
             self.left_out.append(location)
             return None
         if "id" in row:
-            first = self.locations.setdefault(row["id"], location)
-            if first != location:
-                raise self._error(location, f"id {row['id']!r} stands in {first} already")
-        blank = [name for name in self.task_type.text_columns if name in row and not str(row[name] or "").strip()]
-        if blank:
-            self.empty.append(location)
-            if len(self.empty) > self.split.empty:
-                raise self._error(location, f"{blank[0]} ({columns[blank[0]]}) is empty")
+            file, first = self.locations.setdefault(row["id"], (self.name, location))
+            if (file, first) != (self.name, location):
+                other = f" of {file}" if file != self.name else ""
+                raise self._error(location, f"id {row['id']!r} stands in {first}{other} already")
+        self._check_texts(location, row)
         try:
             return self.task_type.record(row | self.fixed, self.task, self.split.label_names, bool(self.labelled))
         except RetortError as error:
             raise self._error(location, error) from None
 
+    def _check_texts(self, location: str, row: Fields) -> None:
+        """Raise an error if a text is empty, unless the split is known to have such rows, or if it is no text."""
+        columns = self.split.columns
+        blank = [name for name in self.task_type.text_columns if name in row and not str(row[name] or "").strip()]
+        if blank:
+            self.empty.append(location)
+            if len(self.empty) > self.split.empty:
+                raise self._error(location, f"{blank[0]} ({columns[blank[0]]}) is empty")
+        for name in self.task_type.text_columns:
+            # the JSON builder makes a time of a column in which every text is a date
+            if not isinstance(row.get(name) or "", str):
+                raise self._error(location, f"{name} ({columns[name]}) is {row[name]!r}, not a text")
+
     def _check_columns(self, location: str, fields: Fields, row: Fields) -> None:
-        """Raise an error if a column is missing in the row; the first row decides whether a sample has labels."""
-        absent = [name for name in self.split.columns if name not in row]
+        """Raise an error if a column is missing in the row.
+
+        Only a split whose YAML says `unlabelled_sample` may lack the labels, in a sample and in all rows.
+        """
         if self.labelled is None:
-            self.labelled = "label" not in absent
-            if not self.labelled and not self.task.sample:
-                raise self._error(location, f"no column {self.split.columns['label']!r}: the labels are missing", HINT)
-        absent = [name for name in absent if name != "label" or self.labelled]
+            self.labelled = "label" in row
+        if self.split.labelled and not self.labelled and "label" in row:
+            raise self._error(location, "has a label, and the rows before have none", "label all rows or none")
+        absent = [name for name in self.split.columns if name not in row and (name != "label" or self.labelled)]
         if absent:
             column = self.split.columns[absent[0]]
             known = ", ".join(str(key) for key in fields if isinstance(key, str)) or f"1 to {len(fields)}"
-            raise self._error(location, f"no column {column!r} for '{absent[0]}'", f"there are {known}")
+            hint = f"there are {known}" + "; a split without labels says `labelled: false`" * (absent[0] == "label")
+            raise self._error(location, f"no column {column!r} for '{absent[0]}'", hint)

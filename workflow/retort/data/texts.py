@@ -1,7 +1,10 @@
 """Text formats of corpora: they yield the documents of a file, plain or compressed, one at a time.
 
 A document is a string whose lines are its paragraphs. No file is read as a whole: a file of any size takes the memory
-of its longest document, and a plain text without blank lines is cut at the end of a line.
+of its longest document, and a plain text without blank lines is cut at the end of a line. A large file of some formats
+is cut into sections, so that several jobs can read it.
+
+The readers are our own: those of `datasets` have no MediaWiki dumps and no xz, and know no documents of several lines.
 """
 
 from __future__ import annotations
@@ -9,10 +12,12 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,19 +29,85 @@ from retort.registry import Registry
 LONGEST = 200_000  # characters after which a document of plain text is cut, and also a single line
 OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")
+SECTION = 1 << 26  # bytes; a larger file is cut into sections of at least this size
+
+
+@dataclass(frozen=True)
+class Section:
+    """A file, or the bytes [start, end) of an uncompressed file; a section starts where a document starts.
+
+    Args:
+        path: the file.
+        start: the first byte.
+        end: the byte after the last one; None for the end of the file.
+    """
+
+    path: Path
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return (self.path.stat().st_size if self.end is None else self.end) - self.start
+
+
+class _Bytes(io.RawIOBase):
+    """The bytes of a section as a stream."""
+
+    def __init__(self, section: Section) -> None:
+        self._file = section.path.open("rb")
+        self._file.seek(section.start)
+        self._left = section.size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._file.readinto(memoryview(buffer)[: self._left])
+        self._left -= count
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")  # (section, *, options) -> documents
+# format -> function of an open file at any byte; returns where the next document starts, None where it cannot tell
+document_starts: Registry[Callable[[IO[bytes]], int | None]] = Registry("text format with sections")
+
+
+def sections(path: Path, form: str) -> list[Section]:
+    """Cut a file into sections of about `SECTION` bytes; one section if its format or compression does not allow more.
+
+    The sections depend on the file alone, so that the same corpus is built by any number of jobs.
+    """
+    size = path.stat().st_size
+    starts = [0]
+    if form in document_starts and path.suffix not in OPENERS:
+        with path.open("rb") as stream:
+            while starts[-1] + SECTION < size:
+                stream.seek(starts[-1] + SECTION)
+                start = document_starts[form](stream)
+                if start is None or start >= size:
+                    break
+                starts.append(start)
+    ends = [*starts[1:], None]
+    return [Section(path, start, end) for start, end in zip(starts, ends, strict=True)]
 
 
 @contextlib.contextmanager
-def opened(path: Path, mode: str = "rt") -> Iterator[IO[Any]]:
-    """Open a file, decompressed by its suffix, as UTF-8 text or (mode 'rb') as bytes.
+def opened(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
+    """Open a section, decompressed by the file's suffix, as UTF-8 text or (mode 'rb') as bytes.
 
     Raises:
         RetortError: the file is not UTF-8, or its compressed data is damaged.
     """
-    more = {} if "b" in mode else {"encoding": "utf-8"}
+    path = section.path
     try:
-        with OPENERS.get(path.suffix, open)(path, mode, **more) as stream:
+        raw = OPENERS[path.suffix](path) if path.suffix in OPENERS else io.BufferedReader(_Bytes(section), 1 << 20)
+        with raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8") as stream:
             yield stream
     except UnicodeDecodeError as error:
         raise RetortError(f"{path}: not UTF-8 text ({error.reason})", "convert the file to UTF-8") from error
@@ -44,8 +115,8 @@ def opened(path: Path, mode: str = "rt") -> Iterator[IO[Any]]:
         raise RetortError(f"{path}: damaged or cut ({error})", "fetch the file again") from error
 
 
-def _lines(path: Path) -> Iterator[str]:
-    with opened(path) as stream:
+def _lines(section: Section) -> Iterator[str]:
+    with opened(section) as stream:
         yield from iter(lambda: stream.readline(LONGEST), "")
 
 
@@ -65,39 +136,67 @@ def _documents(lines: Iterable[str]) -> Iterator[str]:
 
 
 @texts.register("rated-lines")
-def rated_line_texts(path: Path) -> Iterator[str]:
+def rated_line_texts(section: Section) -> Iterator[str]:
     """Yield the texts of a rated-text file, in file order; ratings are not used."""
-    return (text for _, _, text in rated_lines(path))
+    return (text for _, _, text in rated_lines(section.path))
 
 
 @texts.register("text")
-def plain_texts(path: Path) -> Iterator[str]:
+def plain_texts(section: Section) -> Iterator[str]:
     """Yield the documents of plain text; a blank line ends a document (BERT's input format, CC100, a study)."""
-    return _documents(_lines(path))
+    return _documents(_lines(section))
+
+
+@document_starts.register("text")
+def after_blank_line(stream: IO[bytes]) -> int | None:
+    """Return where the line after the next blank line starts."""
+    stream.readline()  # the rest of a line
+    while line := stream.readline():
+        if not line.strip():
+            return stream.tell()
+    return None
 
 
 @texts.register("jsonl")
-def json_texts(path: Path, *, field: str = "text") -> Iterator[str]:
+def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
     """Yield the documents of a file with one JSON object per line; `field` of each object is a document."""
-    with opened(path) as stream:
+    with opened(section) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
             try:
                 text = json.loads(line)[field]
             except (ValueError, KeyError, TypeError):
-                raise RetortError(f"{path.name}:{number}: no JSON object with '{field}': {line[:60]!r}") from None
+                raise RetortError(
+                    f"{_location(section, number)}: no JSON object with '{field}': {line[:60]!r}"
+                ) from None
             if not isinstance(text, str):
-                raise RetortError(f"{path.name}:{number}: '{field}' is no text: {str(text)[:60]!r}")
+                raise RetortError(f"{_location(section, number)}: '{field}' is no text: {str(text)[:60]!r}")
             yield text
 
 
+def _location(section: Section, line: int) -> str:
+    """Return the file and the number of a line in it, from the number in the section."""
+    with section.path.open("rb") as stream:
+        before = sum(
+            stream.read(min(1 << 20, section.start - start)).count(b"\n") for start in range(0, section.start, 1 << 20)
+        )
+    return f"{section.path.name}:{before + line}"
+
+
+@document_starts.register("jsonl")
+def after_line(stream: IO[bytes]) -> int | None:
+    """Return where the next line starts."""
+    stream.readline()
+    return stream.tell()
+
+
 @texts.register("wikitext")
-def wikitext_tokens(path: Path) -> Iterator[str]:
+def wikitext_tokens(section: Section) -> Iterator[str]:
     """Yield the articles of a WikiText file for language modelling, without headings; '@-@' becomes '-' again."""
 
     def lines() -> Iterator[str]:
-        for line in _lines(path):
+        for line in _lines(section):
             heading = line.startswith(" = ") and line.rstrip().endswith(" =")
             title = heading and not line.startswith(" = =")
             if line.strip() and not heading:
@@ -109,17 +208,18 @@ def wikitext_tokens(path: Path) -> Iterator[str]:
 
 
 @texts.register("mediawiki")
-def mediawiki_pages(path: Path) -> Iterator[str]:
+def mediawiki_pages(section: Section) -> Iterator[str]:
     """Yield the plain text of each article of a MediaWiki XML dump; no redirects, talk pages or templates."""
-    with opened(path, "rb") as stream:
-        yield from wikitext.articles(stream, path.name)
+    with opened(section, "rb") as stream:
+        yield from wikitext.articles(stream, section.path.name)
 
 
 @texts.register("parquet")
-def parquet_texts(path: Path, *, column: str = "text", rows: int = 1) -> Iterator[str]:
+def parquet_texts(section: Section, *, column: str = "text", rows: int = 1) -> Iterator[str]:
     """Yield the documents of a Parquet file, the hub's format: `rows` rows of `column`, a line each, make one."""
     import pyarrow.parquet
 
+    path = section.path
     try:
         table = pyarrow.parquet.ParquetFile(path)
     except pyarrow.ArrowInvalid as error:

@@ -24,12 +24,14 @@ class StartFolders:
 
     Args:
         teacher: the folder of its teacher; None if the student reads nothing of it.
-        model: the folder of the published model behind the teacher, which gives the family and the tokenizer.
+        model: the folder of the published model behind the teacher, which gives the family.
+        tokenizer: the folder with the files of the tokenizer, with which the data is encoded.
         parent: the folder of the student or published model that it starts from; None if it starts from none.
     """
 
     teacher: str | None
     model: str
+    tokenizer: str
     parent: str | None
 
 

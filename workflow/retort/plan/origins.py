@@ -14,10 +14,13 @@ from retort.specs.base import Settings, read_yaml
 from retort.specs.load import Problems
 from retort.specs.protocol import Protocol
 from retort.specs.student import Stage, Student, Term
+from retort.study import needs
 from retort.study.load_paper import student_entries
 from retort.study.questions import fitted_on, layer_pairs
+from retort.study.required_sources import of_folder
 from retort.study.study import Study
 
+KEYS_OF_PLACES = ("hub", "path", "package")  # the key of a source's file that says where its files come from
 Step = str | int  # a key of a mapping, or the index of a list's entry
 
 
@@ -120,6 +123,16 @@ class Origins:
             yield from self._whole("corpora", corpus, study.corpora[corpus], "components")
         if self.task:
             yield from self._whole("tasks", self.task, study.tasks[self.task], "read", "reader", "splits", "submission")
+        needed = needs.of_student(study, self.name) | (needs.of_task(study, self.task) if self.task else set())
+        for name in sorted(of_folder("sources", needed)):
+            yield self._place(study, name)
+
+    def _place(self, study: Study, name: str) -> Value:
+        """Return where the files of a source come from."""
+        source, written = study.sources[name], self.file("sources", name)
+        is_local = source.location(study.config) == "local"
+        origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
+        return Value(f"sources.{name}", source.place(study.config), origin)
 
     def _value(self, source: Source, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         key = key or dotted(*steps)

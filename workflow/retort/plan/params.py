@@ -11,7 +11,6 @@ from retort.plan.resolve_submission import predictions, submission
 from retort.settings import (
     ActivationSettings,
     CorpusDistillationSettings,
-    CorpusSettings,
     FinetuneSettings,
     GridSettings,
     PredictionSettings,
@@ -19,9 +18,10 @@ from retort.settings import (
     SourceSettings,
     SubmissionSettings,
     TaskDistillationSettings,
-    TaskSettings,
     TeacherHeadSettings,
     TeacherSettings,
+    TokenizedCorpusSettings,
+    TokenizedTaskSettings,
 )
 from retort.study.reading import readable
 from retort.study.study import Study
@@ -31,11 +31,11 @@ Resolved = TypeVar("Resolved")
 
 @dataclass(frozen=True)
 class Params:
-    """The settings of every job: by name, or by student or teacher and then by task or corpus."""
+    """The settings of every job: by name, or by student, teacher or tokenizer and then by task or corpus."""
 
     sources: dict[str, SourceSettings]
-    tasks: dict[str, TaskSettings]
-    corpora: dict[str, CorpusSettings]
+    tasks: dict[str, dict[str, TokenizedTaskSettings]]
+    corpora: dict[str, dict[str, TokenizedCorpusSettings]]
     teachers: dict[str, dict[str, TeacherSettings]]
     teacher_heads: dict[str, dict[str, TeacherHeadSettings]]
     activations: dict[str, dict[str, ActivationSettings]]
@@ -71,9 +71,9 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
     corpora = list(study.corpora)
     on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
     return Params(
-        sources={name: resolve.source(study, name) for name in study.sources},
-        tasks={name: resolve.task(study, name) for name in tasks},
-        corpora={name: resolve.corpus(study, name) for name in study.corpora},
+        sources={name: resolve.fetched(study, name) for name in study.sources},
+        tasks=each(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
+        corpora=each(dict.fromkeys(study.tokenizers, corpora), resolve.tokenized_corpus),
         teachers=each(on_tasks, resolve.teacher),
         teacher_heads=each(on_corpora, resolve.teacher_head),
         activations=each(on_tasks, resolve.activations),

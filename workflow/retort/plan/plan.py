@@ -18,11 +18,12 @@ from snakemake.io import directory, temp
 from retort.plan import resolve
 from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
-from retort.specs.config import Config
+from retort.specs.config import Config, RunSources
 from retort.study import questions
-from retort.study.cells import Cell, expand, profiled, score_address, served
+from retort.study.cells import Cell, expand, profiled, score_address, sent_runs
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
+from retort.study.study import Study
 
 Wildcards = Any
 
@@ -32,14 +33,18 @@ class Plan:
 
     Args:
         config: the checked configuration.
+        decide: called with the study before anything is planned; returns which sources a run has, and at which commit.
+            Without it, the configuration says so; it is for the main process of a run.
 
     Raises:
         StudyError: the YAML files have problems; the error lists every problem of every file.
     """
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Config, decide: Callable[[Study], RunSources] | None = None) -> None:
         self.study = open_study(config, check_settings_cells)
+        if decide:
+            self.study.apply(decide(self.study))
+        self.config = self.study.config
         self.list = expand(self.study)
         students = self.study.running
         self.task_specific = [name for name, student in students.items() if student.distilled_on == "task"]
@@ -104,17 +109,27 @@ class Plan:
         """Return the folders of a corpus's sources, in the order of its settings."""
         return [self._folder(name) for name in resolve.corpus_sources(self.study, wildcards.corpus)]
 
-    def model_folder(self, wildcards: Wildcards) -> str:
-        """Return the folder with the files of a pre-trained model."""
-        return self._folder(self.study.models[wildcards.model].source)
+    def corpus_parts(self, wildcards: Wildcards) -> list[str]:
+        """Return the folders of the tokenised parts of a corpus, in order."""
+        parts = self.study.corpora[wildcards.corpus].jobs.parts
+        folder = f"results/tokenized/{wildcards.corpus}/{wildcards.tokenizer}"
+        return [f"{folder}/{part}-of-{parts}" for part in range(1, parts + 1)]
+
+    def tokenizer_folder(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of a tokenizer, which bears the name of a pre-trained model."""
+        return self._folder(self.study.models[wildcards.tokenizer].source)
+
+    def _tokenizer(self, teacher: str) -> str:
+        """Return the name of a teacher's tokenizer, which teachers with the same tokenizer share."""
+        return self.study.tokenizer_of(self.study.teachers[teacher].model)
 
     def encoded(self, teacher: str, task: str) -> str:
-        """Return the folder of a task encoded with a teacher's vocabulary."""
-        return f"results/encoded/{task}/{self.study.teachers[teacher].model}"
+        """Return the folder of a task encoded with a teacher's tokenizer."""
+        return f"results/encoded/{task}/{self._tokenizer(teacher)}"
 
     def blocks(self, teacher: str, corpus: str) -> str:
-        """Return the folder of a corpus packed into blocks with a teacher's vocabulary."""
-        return f"results/corpora/{corpus}/{self.study.teachers[teacher].model}"
+        """Return the folder of a corpus packed into blocks with a teacher's tokenizer."""
+        return f"results/corpora/{corpus}/{self._tokenizer(teacher)}"
 
     # --- teachers
 
@@ -130,12 +145,13 @@ class Plan:
         """Return the folder of a teacher's pre-trained model."""
         return self._folder(self.study.model_of(wildcards.teacher).source)
 
+    def teacher_tokenizer(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of a teacher's tokenizer."""
+        return self._folder(self.study.models[self._tokenizer(wildcards.teacher)].source)
+
     @property
     def teacher_score(self) -> str:
-        """The path of a teacher's score file, with wildcards for teacher and task.
-
-        The path contains one seed for all teachers: the smallest of their seeds.
-        """
+        """The path of a teacher's score file, with wildcards for teacher and task and the smallest of all seeds."""
         seeds = {teacher.seed for teacher in self.study.teachers.values()} or {1}
         return f"results/scores/{{teacher}}/{{task}}/seed-{min(seeds)}.json"
 
@@ -145,7 +161,7 @@ class Plan:
         return self.study.students[wildcards.student].teacher
 
     def student_encoded(self, wildcards: Wildcards) -> str:
-        """Return the encoded task of a student, with its teacher's vocabulary."""
+        """Return the encoded task of a student, with its teacher's tokenizer."""
         return self.encoded(self._teacher_of(wildcards), wildcards.task)
 
     def _reads_teacher(self, wildcards: Wildcards) -> bool:
@@ -159,8 +175,14 @@ class Plan:
         return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
 
     def student_model(self, wildcards: Wildcards) -> str:
-        """Return the pre-trained model of a student's teacher, which gives its family and vocabulary."""
+        """Return the pre-trained model of a student's teacher, which gives its family."""
         return self._folder(self.study.model_of(self._teacher_of(wildcards)).source)
+
+    def student_tokenizer(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of the tokenizer of a student and its teacher, or of a teacher."""
+        name = wildcards.student
+        teacher = name if name in self.study.teachers else self._teacher_of(wildcards)
+        return self._folder(self.study.models[self._tokenizer(teacher)].source)
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the stored activations of a student's teacher on a task.
@@ -229,11 +251,9 @@ class Plan:
 
     def scores(self, paper: str, name: str) -> list[str]:
         """Return the score files that a table or figure reads."""
-        read = [(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)]
-        sent = served(self.study, self.study.exhibits[paper, name]) if self.sends else []
-        # beside the cell of a server stands the score on dev of the run that is sent: it is there anyway
-        read += [(student, task, questions.seeds_of(self.study, student)[0]) for student, task in sent]
-        return sorted({score_address(*run) for run in read})
+        read = {(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)}
+        sent = sent_runs(self.study, self.study.exhibits[paper, name]) if self.sends else set()
+        return sorted(score_address(*run) for run in read | sent)
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """Return the profile files that a table or figure reads."""
@@ -244,21 +264,6 @@ class Plan:
     def table_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a table."""
         return self.exhibit_file(wildcards.paper, wildcards.table)
-
-    def table_compares(self, wildcards: Wildcards) -> list[Any]:
-        """Return what a table of paired tests uses of each table that it compares; empty for other tables.
-
-        For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
-        pairs that the first of these rows shows.
-        """
-        exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
-        tables = [self.study.exhibits[wildcards.paper, name] for name in exhibit.compares()]
-        compared = [(table, [row for row in table.compared_rows().values() if row.student]) for table in tables]
-        return [
-            [[row.student, row.label, row.baseline] for row in rows]
-            + [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
-            for table, rows in compared
-        ]
 
     def table_scores(self, wildcards: Wildcards) -> list[str]:
         """Return the score files of a table."""

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from retort.plan.resolve_data import corpus, corpus_sources, model, source, task
+from retort.plan.resolve_data import (
+    corpus,
+    corpus_sources,
+    fetched,
+    model,
+    source,
+    task,
+    tokenized_corpus,
+    tokenized_task,
+)
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     ActivationSettings,
@@ -40,6 +49,7 @@ __all__ = [
     "corpus",
     "corpus_distillation",
     "corpus_sources",
+    "fetched",
     "finetuning",
     "grid",
     "has_stored_activations",
@@ -52,6 +62,8 @@ __all__ = [
     "task_distillation",
     "teacher",
     "teacher_head",
+    "tokenized_corpus",
+    "tokenized_task",
 ]
 
 # the activations that objectives read most, stored for every layer

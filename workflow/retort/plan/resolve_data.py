@@ -10,9 +10,13 @@ from retort.settings import (
     SplitFile,
     SplitSettings,
     TaskSettings,
+    TokenizedCorpusSettings,
+    TokenizedTaskSettings,
 )
 from retort.specs import catalogue
+from retort.specs.source import HubRepository
 from retort.specs.task import Task
+from retort.study.questions import tested_sources
 from retort.study.reading import files_of
 from retort.study.study import Study
 
@@ -22,14 +26,36 @@ def source(study: Study, name: str) -> SourceSettings:
     return study.sources[name].in_use(study.config).fetched
 
 
+def tokenizer(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source that holds the files of a pre-trained model's tokenizer."""
+    return source(study, study.models[study.tokenizer_of(name)].source)
+
+
+def fetched(study: Study, name: str) -> SourceSettings:
+    """Return the settings with which a source is fetched: like `source`, but a part of it where that is enough.
+
+    A part is enough for a data set of the hub that is used by corpora alone, if each corpus says how many blocks of it
+    are needed. The number of characters is no setting of the corpora: they read the first texts in both cases.
+    """
+    settings, corpora = source(study, name), [c for c in study.corpora.values() if name in c.sources]
+    others = {source for task in study.tasks.values() for source in (*task.sources, *tested_sources(task))}
+    if not (isinstance(settings, HubRepository) and settings.hub.repo_type == "dataset" and corpora) or name in others:
+        return settings
+    parts = [corpus.first_rows(name) for corpus in corpora]
+    if None in parts or len({(*part.files, part.column) for part in parts if part}) > 1:
+        return settings
+    return HubRepository(hub=settings.hub, first=max(filter(None, parts), key=lambda part: part.characters))
+
+
 def model(study: Study, name: str) -> ModelSettings:
-    """Return the settings of a pre-trained model: the source of its files and its architecture."""
+    """Return the settings of a pre-trained model: the sources of its files and its architecture."""
     spec = study.models[name]
     return ModelSettings(
         architecture=spec.architecture,
         vocabulary=spec.vocabulary,
         version=spec.version,
         source=source(study, spec.source),
+        tokenizer=tokenizer(study, name) if spec.tokenizer else None,
     )
 
 
@@ -40,21 +66,25 @@ def split(study: Study, task: Task, name: str) -> SplitSettings:
         RetortError: the task names no file of this split where its source is.
     """
     spec, files = task.splits[name], files_of(study, task, name)
-    change = files.changes.get(name)
+    change = files.of(name)
     subsets: list[str | None] = list(task.subsets) if spec.subsets else [None]
     return SplitSettings(
         source=spec.source or task.source,
         format=files.format,
-        options={**files.options, **(change.options if change else {})},
-        columns={**files.columns, **(change.columns if change else {})},
+        options=change.options,
+        columns=change.columns,
         label_names=files.label_names,
         exclude_labels=files.exclude_labels,
         labelled=spec.labelled,
+        unlabelled_sample=spec.unlabelled_sample or None,
         broken=files.broken.get(name, 0),
         empty=files.empty.get(name, 0),
         files={
             f"{name}-{subset}" if subset else name: SplitFile(
-                file=files.files[name].replace("{subset}", subset or ""), rows=spec.expected(subset), subset=subset
+                file=files.files[name].replace("{subset}", subset or ""),
+                rows=spec.expected(subset),
+                subset=subset,
+                name=change.name and change.name.replace("{subset}", subset or ""),
             )
             for subset in subsets
         },
@@ -95,6 +125,16 @@ def task(study: Study, name: str, splits: list[str] | None = None) -> TaskSettin
         further_sources={other: source(study, other) for other in others},
         encode=VERSIONS["encode"],
     )
+
+
+def tokenized_task(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
+    """Return the settings of a task that is encoded with the tokenizer of a model."""
+    return TokenizedTaskSettings(task=task(study, name), tokenizer=tokenizer(study, model_name))
+
+
+def tokenized_corpus(study: Study, model_name: str, name: str) -> TokenizedCorpusSettings:
+    """Return the settings of a corpus that is packed with the tokenizer of a model."""
+    return TokenizedCorpusSettings(corpus=corpus(study, name), tokenizer=tokenizer(study, model_name))
 
 
 def corpus(study: Study, name: str) -> CorpusSettings:

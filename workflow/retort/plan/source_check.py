@@ -1,62 +1,103 @@
-"""The source check: can every source be fetched? It runs before the first job of a run, and not in a dry run."""
+"""The source check: which sources can a run get, and at which commit? It asks the hub, and no dry run does that."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from retort.data import hub
-from retort.errors import RetortError
-from retort.specs.source import FolderSource, HubSource
-from retort.study.required_sources import lacking
+from retort.errors import NoAnswer, RetortError
+from retort.plan.folder_check import Absence
+from retort.plan.resolve_data import fetched as settings_of
+from retort.specs.source import HubSource
 from retort.study.study import Study
 
-
-def _folder(source: FolderSource) -> str:
-    """Return what is wrong with the source's folder; '' if it holds files."""
-    folder = Path(source.path).expanduser()
-    if folder.is_dir() and any(folder.iterdir()):
-        return ""
-    return f"path: {source.path} is {'empty' if folder.is_dir() else 'no folder'}; put the files there"
+SILENT = "the hub gives no answer"
 
 
-def _commit(source: HubSource) -> str:
-    """Return what is wrong with the source's commit on the hub; '' if the hub has all its files."""
-    if not source.hub.commit or importlib.util.find_spec("huggingface_hub") is None:
-        return ""  # the hub's client is not installed here: the job itself will find out
+@dataclass(frozen=True)
+class Answer:
+    """What the hub answered for a source: the commit, and an error if it cannot give the files."""
+
+    commit: str | None = None
+    error: RetortError | None = None
+
+
+def record_of(name: str) -> Path:
+    """Return the file in which the fetching job notes the settings of a source; it outlives the source's files."""
+    return Path(f"results/sources/{name}.json")
+
+
+def was_fetched(study: Study, name: str) -> bool:
+    """Return whether a source was fetched with the settings that it has now."""
     try:
-        hub.listing(source.hub)
+        fetched = json.loads(record_of(name).read_text(encoding="utf-8"))
+        return bool(fetched == settings_of(study, name).model_dump(mode="json"))
+    except (OSError, ValueError):
+        return False
+
+
+def on_hub(study: Study, names: Iterable[str]) -> dict[str, HubSource]:
+    """Return those of some sources whose files come from the hub, sorted by name."""
+    chosen = {name: study.sources[name].in_use(study.config) for name in sorted(names)}
+    return {name: source for name, source in chosen.items() if isinstance(source, HubSource)}
+
+
+def _ask(source: HubSource) -> Answer:
+    """Ask the hub for the commit of a source, if it is not known, and for the files of that commit."""
+    commit: str | None = None
+    try:
+        commit = source.hub.commit or hub.commit_of(source.hub)
+        hub.listing(source.at(commit).hub)
     except RetortError as error:
-        return f"hub: {error}"
-    return ""
+        return Answer(commit, error)
+    return Answer(commit)
 
 
-def _asked(study: Study, name: str) -> str:
-    source = study.sources[name].in_use(study.config)
-    if isinstance(source, FolderSource) and source == study.sources[name]:
-        return _folder(source)
-    return _commit(source) if isinstance(source, HubSource) else ""
-
-
-def check_sources_available(study: Study, names: Iterable[str]) -> None:
-    """Raise an error if a source cannot be fetched: its folder is missing or empty, or the hub cannot give its files.
-
-    Args:
-        study: the study.
-        names: the sources that will be fetched; packages are not checked.
-
-    Raises:
-        RetortError: has one line for each such source: its file, what is missing and what would help.
-    """
-    ordered = sorted(names)
+def ask(sources: dict[str, HubSource]) -> dict[str, Answer]:
+    """Ask the hub for sources; once it gives no answer, it is not asked again."""
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return {}  # the hub's client is not installed here: the fetching job will find out
+    answers: dict[str, Answer] = {}
+    for name, source in list(sources.items())[:1]:
+        answers[name] = _ask(source)
+        if isinstance(answers[name].error, NoAnswer):
+            return dict.fromkeys(sources, answers[name])
+    rest = [name for name in sources if name not in answers]
     with ThreadPoolExecutor(max_workers=8) as pool:
-        reasons = list(pool.map(lambda name: _asked(study, name), ordered))
-    files = {name: study.files["sources", name].relative_to(study.folder.parent) for name in ordered}
-    lines = lacking(study, ordered) + [
-        f"{files[name]}: {line}" for name, line in zip(ordered, reasons, strict=True) if line
+        answers |= dict(zip(rest, pool.map(lambda name: _ask(sources[name]), rest), strict=True))
+    return answers
+
+
+def absences(study: Study, sources: dict[str, HubSource], answers: dict[str, Answer]) -> list[Absence]:
+    """Return the sources that the hub cannot give, each with what would help."""
+    return [
+        Absence(
+            f"sources/{name}",
+            study.files["sources", name],
+            f"hub: {SILENT if isinstance(error, NoAnswer) else error.message}",
+            _remedy(study, sources[name], error),
+        )
+        for name, answer in sorted(answers.items())
+        if (error := answer.error)
     ]
-    if lines:
-        count = f"{len(lines)} source{'s' * (len(lines) != 1)}"
-        raise RetortError(f"{count} cannot be had, so nothing was run:" + "".join(f"\n  {line}" for line in lines))
+
+
+def _remedy(study: Study, source: HubSource, error: RetortError) -> str:
+    """Return what would help: at the hub, and the folder in which the files would be found instead."""
+    at_hub = "run again where it is within reach" if isinstance(error, NoAnswer) else error.hint
+    folder = source.folder(study.config)
+    own = f"put its files into {folder}" if folder else ""
+    if source.local and not folder:
+        own = f"give {source.setting} in config.yaml, with its files in the folder {source.local}"
+    return ", or ".join(filter(None, (at_hub, own)))
+
+
+def silence(answers: dict[str, Answer]) -> str:
+    """Return the line that tells that the hub gives no answer, with its reason; empty if it gives one."""
+    errors = [answer.error for answer in answers.values() if isinstance(answer.error, NoAnswer)]
+    return f"{SILENT}: {errors[0].message}" if errors else ""

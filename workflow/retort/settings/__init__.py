@@ -12,6 +12,8 @@ from retort.settings.data import (
     SplitFile,
     SplitSettings,
     TaskSettings,
+    TokenizedCorpusSettings,
+    TokenizedTaskSettings,
     validate_source,
 )
 from retort.settings.jobs import (
@@ -61,6 +63,8 @@ __all__ = [
     "TeacherSettings",
     "TermSettings",
     "TimingSettings",
+    "TokenizedCorpusSettings",
+    "TokenizedTaskSettings",
     "UnreadTeacherSettings",
     "validate_source",
 ]

@@ -25,13 +25,15 @@ class SplitFile(Settings):
     """One file of a split.
 
     Args:
-        file: its path in the folder of the source.
+        file: its path in the folder of the source, or the split of the configuration.
         rows: the numbers of rows that the whole file may have.
         subset: the subset of the split that it holds; None where the split has no subsets.
+        name: the configuration of the data set of the hub; None where `file` is a path.
     """
 
     file: str
     rows: list[int]
+    name: str | None = left_out_if_none()
     subset: str | None = left_out_if_none()
 
 
@@ -46,6 +48,7 @@ class SplitSettings(Settings):
         label_names: how the files spell the labels; empty where they are the numbers of the labels.
         exclude_labels: labels of rows that are left out.
         labelled: False where the published rows have no labels.
+        unlabelled_sample: True where the files of a sample may lack the labels; None elsewhere.
         broken: the number of lines without all fields that the files are known to have.
         empty: the number of rows with an empty text that the files are known to have.
         files: the name of the encoded split -> its file; a split with subsets has one for each.
@@ -58,6 +61,7 @@ class SplitSettings(Settings):
     label_names: list[str]
     exclude_labels: list[str]
     labelled: bool
+    unlabelled_sample: bool | None = left_out_if_none()
     broken: int
     empty: int
     files: dict[str, SplitFile]
@@ -125,10 +129,33 @@ class CorpusSettings(Settings):
     stage: int
 
 
+class TokenizedTaskSettings(Settings):
+    """The settings of a task and of the source whose tokenizer encodes it."""
+
+    task: TaskSettings
+    tokenizer: SourceSettings
+
+
+class TokenizedCorpusSettings(Settings):
+    """The settings of a corpus and of the source whose tokenizer makes its blocks."""
+
+    corpus: CorpusSettings
+    tokenizer: SourceSettings
+
+
 class ModelSettings(Settings):
-    """The settings of a pre-trained model: its architecture, and the source of its files."""
+    """The settings of a pre-trained model.
+
+    Args:
+        architecture: its sizes.
+        vocabulary: the number of tokens in its vocabulary.
+        version: the version of the model's file.
+        source: the source of its files.
+        tokenizer: the source of the files of its tokenizer; None where that is its own source.
+    """
 
     architecture: Architecture
     vocabulary: int
     version: int
     source: SourceSettings
+    tokenizer: SourceSettings | None = left_out_if_none()

@@ -16,6 +16,16 @@ GPUS = {"pocket": 0, "reduced": 1, "paper": 1}  # GPUs that a training job asks 
 BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
+class RunSources(Spec):
+    """What a run decided about its sources when it began, so that all of its jobs agree."""
+
+    folders: dict[str, bool] = Field(default={}, description="folder of data_dir or models_dir -> is it there?")
+    commits: dict[str, str] = Field(default={}, description="source -> its commit, where its file names none")
+    missing: dict[str, str] = Field(
+        default={}, description="what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why"
+    )
+
+
 class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
@@ -27,11 +37,23 @@ class Config(Spec):
     study: str = Field(default="workflow", description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
     checkpoint_seconds: float = Field(default=20, gt=0, description="time between two checkpoints of a training")
-    data_dir: str | None = Field(default=None, description="data sets in their original formats; wins over the hub")
-    models_dir: str | None = Field(default=None, description="a folder a model; wins over the hub")
-
+    dataloader_num_workers: int | None = Field(
+        default=None,
+        ge=0,
+        description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0",
+    )
+    data_dir: str | None = Field(
+        default=None, description="data sets in their original formats; a folder that is there wins over the hub"
+    )
+    models_dir: str | None = Field(
+        default=None, description="a folder a model; a folder that is there wins over the hub"
+    )
     sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
+    run_sources: RunSources = Field(
+        default=RunSources(), description="the workflow hands this to its jobs; not for you"
+    )
     _file: str = PrivateAttr(default="config.yaml")
+    _folders: dict[str, bool] = PrivateAttr(default_factory=dict)
 
     @field_validator("data_dir", "models_dir")
     @classmethod
@@ -49,6 +71,16 @@ class Config(Spec):
     def folder(self) -> Path:
         """The study's folder; a relative path starts at the root of the repository."""
         return ROOT / self.study
+
+    def holds(self, folder: Path) -> bool:
+        """Return whether a folder of the user's data is there: as the run decided, else as at the first question."""
+        decided = self.run_sources.folders.get(str(folder))
+        return self._folders.setdefault(str(folder), folder.is_dir() if decided is None else decided)
+
+    @property
+    def folders(self) -> dict[str, bool]:
+        """The folders that were asked for, and whether they are there."""
+        return dict(self._folders)
 
     @property
     def gpus(self) -> int:

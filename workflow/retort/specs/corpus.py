@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
 from retort.specs.base import Name, Options, Spec, Text
-from retort.specs.source import Relative
+from retort.specs.source import FirstRows, Relative
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
 
@@ -43,6 +44,15 @@ class Component(Spec):
     cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
 
 
+CHARACTERS = 12  # that are fetched for a token: English has four or five, and cleaning drops documents
+
+
+class CorpusJobs(Spec):
+    """How the work is divided into jobs; this changes no block and is not in the settings."""
+
+    parts: int = Field(default=1, ge=1, description="jobs that clean and tokenise the texts")
+
+
 class Corpus(Spec):
     """One YAML file of workflow/corpora.
 
@@ -58,10 +68,13 @@ class Corpus(Spec):
     components: list[Component] = Field(min_length=1, description="the texts that it is mixed of")
     packing: Name = Field(default="continuous", description="how documents fill blocks")
     block: int = Field(ge=8, le=512, description="tokens a packed block holds")
-    blocks: int | None = Field(default=None, ge=1, description="in the whole corpus")
+    blocks: int | None = Field(
+        default=None, ge=1, description="in the whole corpus; of Parquet files on the hub, only a part is fetched then"
+    )
     smoothing: float = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
     masking: Masking = Field(default=Masking(), description="for masked language modelling")
     version: int = Field(ge=1, description="raised when the same settings would give other numbers")
+    jobs: CorpusJobs = Field(default=CorpusJobs(), description="how the work is divided")
 
     @model_validator(mode="after")
     def _shares(self) -> Corpus:
@@ -77,3 +90,26 @@ class Corpus(Spec):
                 "'smoothing' makes shares of file sizes: it needs 'blocks', and components without a share"
             )
         return self
+
+    @property
+    def sources(self) -> set[str]:
+        """The sources of its components."""
+        return {component.source for component in self.components}
+
+    def first_rows(self, source: str) -> FirstRows | None:
+        """Return the first rows that it needs of a source; None if it needs all, or if their number is not known.
+
+        It is known for a component that is alone, or has a share, of a number of blocks, in one pattern of Parquet
+        files: the others have shares by the sizes of their files.
+        """
+        components = [component for component in self.components if component.source == source]
+        share = 1.0 if len(self.components) == 1 else components[0].share
+        if not (self.blocks and share and len(components) == 1 and len(components[0].files) == 1):
+            return None
+        if components[0].format != "parquet":
+            return None
+        return FirstRows(
+            files=components[0].files,
+            column=str(components[0].options.get("column", "text")),
+            characters=math.ceil(self.blocks * share * self.block * CHARACTERS / components[0].sample),
+        )

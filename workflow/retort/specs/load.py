@@ -15,7 +15,12 @@ from retort.specs.base import Name, read_yaml
 from retort.specs.messages import readable
 
 Result = TypeVar("Result")
+Change = Callable[[Path, Any], Any]
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def _unchanged(path: Path, content: Any) -> Any:
+    return content
 
 
 class Problems:
@@ -87,7 +92,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def one(path: Path, model: Any, problems: Problems, context: object = None) -> Any:
+def one(path: Path, model: Any, problems: Problems, context: object = None, change: Change = _unchanged) -> Any:
     """Load one file as a model; if it fails, add its problems and return None.
 
     Args:
@@ -95,10 +100,14 @@ def one(path: Path, model: Any, problems: Problems, context: object = None) -> A
         model: the model.
         problems: the list to which problems are added.
         context: the names that the file can use, for fields that name a student or teacher.
+        change: called with the file and its content, before it is validated; returns the content to validate.
     """
     before = len(problems.lines)
     content = problems.attempt(path, "", read_yaml, path)
-    value = problems.validate(path, "", model, content, context) if len(problems.lines) == before else None
+    if len(problems.lines) == before:
+        value = problems.validate(path, "", model, change(path, content), context)
+    else:
+        value = None
     if value is None:
         problems.unread.add(path.stem)
     return value
@@ -138,14 +147,17 @@ def checked_entry_name(path: Path, name: Any, problems: Problems) -> str | None:
     return problems.attempt(path, "", _NAMES.validate_python, name)
 
 
-def folder(path: Path, model: Any, problems: Problems) -> dict[str, Any]:
-    """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added."""
+def folder(path: Path, model: Any, problems: Problems, change: Change = _unchanged) -> dict[str, Any]:
+    """Load every YAML file of a folder as a model, by file name; a file that fails is left out, its problems added.
+
+    `change` is called with each file and its content, before it is validated; it returns the content to validate.
+    """
     models = {}
     for file in sorted(path.glob("*.yaml")):
         if problems.attempt(file, "file name", _NAMES.validate_python, file.stem) is None:
             problems.unread.add(file.stem)
             continue
-        value = one(file, model, problems)
+        value = one(file, model, problems, change=change)
         if value is not None:
             models[file.stem] = value
     return models

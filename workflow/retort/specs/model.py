@@ -35,6 +35,13 @@ class Architecture(Spec):
         return self.hidden, self.intermediate, self.embedding or self.hidden
 
 
+class TokensPerWord(Spec):
+    """How many tokens a tokenizer makes of a word, from which costs are predicted before texts are read."""
+
+    value: float = Field(gt=0, description="tokens divided by words, as spaces separate them")
+    origin: Text = Field(description="on which texts it was measured")
+
+
 class Model(Spec):
     """A pre-trained model: one YAML file of workflow/models."""
 
@@ -42,5 +49,9 @@ class Model(Spec):
     source: Name = Field(description="an entry of workflow/sources")
     architecture: Architecture = Field(description="as its config.json says")
     vocabulary: int = Field(gt=0, description="tokens in the vocabulary")
+    tokenizer: Name | None = Field(
+        default=None, description="the model whose tokenizer it has, so that both read the same data; none: its own"
+    )
+    tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
     version: int = Field(default=1, ge=1, description="raised when the same settings would give other numbers")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from retort.specs.base import FieldsOf, Name, Settings, Spec, Text
+
+
+def steps_per_epoch(rows: int, batch_size: int) -> int:
+    """Return the number of batches of an epoch, which leave no row out: ceil(rows / batch_size)."""
+    return -(-rows // batch_size)
 
 
 class Schedule(Spec):
@@ -22,7 +28,7 @@ class Schedule(Spec):
         exclude_if=lambda epochs: epochs is None,  # a schedule has steps or epochs, and shows the one that it has
         description="instead of steps: passes over rows or blocks",
     )
-    batch_size: int = Field(gt=0, description="rows a step")
+    batch_size: int = Field(gt=0, description="rows a step, at most")
     learning_rate: float = Field(gt=0, lt=1, description="at its peak")
     warmup_ratio: float = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
     weight_decay: float = Field(default=0.01, ge=0, description="of AdamW")
@@ -31,6 +37,11 @@ class Schedule(Spec):
     max_grad_norm: float = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
     freeze: list[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
     dropout: float | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
+    group_by_length: bool = Field(
+        default=True,
+        description="batches of rows of like length, which need less padding; false: of random rows, for losses that "
+        "compare the examples of a batch with each other; for tasks",
+    )
     max_length: int | None = Field(
         default=None,
         gt=2,
@@ -46,11 +57,12 @@ class Schedule(Spec):
         return self
 
     def steps_on(self, rows: int) -> int:
-        """Return the number of steps on a data set; an epoch is the whole batches that its rows fill."""
+        """Return the number of steps on a data set, for epochs ceil(epochs * steps per epoch) as in transformers."""
         if self.epochs is None:
             assert self.steps is not None
             return self.steps
-        return max(1, round(self.epochs * (rows // min(self.batch_size, rows))))
+        steps = self.epochs * steps_per_epoch(rows, self.batch_size)
+        return math.ceil(round(steps, 6))  # 0.1 epochs of 30 steps are 3, and not 3.0000000000000004, steps
 
     def scaled(self, factor: float) -> Schedule:
         """Return the schedule with its steps or its epochs times a factor."""

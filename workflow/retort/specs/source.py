@@ -1,7 +1,7 @@
 """The specs of sources: a package of the package index, a commit of the Hugging Face hub, or a folder.
 
-A hub source may name the folder of the same data in `data_dir` (for models: `models_dir`). If config.yaml gives that
-directory, the folder is used and nothing is downloaded from the hub.
+A hub source may name the folder of the same data in `data_dir` (for models: `models_dir`). If that folder is there, it
+is used; if not, the files are downloaded from the hub.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ class PackageSource(Package):
         """What is fetched, without title and licence."""
         return Package(**self.model_dump(include=set(Package.model_fields)))
 
+    def place(self, config: Config) -> str:
+        """Return where the files come from, in words."""
+        return f"{self.package} {self.version} of the package index"
+
     def location(self, config: Config) -> str:
         """Return where the files are: always 'package'."""
         return "package"
@@ -77,6 +81,10 @@ class FolderSource(Folder):
     def fetched(self) -> Folder:
         """What is linked, without title and licence."""
         return Folder(path=self.path)
+
+    def place(self, config: Config) -> str:
+        """Return where the files come from, in words."""
+        return f"folder {self.path}"
 
     def location(self, config: Config) -> str:
         """Return where the files are: always 'folder'."""
@@ -105,10 +113,26 @@ class Hub(HubFiles):
     found: Text | None = Field(default=None, description="where the commit was read")
 
 
+class Size(Spec):
+    """The size of a source's texts, from which costs are predicted before the texts are read."""
+
+    words: int = Field(gt=0, description="as spaces separate them")
+    origin: Text = Field(description="who counted them, or how the number was computed")
+
+
+class FirstRows(Spec):
+    """The first rows of Parquet files, until their texts have so many characters."""
+
+    files: list[Relative] = Field(min_length=1, description="patterns of the files, read in the order of their names")
+    column: Text = Field(description="that holds the texts")
+    characters: int = Field(gt=0, description="after which reading stops")
+
+
 class HubRepository(Spec):
-    """What is fetched of a source on the hub."""
+    """What is fetched of a source on the hub: its files, or only the first rows of some."""
 
     hub: HubFiles
+    first: FirstRows | None = Field(default=None, exclude_if=lambda first: first is None)
 
 
 SETTING = {"dataset": "data_dir", "model": "models_dir"}  # the key of config.yaml for the directory of local folders
@@ -121,25 +145,46 @@ class HubSource(Spec):
     licence: Text = Field(description="of the data")
     hub: Hub = Field(description="files of the Hugging Face hub")
     local: Relative | None = Field(default=None, description="its folder in data_dir (models: models_dir)")
+    size: Size | None = Field(default=None, description="of its texts, as far as it is known before they are read")
 
     @property
     def fetched(self) -> HubRepository:
         """What is fetched, without title, licence, branch and the origin of the commit."""
         return HubRepository(hub=HubFiles(**self.hub.model_dump(include=set(HubFiles.model_fields))))
 
-    def location(self, config: Config) -> str:
-        """Return where the files are under a configuration: 'hub', or 'local'.
+    @property
+    def setting(self) -> str:
+        """The key of config.yaml for the directory that may hold its folder."""
+        return SETTING[self.hub.repo_type]
 
-        It is 'local' if the source names its folder and config.yaml gives the directory that holds the folder.
-        """
-        return "local" if self.local and getattr(config, SETTING[self.hub.repo_type]) else "hub"
+    def folder(self, config: Config) -> Path | None:
+        """Return where its local folder would be; None if it has none, or config.yaml gives no directory."""
+        top = getattr(config, self.setting)
+        return Path(top).expanduser() / self.local if self.local and top else None
+
+    def location(self, config: Config) -> str:
+        """Return where the files are under a configuration: 'local' if its local folder is there, else 'hub'."""
+        folder = self.folder(config)
+        return "local" if folder and config.holds(folder) else "hub"
 
     def in_use(self, config: Config) -> HubSource | FolderSource:
-        """Return the source that files are taken from under a configuration: the local folder where there is one."""
-        if self.location(config) != "local":
+        """Return the source that files are taken from under a configuration: the local folder if it is there."""
+        folder = self.folder(config)
+        if folder is None or not config.holds(folder):
             return self
-        top = Path(getattr(config, SETTING[self.hub.repo_type])).expanduser()
-        return FolderSource(title=self.title, licence=self.licence, path=str(top / str(self.local)))
+        return FolderSource(title=self.title, licence=self.licence, path=str(folder))
+
+    def place(self, config: Config) -> str:
+        """Return where the files come from, in words."""
+        if self.location(config) == "local":
+            return f"folder {self.folder(config)}"
+        commit = self.hub.commit or f"a commit of {self.hub.branch} that a run asks for"
+        return f"{self.hub.repository} of the hub at {commit}"
+
+    def at(self, commit: str) -> HubSource:
+        """Return the source at a commit that a run asked the hub for."""
+        hub = self.hub.model_copy(update={"commit": commit, "found": f"answered by the hub for {self.hub.branch}"})
+        return self.model_copy(update={"hub": hub})
 
 
 TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key that tells what a source is

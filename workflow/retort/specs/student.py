@@ -73,6 +73,8 @@ class Stage(Spec):
     def _of_tasks(self) -> Stage:
         if self.data != "task" and (self.tasks or any(term.not_on for term in self.terms)):
             raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
+        if self.data != "task" and "group_by_length" in self.schedule:
+            raise ValueError("schedule.group_by_length: the blocks of a corpus have one length; leave it out")
         everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
         if everywhere:
             raise ValueError(f"not_on: no term is left on '{min(everywhere)}'")

@@ -6,17 +6,35 @@ A task either draws its splits at random with a given seed (`reader` and `split`
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Name, Options, Spec, Text
-from retort.specs.source import Relative
+from retort.specs.source import FolderSource, HubSource, PackageSource, Relative
 
 Rows = int | list[int] | dict[Name, int]
 ALL = "all"  # stands for all subsets of a split together
+
+
+@dataclass(frozen=True)
+class OrSource:
+    """An annotation of a task's source for JSON schemas: the file may give a source where its name is expected.
+
+    Such a source is entered under the task's name when the files are loaded, so that all else sees a name.
+    """
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema of a name or of a source."""
+        sources = [handler(model.__pydantic_core_schema__) for model in (PackageSource, FolderSource, HubSource)]
+        return {"anyOf": [handler(schema), *sources]}
 
 
 class Split(Spec):
@@ -41,6 +59,9 @@ class FileSplit(Spec):
     labelled: bool = Field(default=True, description="whether its rows have labels")
     subsets: bool = Field(default=False, description="one file for each of the task's subsets")
     source: Name | None = Field(default=None, description="another source than the task's")
+    unlabelled_sample: bool = Field(
+        default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
+    )
 
     def expected(self, subset: str | None) -> list[int]:
         """Return the numbers of rows that the split, or one subset of it, may have.
@@ -55,6 +76,7 @@ class FileSplit(Spec):
 class Change(Spec):
     """The options and columns in which the files of one split differ from those of the others."""
 
+    name: Text | None = Field(default=None, description="configuration of the data set on the hub")
     options: Options = Field(default={}, description="options of the format")
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
 
@@ -64,13 +86,27 @@ class Files(Spec):
 
     format: Name = Field(description="how the rows stand in the files")
     options: Options = Field(default={}, description="options of the format")
-    files: dict[Name, Relative] = Field(min_length=1, description="'{subset}' stands for the subset")
+    name: Text | None = Field(
+        default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
+    )
+    files: dict[Name, Relative] = Field(
+        min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
+    )
     columns: dict[Name, str | int] = Field(default={}, description="what a row needs -> column, or its number from 1")
     label_names: list[str] = Field(default=[], description="how the file spells the labels, in the order of `labels`")
     exclude_labels: list[str] = Field(default=[], description="labels of rows that are left out, such as SNLI's '-'")
     broken: dict[Name, int] = Field(default={}, description="lines without all fields that a split is known to have")
     empty: dict[Name, int] = Field(default={}, description="rows with an empty text that a split is known to have")
     changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
+
+    def of(self, split: str) -> Change:
+        """Return how the files of a split are read, with what differs for that split."""
+        change = self.changes.get(split, Change())
+        return Change(
+            name=change.name or self.name,
+            options={**self.options, **change.options},
+            columns={**self.columns, **change.columns},
+        )
 
 
 class Submission(Spec):
@@ -97,7 +133,9 @@ class Task(Spec):
     """A task: one YAML file of workflow/tasks."""
 
     title: Text = Field(description="what it is, in one line")
-    source: Name = Field(description="an entry of workflow/sources")
+    source: Annotated[Name, OrSource()] = Field(
+        description="an entry of workflow/sources; or the keys of one, if no other file uses it"
+    )
     task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
     labels: list[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
     bounds: tuple[float, float] | None = Field(default=None, description="least and greatest score of a regression")
@@ -185,10 +223,12 @@ class Task(Spec):
                 if wrong:
                     raise ValueError(f"read.{location}.{key}: {unknown('split', wrong[0], self.splits)}")
             for name, file in files.files.items():
-                if ("{subset}" in file) != self.splits[name].subsets:
+                if ("{subset}" in f"{files.of(name).name} {file}") != self.splits[name].subsets:
                     raise ValueError(
                         f"read.{location}.files.{name}: '{{subset}}' is for splits with subsets, and for them all"
                     )
+            if location == "local" and any([files.name, *(change.name for change in files.changes.values())]):
+                raise ValueError(f"read.{location}.name: only data sets of the hub have configurations")
             if files.label_names and len(files.label_names) != len(self.labels):
                 raise ValueError(
                     f"read.{location}.label_names: {len(files.label_names)} names for {len(self.labels)} labels"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
@@ -39,7 +40,11 @@ def distill_on_task(
         activations_folder: the folder of the teacher's stored activations; None to run the teacher on every batch.
         files: the score file and the file of answers to write.
         weights_folder: the folder in which the weights are saved; None to discard them.
+
+    Raises:
+        RetortError: the task is encoded with another tokenizer than that of the model or the parent.
     """
+    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
     set_seed(job, seed)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
@@ -51,7 +56,7 @@ def distill_on_task(
     except Diverged as error:
         result = error
     if weights_folder:
-        save_with_card(job, settings, network, folders.model, weights_folder, f"{student} on {task}, seed {seed}")
+        save_with_card(job, settings, network, folders.tokenizer, weights_folder, f"{student} on {task}, seed {seed}")
     write_score(job, files, student, task, seed, settings, result)
     checkpoint.remove()
 
@@ -95,8 +100,9 @@ def distill_student(
 
     Raises:
         RetortError: the training diverged, so that there is no student to fine-tune; or the teacher needs a masked-LM
-            head and has none.
+            head and has none; or the corpora are packed with another tokenizer than that of the model or the parent.
     """
+    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
     seed, vocabulary = settings.seed, settings.teacher.model.vocabulary
     set_seed(job, seed)
     head = "masked-lm" if settings.teacher.has_masked_lm else "none"
@@ -111,6 +117,6 @@ def distill_student(
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
     encoder = with_pooler(network, settings.architecture, folders.parent or folders.model)
-    save_with_card(job, settings, encoder, folders.model, output, student)
+    save_with_card(job, settings, encoder, folders.tokenizer, output, student)
     checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")

@@ -5,34 +5,81 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from retort.data import corpora, encoded, sources
-from retort.jobs import Job
-from retort.settings import CorpusSettings, SourceSettings, TaskSettings
+from retort.data import corpora, corpus_parts, encoding, sources
+from retort.data.corpus_texts import CorpusTexts
+from retort.data.tokenizers import tokenizer_file
+from retort.jobs import Job, write_json
+from retort.settings import SourceSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.tasks import task_type_of
 
 
 def fetch_source(job: Job, settings: SourceSettings, output: str) -> None:
-    """Fetch the files of a source into the folder `output`."""
+    """Fetch the files of a source into the folder `output`, and write the settings to a file beside it.
+
+    The file outlives the folder: who deletes the folder to save space can run on without the hub.
+    """
     count = sources.fetch(settings, Path(output), job.checkpoints)
+    write_json(f"{output}.json", settings.model_dump(mode="json"))
     job.say(f"{count} files")
 
 
-def encode_task(job: Job, settings: TaskSettings, source_folders: list[str], model_folder: str, output: str) -> None:
-    """Tokenise the splits of a task with the model's tokenizer and write them to the folder `output`."""
+def encode_task(
+    job: Job, settings: TokenizedTaskSettings, source_folders: list[str], tokenizer_folder: str, output: str
+) -> None:
+    """Encode the splits of a task with a tokenizer and write them to the folder `output`.
+
+    Raises:
+        RetortError: there is no tokenizer, or a file of the task is missing or not as expected.
+    """
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "RAYON_NUM_THREADS": str(job.threads)}
     folders = {Path(folder).name: Path(folder) for folder in source_folders}
-    tokenizer = Path(model_folder) / "tokenizer.json"
-    counts = encoded.encode_task(settings, task_type_of(settings), folders, tokenizer, Path(output), job.say)
+    task, tokenizer = settings.task, tokenizer_file(Path(tokenizer_folder))
+    counts = encoding.encode_task(task, task_type_of(task), folders, tokenizer, Path(output), job.say)
     job.say(", ".join(f"{rows} {name} rows" for name, rows in counts.items()))
 
 
-def build_corpus(job: Job, settings: CorpusSettings, source_folders: list[str], model_folder: str, output: str) -> None:
-    """Pack a corpus into blocks of the model's tokens and write them to the folder `output`.
+def tokenize_corpus(
+    job: Job,
+    settings: TokenizedCorpusSettings,
+    source_folders: list[str],
+    tokenizer_folder: str,
+    part: int,
+    parts: int,
+    output: str,
+) -> None:
+    """Clean and tokenise one part of the texts of a corpus and write the tokens to the folder `output`.
+
+    `source_folders` are in the order of the sources that the settings name; parts count from 1.
+
+    Raises:
+        RetortError: there is no tokenizer, or a component has no files.
+    """
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # parts run side by side
+    texts = _corpus_texts(settings, source_folders, tokenizer_folder)
+    tokens = corpus_parts.tokenize_part(texts, (part, parts), Path(output), job.checkpoints, job.say)
+    job.say(f"{tokens:,} tokens")
+
+
+def build_corpus(
+    job: Job,
+    settings: TokenizedCorpusSettings,
+    source_folders: list[str],
+    tokenizer_folder: str,
+    part_folders: list[str],
+    output: str,
+) -> None:
+    """Pack the tokenised parts of a corpus into blocks and write them to the folder `output`.
 
     `source_folders` are in the order of the sources that the settings name.
+
+    Raises:
+        RetortError: a part is damaged, or a component has too little text.
     """
-    os.environ["TOKENIZERS_PARALLELISM"] = "true" if job.threads > 1 else "false"
-    os.environ["RAYON_NUM_THREADS"] = str(job.threads)
-    folders = dict(zip(settings.sources, map(Path, source_folders), strict=True))
-    blocks = corpora.build_corpus(settings, folders, Path(model_folder), Path(output), job.checkpoints, job.say)
-    job.say(f"{blocks} blocks of {settings.block} tokens")
+    texts = _corpus_texts(settings, source_folders, tokenizer_folder)
+    blocks = corpora.build_corpus(texts, list(map(Path, part_folders)), Path(output))
+    job.say(f"{blocks:,} blocks of {settings.corpus.block} tokens")
+
+
+def _corpus_texts(settings: TokenizedCorpusSettings, source_folders: list[str], tokenizer_folder: str) -> CorpusTexts:
+    folders = dict(zip(settings.corpus.sources, map(Path, source_folders), strict=True))
+    return CorpusTexts.open(settings.corpus, folders, tokenizer_file(Path(tokenizer_folder)).parent)

@@ -6,7 +6,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from retort.data.encoded import Encoded, encode_task
+from retort.data.encoded import Encoded
+from retort.data.encoding import encode_task
+from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job, write_json
 from retort.settings import PredictionSettings, SubmissionSettings
 from retort.tasks import task_type_of
@@ -17,7 +19,7 @@ def predict_test(
     job: Job,
     settings: PredictionSettings,
     source_folders: list[str],
-    model_folder: str,
+    tokenizer_folder: str,
     weights_folder: str,
     answers_file: str,
 ) -> None:
@@ -27,7 +29,7 @@ def predict_test(
         job: the running job.
         settings: the settings of the predictions.
         source_folders: the folders of the sources of the test sets.
-        model_folder: the folder of the published model, which gives the tokenizer.
+        tokenizer_folder: the folder with the files of the tokenizer.
         weights_folder: the folder of the fine-tuned model.
         answers_file: the file to write: encoded split (a split, or one subset of it) -> answers.
     """
@@ -41,7 +43,7 @@ def predict_test(
     model = build.load(weights_folder, *head_of(task))
     folders = {Path(folder).name: Path(folder) for folder in source_folders}
     with tempfile.TemporaryDirectory() as scratch:
-        encode_task(task, task_type, folders, Path(model_folder) / "tokenizer.json", Path(scratch), job.say)
+        encode_task(task, task_type, folders, tokenizer_file(Path(tokenizer_folder)), Path(scratch), job.say)
         for name in (name for split in task.splits or {} for name in task.encoded_splits(split)):
             rows = Encoded.load(scratch, name)
             logits = predict(model, rows, task_type.width(task, rows), settings.precision, job.device)

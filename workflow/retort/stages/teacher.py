@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
@@ -23,6 +24,7 @@ def finetune_teacher(
     task: str,
     encoded_folder: str,
     model_folder: str,
+    tokenizer_folder: str,
     output: str,
     files: ScoreFiles,
 ) -> None:
@@ -35,12 +37,15 @@ def finetune_teacher(
         task: the task's name.
         encoded_folder: the folder of the encoded task.
         model_folder: the folder of the published model that is fine-tuned.
+        tokenizer_folder: the folder with the files of its tokenizer.
         output: the folder to write.
         files: the score file and the file of answers to write.
 
     Raises:
-        RetortError: the training diverged, so that no student can be distilled from this teacher.
+        RetortError: the training diverged, so that no student can be distilled from this teacher; or the task is
+            encoded with another tokenizer than the model's.
     """
+    check_same_tokenizer(model_folder, tokenizer_folder)
     seed, precision = settings.seed, settings.precision
     set_seed(job, seed)
     build.check_shape(model_folder, settings.model.architecture, settings.model.vocabulary)
@@ -50,10 +55,10 @@ def finetune_teacher(
     run = supervised(network, rows, settings.schedule, settings.task, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        train(run, seed, checkpoint, progress_of(job), precision, job.device)
+        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
-    save_with_card(job, settings, network, model_folder, output, f"{teacher} on {task}")
+    save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
     write_score(job, files, teacher, task, seed, settings, evaluate(job, network, encoded_folder, settings))
     checkpoint.remove()
 
@@ -65,6 +70,7 @@ def fit_teacher_head(
     corpus: str,
     corpus_folder: str,
     model_folder: str,
+    tokenizer_folder: str,
     output: str,
 ) -> None:
     """Fit a masked-LM head of a teacher on a corpus, and save the teacher with its head in the folder `output`.
@@ -79,22 +85,24 @@ def fit_teacher_head(
         corpus: the corpus's name.
         corpus_folder: the folder of the corpus's blocks.
         model_folder: the folder of the published model.
+        tokenizer_folder: the folder with the files of its tokenizer.
         output: the folder to write.
 
     Raises:
-        RetortError: the training diverged.
+        RetortError: the training diverged, or the corpus is packed with another tokenizer than the model's.
     """
+    check_same_tokenizer(model_folder, tokenizer_folder)
     set_seed(job, settings.seed)
     build.check_shape(model_folder, settings.model.architecture, settings.model.vocabulary)
     network = build.load(model_folder, "masked-lm")
     run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)
     try:
-        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device)
+        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device, job.num_workers)
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     title = f"{teacher} with a masked-LM head, on {corpus}"
-    save_with_card(job, settings, network, model_folder, output, title)
+    save_with_card(job, settings, network, tokenizer_folder, output, title)
     checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
 

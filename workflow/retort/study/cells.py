@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from retort.specs.exhibit import Exhibit
 from retort.specs.rows import CellSpec
+from retort.study import needs
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 
@@ -56,7 +57,8 @@ def is_judged(study: Study, paper: str, name: str) -> bool:
     """Return whether a table has verdicts on scores: some are computed here, and some are published."""
     exhibit = study.exhibits[paper, name]
     published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
-    return bool(published) and any(runs(study, student, task) for _, _, student, task, _ in scored(study, exhibit))
+    pairs = {(student, task) for _, _, student, task, _ in scored(study, exhibit)} if published else set()
+    return any(runs(study, *pair) and not needs.missing_for(study, *pair) for pair in pairs)
 
 
 def submission_address(study: Study, student: str) -> str:
@@ -67,12 +69,37 @@ def submission_address(study: Study, student: str) -> str:
 def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table that are run here but scored only by a server."""
     pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
-    return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair)))
+    return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair) and not unsent(study, *pair)))
+
+
+def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
+    """Return (student, task, seed) of the runs whose answers a server gets, and whose dev scores stand beside its."""
+    return {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
+
+
+def unsent(study: Study, student: str, task: str) -> str:
+    """Return why a student cannot answer a task's test sets in this run; empty if it can."""
+    return needs.missing_for(study, student, task) or needs.missing(study, needs.of_submission(study, task))
+
+
+def unprofiled(study: Study, student: str) -> str:
+    """Return why a student or teacher cannot be profiled in this run; empty if it can."""
+    return needs.missing(study, needs.of_profile(study, student))
 
 
 def profiled(study: Study, exhibit: Exhibit) -> list[str]:
-    """Return the students and teachers whose profile a table or figure reads, without those not run at this scale."""
-    return [student for student in exhibit.profiled() if student not in study.not_run]
+    """Return the students and teachers whose profile a table or figure reads, without those that cannot be run."""
+    running = [student for student in exhibit.profiled() if student not in study.not_run]
+    return [student for student in running if not unprofiled(study, student)]
+
+
+def left_out(study: Study, exhibit: Exhibit) -> list[str]:
+    """Return, each once, the reasons for which a run leaves cells of a table or figure out; empty if it makes all."""
+    pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs(study, student, task)]
+    reasons = [needs.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
+    reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
+    reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
+    return sorted(set(filter(None, reasons)))
 
 
 def expand(study: Study) -> list[Cell]:
@@ -81,6 +108,6 @@ def expand(study: Study) -> list[Cell]:
         Cell(paper, name, row, column, student, task, metric, seed)
         for (paper, name), exhibit in sorted(study.exhibits.items())
         for row, column, student, task, metric in scored(study, exhibit)
-        if runs(study, student, task)
+        if runs(study, student, task) and not needs.missing_for(study, student, task)
         for seed in seeds_of(study, student)
     ]

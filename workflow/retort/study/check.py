@@ -49,6 +49,21 @@ class Checker:
                 for line in catalogue.check_options("reader", readers[task.reader.name], task.reader.options):
                     self.problems.add(path, f"reader.options: {line}")
 
+    def tokenizers(self) -> None:
+        """Check that a model with another model's tokenizer has as many tokens, and that the other has its own."""
+        models = self.study.models
+        for name, model in models.items():
+            other, path = model.tokenizer, self.study.files["models", name]
+            if other is None or not self.known(path, "tokenizer", "model", other, models):
+                continue
+            if other == name:
+                self.problems.add(path, "tokenizer: leave it out; without it, a model has its own")
+            elif models[other].tokenizer:
+                self.problems.add(path, f"tokenizer: '{other}' has that of '{models[other].tokenizer}'; name this one")
+            elif models[other].vocabulary != model.vocabulary:
+                sizes = f"'{other}' has {models[other].vocabulary} tokens, '{name}' {model.vocabulary}"
+                self.problems.add(path, f"tokenizer: {sizes}; they cannot share one")
+
     def corpora(self) -> None:
         """Check the packing and the components of every corpus."""
         for name, corpus in self.study.corpora.items():
@@ -184,6 +199,7 @@ def check(study: Study, problems: Problems) -> None:
     for step in (
         checker.names,
         checker.sourced,
+        checker.tokenizers,
         checker.corpora,
         checker.protocols,
         checker.teachers,

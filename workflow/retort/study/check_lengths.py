@@ -1,6 +1,7 @@
-"""Check where `max_length` is set: only a task whose rows are single texts may have one.
+"""Check where `max_length` and `group_by_length` are set.
 
-A row of two texts cannot be cut without a decision about which of the two to cut.
+Only a task whose rows are single texts may have a `max_length`: a row of two texts cannot be cut without a decision
+about which of the two to cut. The blocks of a corpus have one length, so there is nothing to cut or to group.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from retort.study.study import Study
 
 
 def problems(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line for each `max_length` of a file that is not allowed; the line begins with the key.
+    """Yield one line for each `max_length` or `group_by_length` of a file that is not allowed, beginning with the key.
 
     Args:
         study: the study.
@@ -22,6 +23,8 @@ def problems(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any
     if everywhere is not None:
         yield "schedule.max_length: not every row can be cut; give it to the tasks that it is for, under 'tasks'"
     for name, changed in tasks.items():
+        if name in study.corpora and "group_by_length" in changed:
+            yield f"tasks.{name}.group_by_length: the blocks of a corpus have one length; leave it out"
         if changed.get("max_length") is None:
             continue
         if name in study.corpora:

@@ -47,9 +47,10 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         problems.add(config.file, f"study: there is no folder {config.study}")
         return study, problems
     for name, model in FOLDERS.items():
-        specs = load.folder(config.folder / name, model, problems)
+        specs = load.folder(config.folder / name, model, problems, _source_of_its_own(study, problems))
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
+    study.apply(config.run_sources)
     if (config.folder / "facts.yaml").is_file():
         path = config.folder / "facts.yaml"
         study.facts = load.named(path, Facts, problems)
@@ -63,6 +64,27 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
             problems.add(config.file, f"papers: {unknown('paper', slug, folders)}")
     check(study, problems)
     return study, problems
+
+
+def _source_of_its_own(study: Study, problems: load.Problems) -> load.Change:
+    """Return a function that enters the source of a task's file among the sources of the study, under the task's name.
+
+    Elsewhere `source` is the name of an entry, and is left unchanged.
+    """
+
+    def enter(path: Path, content: Any) -> Any:
+        if path.parent.name != "tasks" or not isinstance(content, dict) or not isinstance(content.get("source"), dict):
+            return content
+        source, name = problems.validate(path, "source", Source, content["source"]), path.stem
+        if name in study.sources:
+            problems.add(path, f"source: sources/{name}.yaml has this name too; write `source: {name}`, or rename one")
+        elif source is None:
+            problems.unread.add(name)
+        else:
+            study.sources[name], study.files["sources", name] = source, path
+        return {**content, "source": name}
+
+    return enter
 
 
 def read(config: Config, *checks: Check) -> tuple[Study, list[str]]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retort.specs.config import Config
+from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
 from retort.specs.model import Model
@@ -14,7 +14,7 @@ from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Scale
-from retort.specs.source import Source
+from retort.specs.source import HubSource, Source
 from retort.specs.statement import Facts, Statement
 from retort.specs.student import Student, Teacher
 from retort.specs.task import Task
@@ -54,6 +54,23 @@ class Study:
     def model_of(self, teacher: str) -> Model:
         """Return the pre-trained model of a teacher."""
         return self.models[self.teachers[teacher].model]
+
+    def apply(self, run: RunSources) -> None:
+        """Use what a run decided about its sources: the commits that it asked for, and what it has to leave out."""
+        self.config = self.config.model_copy(update={"run_sources": run})
+        for name, commit in run.commits.items():
+            source = self.sources.get(name)
+            if isinstance(source, HubSource):
+                self.sources[name] = source.at(commit)
+
+    def tokenizer_of(self, model: str) -> str:
+        """Return the name of the model whose tokenizer a pre-trained model has, which is often its own."""
+        return self.models[model].tokenizer or model
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """The models whose tokenizers encode tasks and corpora, sorted by name."""
+        return sorted({self.tokenizer_of(model) for model in self.models})
 
     def paper_of(self, name: str) -> str:
         """Return the paper to which a student or teacher belongs."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from retort.errors import RetortError
 from retort.plan import resolve
+from retort.study import needs
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
@@ -165,6 +166,8 @@ def score_cell(study: Study, scores: Scores, student: str, task: str, metric: st
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
         return Measured(not_run(study, student))
+    if why := needs.missing_for(study, student, task):
+        return Measured(without_value(Status.MISSING, why))
     seeds = seeds_of(study, student)
     records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in records.items()}

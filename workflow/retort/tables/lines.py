@@ -11,7 +11,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
 from retort.specs.rows import CellSpec
 from retort.specs.timing import Timing
-from retort.study.cells import held_back, submission_address
+from retort.study.cells import held_back, submission_address, unprofiled, unsent
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -102,6 +102,8 @@ def _on_a_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, 
     study = inputs.study
     if not any(runs(study, cell.student, task) for task in tasks):
         return not_run(study, cell.student)
+    if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
+        return without_value(Status.MISSING, reasons[0])
     zipped = submission_address(study, cell.student)
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
     dev = _dev(study, inputs.scores, cell)
@@ -126,6 +128,8 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
     if cell.profiled:
         if cell.student in study.not_run:
             return Measured(not_run(study, cell.student))
+        if why := unprofiled(study, cell.student):
+            return Measured(without_value(Status.MISSING, why))
         measurement = cell.measurement if cell.is_timed else PLAIN
         return Measured(_of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
     if tasks := held_back(study, cell):

@@ -1,12 +1,14 @@
-"""The interface of a task type: its head, how rows become arrays, how answers are scored."""
+"""The interface of a task type: its head, how rows are encoded, how answers are scored."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import pyarrow as pa
 
-from retort.data.encoded import Encoded, Tokenise
+from retort.data.encoded import Encoded
+from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
 from retort.registry import Registry
 from retort.settings import TaskSettings
@@ -62,10 +64,10 @@ class TaskType(Protocol):
         """Return the arguments for the `enable_truncation` of a `tokenizers.Tokenizer`."""
         ...
 
-    def encode(self, task: TaskSettings, records: list[Any], tokenise: Tokenise) -> dict[str, np.ndarray]:
-        """Return the arrays of a split: `input_ids`, `token_type_ids`, `offsets`, `labels`, and others.
+    def encode(self, task: TaskSettings, records: list[Any], tokenise: Tokeniser) -> dict[str, pa.Table]:
+        """Return the tables of a split by their subfolder in the encoded task; '' is the table of its rows.
 
-        `labels` have the dtype of a batch.
+        A row has the columns of `TokenColumns`, `labels` in the dtype of a batch, and others.
 
         Args:
             task: the task's settings.

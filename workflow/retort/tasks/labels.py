@@ -7,8 +7,10 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
-from retort.data.encoded import Encoded, Flat, Tokenise
+from retort.data.encoded import Encoded
+from retort.data.encoding import TokenColumns, Tokeniser
 from retort.data.formats import Fields
 from retort.data.readers import Record
 from retort.errors import RetortError
@@ -63,11 +65,12 @@ class _Labelled:
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": task.max_length}
 
-    def encode(self, task: TaskSettings, records: list[Record], tokenise: Tokenise) -> dict[str, np.ndarray]:
-        flat = Flat()
-        for row in tokenise([r.text if r.pair is None else (r.text, r.pair) for r in records]):
-            flat.add(row)
-        return {**flat.arrays(), "labels": np.array([r.label for r in records], self.dtype)}  # labels: (rows,)
+    def encode(self, task: TaskSettings, records: list[Record], tokenise: Tokeniser) -> dict[str, pa.Table]:
+        tokens = TokenColumns(tokenise)
+        for row in tokenise.without_offsets([r.text if r.pair is None else (r.text, r.pair) for r in records]):
+            tokens.add(row)
+        labels = pa.array(np.array([r.label for r in records], self.dtype))  # (rows,)
+        return {"": pa.table({**tokens.columns(), "labels": labels})}
 
     def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
         return (self.outputs(task),)

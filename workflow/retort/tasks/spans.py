@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
-from retort.data.encoded import Encoded, Tokenise
+from retort.data.encoded import Encoded
+from retort.data.encoding import Tokeniser
 from retort.data.formats import Fields
 from retort.errors import RetortError
 from retort.settings import TaskSettings
 from retort.tasks import qa_metrics as qa
 from retort.tasks.base import task_types
-from retort.tasks.windows import Question, StoredQuestion, texts, windows
+from retort.tasks.windows import Question, StoredQuestion, stored_questions, windows
 
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
@@ -54,7 +56,7 @@ class _Spans:
     def truncation(self, task: TaskSettings) -> dict[str, int]:
         return {"max_length": 10**9}  # no truncation: long contexts are cut into windows
 
-    def encode(self, task: TaskSettings, records: list[Question], tokenise: Tokenise) -> dict[str, np.ndarray]:
+    def encode(self, task: TaskSettings, records: list[Question], tokenise: Tokeniser) -> dict[str, pa.Table]:
         assert task.windows is not None  # retort check: a task of this type has windows
         return windows(records, tokenise, task.max_length, task.windows.overlap, task.windows.question)
 
@@ -72,7 +74,7 @@ class _Spans:
             logits: (windows, length, 2) of start and end.
             encoded: the split.
         """
-        contexts, questions = texts(encoded.more["text"])
+        contexts, questions = stored_questions(encoded)
         owner = np.asarray(encoded.more["question"])  # (windows,)
         none = np.full(len(questions), np.inf)  # (questions,)
         np.minimum.at(none, owner, logits[:, 0].astype(np.float64).sum(-1))  # min over windows of s[CLS] + e[CLS]
@@ -88,7 +90,7 @@ class _Spans:
         ]
 
     def truth(self, encoded: Encoded) -> list[Any]:
-        _, questions = texts(encoded.more["text"])
+        _, questions = stored_questions(encoded)
         return [
             {"id": question.id, "answers": question.answers, "normalisation": question.normalisation}
             for question in questions

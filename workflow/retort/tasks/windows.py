@@ -5,15 +5,16 @@ A question is one example; where its context does not fit into one window, it be
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from retort.data.encoded import Flat, Tokenise
+from retort.data.encoded import Encoded
+from retort.data.encoding import TokenColumns, Tokeniser
 from retort.errors import RetortError
 
 
@@ -46,7 +47,7 @@ class Window(NamedTuple):
 class _Template:
     """The special tokens that a tokenizer puts around and between the two texts of a pair."""
 
-    def __init__(self, tokenise: Tokenise) -> None:
+    def __init__(self, tokenise: Tokeniser) -> None:
         row = next(iter(tokenise([("a", "a")])))  # e.g. [CLS] a [SEP] a [SEP]
         ids, types, texts = np.array(row.ids), np.array(row.type_ids), row.sequence_ids
         first, last = texts.index(0), len(texts) - texts[::-1].index(1)  # where text 0 begins, text 1 ends (exclusive)
@@ -89,11 +90,11 @@ def _tokens(row: Any) -> _Tokens:
     return _Tokens(np.array(row.ids, np.int32)[own], spans[:, 0], spans[:, 1])
 
 
-class _WindowArrays:
-    """The arrays of all windows, row after row, while the windows are added one by one."""
+class _WindowColumns:
+    """The columns of all windows, row after row, while the windows are added one by one."""
 
-    def __init__(self, template: _Template) -> None:
-        self.template, self.flat = template, Flat()
+    def __init__(self, template: _Template, tokens: TokenColumns) -> None:
+        self.template, self.tokens = template, tokens
         self.labels, self.question = array("q"), array("i")
         self.starts, self.ends = array("i"), array("i")
 
@@ -110,35 +111,33 @@ class _WindowArrays:
             answer: the first and last token of the answer in the context; (0, -1) without one.
         """
         first = self.template.start(question_ids)
-        self.flat.add(self.template.row(question_ids, context.ids[window]))
+        self.tokens.add(self.template.row(question_ids, context.ids[window]))
         self.question.append(number)
         self.starts.extend(self.template.spread(context.starts[window], first))
         self.ends.extend(self.template.spread(context.ends[window], first))
         held = window.start <= answer[0] <= answer[1] < window.stop  # False for (0, -1), no answer
         self.labels.extend(first + token - window.start if held else 0 for token in answer)  # context -> window
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays by name; see `windows`."""
-        more = {"question": self.question, "starts": self.starts, "ends": self.ends}
-        return {
-            **self.flat.arrays(),
-            **{name: np.frombuffer(values, np.int32) for name, values in more.items()},
-            "labels": np.frombuffer(self.labels, np.int64).reshape(-1, 2),
-        }
+    def table(self) -> pa.Table:
+        """Return the table of the windows; see `windows`."""
+        columns = self.tokens.columns(starts=self.starts, ends=self.ends)
+        labels = pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(self.labels)), 2)
+        return pa.table({**columns, "labels": labels, "question": pa.array(np.asarray(self.question))})
 
 
 def windows(
-    questions: list[Question], tokenise: Tokenise, length: int, overlap: int, longest: int
-) -> dict[str, np.ndarray]:
-    """Return the windows of all questions as arrays, row after row, with the arrays that map tokens back to the text.
+    questions: list[Question], tokenise: Tokeniser, length: int, overlap: int, longest: int
+) -> dict[str, pa.Table]:
+    """Return the table of the windows of all questions, and the tables `questions` and `contexts` for scoring.
 
-    - `input_ids`, `token_type_ids`, `offsets`: as for every task (see `Flat`).
-    - `labels` (windows, 2): positions of the first and last token of the first answer; both 0, the [CLS] token, where
-      the window does not hold the whole answer.
-    - `question` (windows,): the number of the question that the window belongs to.
-    - `starts`, `ends` (tokens,): the characters [start, end) of the context that each token covers; -1 for tokens
-      outside the context.
-    - `text`: the contexts and questions, as `texts` reads them.
+    The columns of a window are:
+
+    - `input_ids`, `token_type_ids`: as for every task (see `TokenColumns`).
+    - `labels`: positions of the first and last token of the first answer; both 0, the [CLS] token, where the window
+      does not hold the whole answer.
+    - `question`: the row, in `questions`, of the question that the window belongs to.
+    - `starts`, `ends`: the characters [start, end) of the context that each token covers; -1 for tokens outside the
+      context.
 
     Args:
         questions: the questions, in order.
@@ -151,16 +150,16 @@ def windows(
         RetortError: a question leaves too little room for its context.
     """
     template = _Template(tokenise)
-    collected = _WindowArrays(template)
+    collected = _WindowColumns(template, TokenColumns(tokenise))
     for number, (question, question_ids, context) in enumerate(_tokenised(questions, tokenise, longest)):
         answer = _answer_tokens(context, question.answers)
         for window in _windows(len(context.ids), length - template.tokens - len(question_ids), overlap, question.id):
             collected.add(number, question_ids, context, window, answer)
-    return {**collected.arrays(), "text": _packed(questions)}
+    return {"": collected.table(), **_tables(questions)}
 
 
 def _tokenised(
-    questions: list[Question], tokenise: Tokenise, longest: int
+    questions: list[Question], tokenise: Tokeniser, longest: int
 ) -> Iterator[tuple[Question, np.ndarray, _Tokens]]:
     """Yield (question, its first `longest` input ids, tokens of its context); each context is tokenised only once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
@@ -190,25 +189,22 @@ def _answer_tokens(context: _Tokens, answers: tuple[tuple[str, int], ...]) -> tu
     return (int(held[0]), int(held[-1])) if len(held) else (0, -1)
 
 
-def _packed(questions: list[Question]) -> np.ndarray:
-    """Return contexts and questions as UTF-8 JSON, (bytes,) uint8; each context is stored once."""
+def _tables(questions: list[Question]) -> dict[str, pa.Table]:
+    """Return the tables of the questions and of their contexts; each context is stored once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
-    numbers = {context: number for number, context in enumerate(contexts)}
-    asked = [
-        {
-            "id": question.id,
-            "context": numbers[question.context],
-            "answers": [text for text, _ in question.answers],
-            "normalisation": question.normalisation,
-        }
-        for question in questions
-    ]
-    return np.frombuffer(json.dumps({"contexts": contexts, "questions": asked}, ensure_ascii=False).encode(), np.uint8)
+    rows = {context: row for row, context in enumerate(contexts)}
+    columns = {
+        "id": [question.id for question in questions],
+        "context": pa.array([rows[question.context] for question in questions], pa.int32()),
+        "answers": pa.array([[text for text, _ in question.answers] for question in questions], pa.list_(pa.string())),
+        "normalisation": [question.normalisation for question in questions],
+    }
+    return {"questions": pa.table(columns), "contexts": pa.table({"text": contexts})}
 
 
 @dataclass(frozen=True)
 class StoredQuestion:
-    """A question of an encoded split: its id, the number of its context, its true answers, and their normalisation."""
+    """A question of an encoded split: its id, the row of its context, its true answers, and their normalisation."""
 
     id: str
     context: int
@@ -216,7 +212,7 @@ class StoredQuestion:
     normalisation: str
 
 
-def texts(packed: np.ndarray) -> tuple[list[str], list[StoredQuestion]]:
+def stored_questions(encoded: Encoded) -> tuple[list[str], list[StoredQuestion]]:
     """Return the contexts and the questions of an encoded split."""
-    content = json.loads(packed.tobytes())
-    return content["contexts"], [StoredQuestion(**question) for question in content["questions"]]
+    questions = [StoredQuestion(**row) for row in encoded.table("questions").to_pylist()]
+    return encoded.table("contexts")["text"].to_pylist(), questions

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import Dataset
 
 from retort.batch import Batch, Shape
-from retort.data.collate import batches
+from retort.data.blocks import Blocks
+from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
-from retort.data.masking import masked_batches
-from retort.data.shards import Blocks
+from retort.data.masking import MaskedBatches
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
@@ -42,13 +43,13 @@ class TeacherAndData:
         activations: takes the (activation, layer) keys that a stage reads, and whether the teacher keeps its
             dropout; returns a function from a batch to those activations of the teacher.
         rows: takes a stage; returns the number of rows or blocks that an epoch of it has.
-        batches: takes the number of a stage, the stage and a batch number; yields the batches from that number on.
+        batches: takes the number of a stage and the stage; returns its batches by number.
     """
 
     shape: Shape
     activations: Teacher
     rows: Callable[[StageSettings], int]
-    batches: Callable[[int, StageSettings, int], Iterator[Batch]]
+    batches: Callable[[int, StageSettings], Dataset[Batch]]
 
 
 def run_stages(
@@ -84,7 +85,7 @@ def run_stages(
             loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape).to(job.device)
             run = _training_run(stage, student, loss, source, number, steps)
             run.steps_before = steps_before
-            train(run, seed, checkpoint, progress, settings.precision, job.device)
+            train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
             run.close()
         steps_before += steps
 
@@ -106,7 +107,7 @@ def _training_run(
         modules=[student, loss],
         schedule=stage.schedule,
         steps=steps,
-        batches=lambda start: source.batches(number, stage, start),
+        batches=source.batches(number, stage),
         loss=compute,
         number=number,
         close=recorder.close,
@@ -123,8 +124,10 @@ def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, 
     """Return a teacher that was fine-tuned on a task, with batches of the task's training rows."""
     _, outputs = head_of(settings.task)
 
-    def of_stage(number: int, stage: StageSettings, start: int) -> Iterator[Batch]:
-        return batches(rows.cut(stage.schedule.max_length), stage.schedule.batch_size, seed * 1000 + number, start)
+    def of_stage(number: int, stage: StageSettings) -> TaskBatches:
+        schedule = stage.schedule
+        cut = rows.cut(schedule.max_length)
+        return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length)
 
     return TeacherAndData(
         shape=_teacher_shape(settings.teacher.model, outputs),
@@ -142,12 +145,11 @@ def task_agnostic(
         shape=_teacher_shape(settings.teacher.model, settings.teacher.model.vocabulary),
         activations=activations,
         rows=lambda stage: len(Blocks(corpus_folders[stage.data])),
-        batches=lambda number, stage, start: masked_batches(
+        batches=lambda number, stage: MaskedBatches(
             corpus_folders[stage.data],
             settings.corpora[stage.data].masking.probability,
             stage.schedule.batch_size,
             settings.seed * 1000 + number,
-            start,
         ),
     )
 

@@ -75,7 +75,7 @@ def measure(
     for name in task.encoded_splits(split):
         encoded = Encoded.load(encoded_folder, name)
         logits = predict(model, encoded, task_type.width(task, encoded), precision, device)
-        truth = None if name in counts.unlabelled else task_type.truth(encoded)
+        truth = task_type.truth(encoded) if encoded.labelled else None
         answers[name] = Answers(task_type.answers(logits, encoded), truth)
     used = {*answers, task.train_split, *task.encoded_splits(task.validation_split)}
     return Measured(
@@ -83,7 +83,7 @@ def measure(
         metrics=metrics_of(task, split, answers),
         answers=answers,
         sample={name: rows for name, rows in counts.sample.items() if name in used},
-        unlabelled=[name for name in answers if name in counts.unlabelled],
+        unlabelled=[name for name, stored in answers.items() if stored.truth is None],
     )
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from torch import nn
 
-from retort.data.collate import batches
+from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
-from retort.data.masking import masked_batches
-from retort.data.shards import Blocks
+from retort.data.masking import MaskedBatches
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Recorder
@@ -32,7 +31,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: Tas
         modules=[model],
         schedule=schedule,
         steps=schedule.steps_on(len(rows)),
-        batches=lambda start: batches(rows, schedule.batch_size, seed, start),
+        batches=TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length),
         loss=lambda batch: loss(recorder(batch), {}, batch),
         close=recorder.close,
     )
@@ -45,11 +44,12 @@ def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: Teache
     schedule, probability = settings.schedule, settings.corpus.masking.probability
     loss = single_loss("masked-lm", build.shape_of(model, settings.model.vocabulary))
     recorder = Recorder(model, {LOGITS})
+    batches = MaskedBatches(blocks_folder, probability, schedule.batch_size, settings.seed)
     return TrainingRun(
         modules=[model],
         schedule=schedule,
-        steps=schedule.steps_on(len(Blocks(blocks_folder))),
-        batches=lambda start: masked_batches(blocks_folder, probability, schedule.batch_size, settings.seed, start),
+        steps=schedule.steps_on(len(batches.blocks)),
+        batches=batches,
         loss=lambda batch: loss(recorder(batch), {}, batch),
         close=recorder.close,
     )
@@ -85,6 +85,6 @@ def finetune_at(
     build.prepare(model, schedule)
     run = supervised(model, training_rows(encoded_folder, settings.task), schedule, settings.task, seed)
     run.number = number
-    train(run, seed, checkpoint, progress, settings.precision, job.device)
+    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
     run.close()
     return model

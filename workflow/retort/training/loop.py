@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.errors import Diverged
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, State, pack, unpack
+from retort.training.loader import loaded
 from retort.training.progress import Progress
 
 Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
@@ -27,7 +30,7 @@ class TrainingRun:
         modules: the modules to train; parameters that take no gradient are left alone.
         schedule: learning rate and the other settings, as in specs/protocol.py.
         steps: the number of steps.
-        batches: a function from a number of batches to skip to an iterator over the batches after them.
+        batches: the batch of each step by its number, from 0; `data` has those of tasks and of corpora.
         loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
             fine-tuning differ.
         number: the position of the training run in its job, from 1.
@@ -38,14 +41,22 @@ class TrainingRun:
     modules: list[nn.Module]
     schedule: Schedule
     steps: int
-    batches: Callable[[int], Iterator[Batch]]
+    batches: Dataset[Batch]
     loss: Loss
     number: int = 1
     steps_before: int = 0
     close: Callable[[], None] = lambda: None
 
 
-def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progress, precision: str, device: str) -> None:
+def train(
+    run: TrainingRun,
+    seed: int,
+    checkpoint: Checkpoint,
+    progress: Progress,
+    precision: str,
+    device: str,
+    num_workers: int = 0,
+) -> None:
     """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
 
     Args:
@@ -55,6 +66,7 @@ def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progres
         progress: where steps and losses are reported.
         precision: 'bfloat16' runs the forward pass under autocast; weights and moments are always in float32.
         device: 'cpu' or 'cuda'.
+        num_workers: processes that prepare batches beside the training; no number depends on it.
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
@@ -66,23 +78,39 @@ def train(run: TrainingRun, seed: int, checkpoint: Checkpoint, progress: Progres
     for module in run.modules:
         module.train()
     progress.begin(run.number, start, run.steps)
-    for step, batch in zip(range(start + 1, run.steps + 1), run.batches(start), strict=False):  # batches never end
-        optim.set_rate(optimiser, optim.rate(step, run.steps, run.schedule))
-        with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-            loss, terms = run.loss(batch.to(device))  # scalar, scalars by name
-        loss.backward()  # type: ignore[no-untyped-call]
-        value = loss.detach().item()
-        # of all gradients together, before clipping
-        norm = optim.clip_grad_norm(parameters.values(), run.schedule.max_grad_norm)
-        # before the update: a NaN must not reach the weights
-        if not (math.isfinite(value) and math.isfinite(norm)):
-            raise Diverged(run.steps_before + step)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        progress.step(step, value, terms)
-        if checkpoint.due and step < run.steps:
-            checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
+    # closed also after an error, so that the processes that prepare batches end with the training
+    with closing(loaded(run.batches, start, run.steps, device, num_workers)) as batches:
+        for step, batch in enumerate(batches, start + 1):
+            value, terms = _step(run, step, batch, parameters, optimiser, precision, device)
+            progress.step(step, value, terms)
+            if checkpoint.due and step < run.steps:
+                checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
     progress.end(run.steps)
+
+
+def _step(
+    run: TrainingRun,
+    step: int,
+    batch: Batch,
+    parameters: dict[str, nn.Parameter],
+    optimiser: torch.optim.Optimizer,
+    precision: str,
+    device: str,
+) -> tuple[float, dict[str, Tensor]]:
+    """Take a step on a batch, and return the loss and its terms by name; raise `Diverged` if it is not finite."""
+    optim.set_rate(optimiser, optim.rate(step, run.steps, run.schedule))
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+        loss, terms = run.loss(batch)  # scalar, scalars by name
+    loss.backward()  # type: ignore[no-untyped-call]
+    value = loss.detach().item()
+    # of all gradients together, before clipping
+    norm = optim.clip_grad_norm(parameters.values(), run.schedule.max_grad_norm)
+    # before the update: a NaN must not reach the weights
+    if not (math.isfinite(value) and math.isfinite(norm)):
+        raise Diverged(run.steps_before + step)
+    optimiser.step()
+    optimiser.zero_grad(set_to_none=True)
+    return value, terms
 
 
 def _resumed(

@@ -23,7 +23,7 @@ def _with(text: str, key: str, value: str) -> str:
     Raises:
         RetortError: 'hub' is not written as a block with one key per line.
     """
-    block = re.search(r"^hub:[ \t]*(?:#.*)?\n((?:[ \t]+.*\n?|\s*\n|#.*\n)+)", text, re.MULTILINE)
+    block = re.search(r"^[ \t]*hub:[ \t]*(?:#.*)?\n((?:[ \t]+.*\n?|\s*\n|#.*\n)+)", text, re.MULTILINE)
     first = re.match(r"(?:\s*#.*\n|\s*\n)*([ \t]+)\S", block.group(1)) if block else None
     if block is None or first is None:
         raise RetortError("'hub' is not a block", ASK)
@@ -47,11 +47,17 @@ def write(path: Path, commit: str, note: str) -> None:
         text = _with(text, key, value)
     scratch = path.with_name(f".{path.name}.part")
     scratch.write_text(text, encoding="utf-8")
-    hub = read_yaml(scratch)["hub"]
+    content = read_yaml(scratch)
+    hub = content.get("hub") or content["source"]["hub"]  # the source may stand in a task's file
     if (hub.get("commit"), hub.get("found")) != (commit, note):
         scratch.unlink()
         raise RetortError(f"{path.name}: could not write the commit", ASK)
     os.replace(scratch, path)
+
+
+def note(branch: str) -> str:
+    """Return the note of where a commit was read."""
+    return f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
 
 
 def _chosen(study: Study, names: list[str], renew: bool) -> list[str]:
@@ -84,7 +90,6 @@ def pin(study: Study, names: list[str], branch: str | None = None, renew: bool =
         assert isinstance(source, HubSource)
         hub = source.hub.model_copy(update={"branch": branch} if branch else {})
         commit = commit_of(hub)
-        today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        write(study.files["sources", name], commit, f"answered by the hub on {today} for {hub.branch}")
+        write(study.files["sources", name], commit, note(hub.branch))
         lines.append(f"{name}: {hub.repository} at {commit}")
     return lines

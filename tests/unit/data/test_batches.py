@@ -1,0 +1,202 @@
+"""Batches: which rows they have, and that they are the same in every process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from retort.batch import Batch
+from retort.data.blocks import Blocks
+from retort.data.collate import TaskBatches
+from retort.data.encoded import Encoded
+from retort.data.epochs import EpochOrder, epoch_batches
+from retort.data.masking import MaskedBatches
+from torch.utils.data import Dataset
+
+from tests.corpora import build_blocks
+from tests.job_settings import corpus_settings
+
+LENGTHS = np.random.default_rng(0).integers(3, 30, 100)
+
+
+def encoded(lengths: np.ndarray) -> Encoded:
+    """Return rows of these lengths, of random input ids."""
+    tokens = int(lengths.sum())
+    return Encoded(
+        input_ids=np.random.default_rng(1).integers(1, 90, tokens, np.int32),
+        token_type_ids=np.zeros(tokens, np.uint8),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=np.arange(len(lengths)),
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus(texts: Path, encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a corpus."""
+    folder = tmp_path_factory.mktemp("corpus")
+    component = {"source": "texts", "files": ["rated.txt"], "format": "rated-lines"}
+    settings = corpus_settings(components=[component], block=16)
+    assert len(build_blocks(folder, texts, encoder, settings)) > 20
+    return folder / "to"
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+@pytest.mark.parametrize(("rows", "batch_size"), [(100, 16), (96, 16), (97, 16), (5, 16), (1, 16), (7, 1), (1000, 3)])
+def test_every_row_is_in_one_batch_of_an_epoch(rows: int, batch_size: int, grouped: bool) -> None:
+    lengths = np.random.default_rng(2).integers(3, 30, rows) if grouped else None
+    batches = epoch_batches(rows, batch_size, seed=1, epoch=3, lengths=lengths)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(rows))
+    assert len(batches) == -(-rows // batch_size)
+    sizes = {len(batch) for batch in batches}
+    assert max(sizes) <= batch_size
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_smaller_batches_have_any_rows_and_stand_anywhere() -> None:
+    positions, lengths, rows = set(), [], set()
+    for epoch in range(200):
+        for position, batch in enumerate(epoch_batches(100, 16, seed=1, epoch=epoch, lengths=LENGTHS)):
+            if len(batch) == 14:  # five of the seven batches; the others have 15 rows
+                positions.add(position)
+                rows |= set(batch.tolist())
+                lengths.append(LENGTHS[batch].mean())
+    assert positions == set(range(7))
+    assert rows == set(range(100))
+    assert abs(np.mean(lengths) - LENGTHS.mean()) < 1
+
+
+def test_batches_of_a_small_data_set_differ_from_epoch_to_epoch() -> None:
+    epochs = [epoch_batches(100, 16, seed=1, epoch=epoch, lengths=LENGTHS) for epoch in range(2)]
+    first, second = ({frozenset(batch.tolist()) for batch in batches} for batches in epochs)
+    assert not first & second
+
+
+def padded(batches: list[np.ndarray]) -> int:
+    """Return the number of tokens of an epoch, with padding."""
+    return sum(len(batch) * int(LENGTHS[batch].max()) for batch in batches)
+
+
+def test_rows_of_like_length_are_together_unless_random_ones_are_asked_for() -> None:
+    grouped, random = (
+        [TaskBatches(encoded(LENGTHS), 8, 1, group_by_length=asked).order[number] for number in range(13)]
+        for asked in (True, False)
+    )
+    assert padded(grouped) < 0.9 * padded(random)
+    expected = epoch_batches(100, 8, seed=1, epoch=0)
+    assert all((batch == other).all() for batch, other in zip(random, expected, strict=True))
+
+
+def test_batches_are_not_in_the_order_of_their_lengths() -> None:
+    lengths = np.random.default_rng(3).permutation(1600)
+    means = [lengths[batch].mean() for batch in epoch_batches(1600, 8, seed=1, epoch=0, lengths=lengths)]
+    longer = sum(a < b for a, b in itertools.pairwise(means))
+    assert 80 < longer < 120  # of 199; 175 + 12 if each pool of 8 batches went from short to long rows
+
+
+def test_a_batch_is_drawn_by_its_number_alone() -> None:
+    order = EpochOrder(100, 8, seed=4, lengths=LENGTHS)  # 13 batches an epoch
+    whole = [batch.tolist() for epoch in range(3) for batch in epoch_batches(100, 8, 4, epoch, LENGTHS)]
+    assert [order[number].tolist() for number in range(39)] == whole
+    assert [order[number].tolist() for number in (30, 2, 38, 13, 12)] == [whole[n] for n in (30, 2, 38, 13, 12)]
+    assert EpochOrder(100, 8, seed=5, lengths=LENGTHS)[0].tolist() != whole[0]
+    assert whole[13:26] != whole[:13]
+
+
+def test_a_far_batch_is_drawn_without_those_before_it() -> None:
+    calls: list[int] = []
+
+    class Counted(np.ndarray):
+        def __getitem__(self, key: object) -> object:
+            calls.append(1)
+            return super().__getitem__(key)  # type: ignore[index]
+
+    EpochOrder(100, 8, seed=4, lengths=LENGTHS.view(Counted))[13 * 1_000_000]
+    assert len(calls) == 1  # the lengths of one epoch
+
+
+def tensors(batch: Batch) -> dict[str, torch.Tensor]:
+    """Return the tensors of a batch by name, without those that are None."""
+    return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
+
+
+@pytest.mark.parametrize("world_size", [2, 3])
+def test_processes_share_a_batch_row_by_row(world_size: int) -> None:
+    rows = encoded(LENGTHS)
+    whole = TaskBatches(rows, 8, 1)[20]
+    for rank in range(world_size):
+        share = TaskBatches(rows, 8, 1, share=slice(rank, None, world_size))[20]
+        length = share.input_ids.shape[1]  # that of the longest of its own rows
+        for name, tensor in tensors(share).items():
+            full = tensors(whole)[name][rank::world_size]
+            assert torch.equal(tensor, full[:, :length] if full.dim() == 2 else full), name
+        assert int(share.attention_mask.sum()) == int(whole.attention_mask[rank::world_size].sum())
+
+
+@pytest.mark.parametrize("world_size", [2, 3])
+def test_masks_do_not_depend_on_the_processes_that_share_a_batch(corpus: Path, world_size: int) -> None:
+    whole = MaskedBatches(corpus, 0.15, 8, 1)[5]
+    ids, true = whole.input_ids, whole.input_ids.flatten().clone()
+    true[whole.positions] = whole.labels
+    for rank in range(world_size):
+        share = MaskedBatches(corpus, 0.15, 8, 1, slice(rank, None, world_size))[5]
+        assert torch.equal(share.input_ids, ids[rank::world_size])
+        restored = share.input_ids.flatten().clone()
+        restored[share.positions] = share.labels
+        assert torch.equal(restored, true.view_as(ids)[rank::world_size].flatten())
+
+
+def test_masks_differ_from_batch_to_batch(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Blocks, "__getitem__", lambda blocks, rows: np.full((len(rows), 16), 7))  # all blocks alike
+    batches = MaskedBatches(corpus, 0.15, 8, 1)
+    size = len(batches[0].input_ids)
+    positions = [batch.positions.tolist() for batch in map(batches.__getitem__, range(6)) if len(batch.rows) == size]
+    assert len(positions) > 1
+    assert all(one != other for one, other in itertools.combinations(positions, 2))
+
+
+def test_masks_change_from_epoch_to_epoch_and_labels_are_the_true_tokens(corpus: Path) -> None:
+    batches = MaskedBatches(corpus, 0.15, 8, 1)
+    count = len(batches.blocks)
+    first = {}
+    for epoch in range(2):
+        for number in range(epoch * -(-count // 8), (epoch + 1) * -(-count // 8)):
+            batch = batches[number]
+            assert len(batch.positions) == len(batch.labels)
+            assert len(batch.input_ids) in (7, 8)
+            true = torch.from_numpy(batches.blocks[batch.rows.numpy()])
+            assert torch.equal(true.flatten()[batch.positions], batch.labels)
+            for row, block in zip(batch.rows.tolist(), batch.input_ids.tolist(), strict=True):
+                first.setdefault(row, []).append(block)
+    assert sorted(first) == list(range(count))
+    assert any(one != other for one, other in first.values())
+
+
+MAKERS: dict[str, Callable[[Path], Dataset[Batch]]] = {
+    "task": lambda _: TaskBatches(encoded(LENGTHS), 8, 1),
+    "random rows": lambda _: TaskBatches(encoded(LENGTHS), 8, 1, group_by_length=False),
+    "corpus": lambda folder: MaskedBatches(folder, 0.15, 8, 1),
+    "a share": lambda folder: MaskedBatches(folder, 0.15, 8, 1, slice(1, None, 2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 4 worker processes")
+@pytest.mark.parametrize("workers", [0, 1, 2, 4])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_workers_change_no_byte(corpus: Path, maker: str, workers: int) -> None:
+    from retort.training.loader import loaded
+
+    direct = MAKERS[maker](corpus)
+    state = torch.get_rng_state()
+    batches = list(loaded(MAKERS[maker](corpus), 9, 32, "cpu", workers))
+    assert torch.equal(torch.get_rng_state(), state)  # the random state of dropout
+    assert len(batches) == 23
+    for number, batch in enumerate(batches, start=9):
+        expected = tensors(direct[number])
+        assert tensors(batch).keys() == expected.keys()
+        for name, tensor in tensors(batch).items():
+            assert tensor.dtype == expected[name].dtype
+            assert torch.equal(tensor, expected[name]), name

@@ -1,0 +1,107 @@
+"""Tests of the check that two folders of models describe the same tokenizer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.data.tokenizers import check_same_tokenizer, tokenizer_file
+from retort.errors import RetortError
+
+Change = Callable[[dict[str, Any]], object]
+
+TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [
+        {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+    ],
+    "pair": [
+        {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+        {"Sequence": {"id": "B", "type_id": 1}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 1}},
+    ],
+    "special_tokens": {
+        "[CLS]": {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]},
+        "[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]},
+    },
+}  # the same as BertProcessing, which the encoder's file has
+
+
+def swap_two_words(content: dict[str, Any]) -> None:
+    """Swap the ids of two words."""
+    vocabulary = content["model"]["vocab"]
+    vocabulary["glad"], vocabulary["sad"] = vocabulary["sad"], vocabulary["glad"]
+
+
+def pad_and_truncate(content: dict[str, Any]) -> None:
+    """Set a maximum length, as sentence encoders are published."""
+    content["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+
+
+@pytest.fixture
+def folders(encoder: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Return two folders with the same tokenizer.json."""
+    for name in ("own", "shared"):
+        (tmp_path / name).mkdir()
+        shutil.copy(encoder / "tokenizer.json", tmp_path / name)
+    return tmp_path / "own", tmp_path / "shared"
+
+
+def write(folder: Path, change: Change) -> None:
+    """Change a folder's tokenizer.json, and write it without its line ends."""
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content, sort_keys=True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda content: None, id="other bytes"),
+        pytest.param(pad_and_truncate, id="another length"),
+        pytest.param(lambda content: content["model"].pop("type"), id="an older version without the model's type"),
+        pytest.param(lambda content: content.update(post_processor=TEMPLATE), id="a template that does the same"),
+    ],
+)
+def test_what_describes_the_same_is_the_same(folders: tuple[Path, Path], change: Change) -> None:
+    own, shared = folders
+    write(own, change)
+    assert (own / "tokenizer.json").read_bytes() != (shared / "tokenizer.json").read_bytes()
+    check_same_tokenizer(str(own), str(shared))
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (swap_two_words, "vocabulary, model$|vocabulary, model;"),
+        (lambda content: content["normalizer"].update(lowercase=False), "normalizer"),
+        (lambda content: content.update(pre_tokenizer={"type": "Whitespace"}), "pre-tokenizer"),
+        (lambda content: content.update(post_processor=None), "post-processor"),
+    ],
+)
+def test_each_part_that_differs_is_named(folders: tuple[Path, Path], change: Change, part: str) -> None:
+    own, shared = folders
+    write(own, change)
+    with pytest.raises(RetortError, match=f"describe different tokenizers: they differ in .*({part})"):
+        check_same_tokenizer(str(own), str(shared))
+    with pytest.raises(RetortError, match="describe different tokenizers"):
+        check_same_tokenizer(str(shared), str(shared), None, str(own))
+
+
+def test_a_folder_without_a_tokenizer_has_the_shared_one(folders: tuple[Path, Path]) -> None:
+    own, shared = folders
+    (own / "tokenizer.json").unlink()
+    check_same_tokenizer(str(own), str(shared))
+    with pytest.raises(RetortError, match=r"own holds no tokenizer.json; put it there, or name in workflow/models"):
+        check_same_tokenizer(str(shared), str(own))
+    with pytest.raises(RetortError, match="holds no tokenizer.json"):
+        tokenizer_file(own)

@@ -1,0 +1,224 @@
+"""Tests of what a run decides about its sources: which it has, at which commit, and what it leaves out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from retort.errors import RetortError
+from retort.plan import run_sources
+from retort.plan.exhibit_params import ExhibitParams
+from retort.plan.plan import Plan
+from retort.plan.source_check import record_of
+from retort.specs.config import Config
+from retort.study.load import open_study
+from retort.study.study import Study
+from retort.tables.collect import score_cell
+from retort.tables.tidy import Status
+
+from tests.tiny.edit import change, set_value, write
+from tests.tiny.hub import TinyHub, serve
+from tests.tiny.make import make_encoder
+
+COMMIT, OTHER, SIDE = "a" * 40, "b" * 40, "c" * 40
+NOWHERE = "http://127.0.0.1:9"
+PINNED = {"repo_type": "dataset", "commit": COMMIT, "found": "made up", "files": ["*.txt"]}
+CORPUS = {"title": "F", "components": [{"source": "far", "files": ["a.txt"], "format": "text"}], "block": 16}
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[TinyHub]:
+    """Yield a running hub with two commits of one data set, to which HF_ENDPOINT points."""
+    repository = "datasets/someone/texts"
+    branches = {(repository, "main"): COMMIT, (repository, "refs/pr/1"): SIDE}
+    files = {COMMIT: {"rated.txt": b"0"}, SIDE: {"rated.txt": b"1"}}
+    with serve(TinyHub({repository: files}, branches)) as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.address)
+        yield running
+
+
+@pytest.fixture
+def config(study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Return the configuration of the tiny study, whose encoder lies in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    make_encoder(tmp_path / "encoder")
+    return Config(papers=["tiny"], study=str(study_folder))
+
+
+def on_hub(config: Config, name: str, **changes: Any) -> None:
+    """Make the hub the place of a source."""
+    hub = {**PINNED, "repository": f"someone/{name}", **changes}
+    hub = {key: value for key, value in hub.items() if value is not None}
+    write(Path(config.study), f"sources/{name}.yaml", {"title": "T", "licence": "MIT", "hub": hub, "local": "Texts"})
+
+
+def planned(config: Config) -> Plan:
+    """Return the plan of a run."""
+    return Plan(config, run_sources.with_answers_of_the_hub)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the lines that were told."""
+    return capsys.readouterr().err.splitlines()
+
+
+def with_far_corpus(config: Config) -> None:
+    """Make one student, and the one that starts from it, need a corpus whose source the hub does not have."""
+    on_hub(config, "far")
+    write(Path(config.study), "corpora/far.yaml", {**CORPUS, "version": 1})
+    change(Path(config.study), "papers/tiny/students.yaml", "data: sentences", "data: far")
+
+
+def test_what_the_hub_has_is_planned_without_a_download(
+    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_hub(config, "texts")
+    plan = planned(config)
+    assert plan.config.run_sources.missing == {}
+    assert lines(capsys) == []
+    assert hub.paths()
+    assert not any("resolve" in path for path in hub.paths())
+
+
+def test_an_unknown_commit_is_asked_for_and_written_down(
+    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_hub(config, "texts", commit=None, found=None, branch="refs/pr/1")
+    plan = planned(config)
+    assert plan.settings.sources["texts"].model_dump()["hub"]["commit"] == SIDE
+    assert plan.settings.teachers["tiny-teacher"]["mood"].task.source.model_dump()["hub"]["commit"] == SIDE
+    assert open_study(config).sources["texts"].hub.commit is None  # type: ignore[union-attr]
+    run_sources.begin(plan.study, ["texts"])
+    assert lines(capsys) == [f"study/sources/texts.yaml: pinned to {SIDE}, refs/pr/1 of someone/texts"]
+    assert open_study(config).sources["texts"].hub.commit == SIDE  # type: ignore[union-attr]
+    asked = len(hub.paths())
+    job = Plan(config, run_sources.of_this_run)  # what a process on another machine plans
+    assert job.settings == plan.settings
+    assert len(hub.paths()) == asked
+
+
+def test_a_commit_that_cannot_be_written_down_is_used_all_the_same(
+    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(config.study) / "sources/texts.yaml"
+    hub_keys = "{repository: someone/texts, repo_type: dataset, files: ['*.txt']}"
+    path.write_text(f"title: T\nlicence: MIT\nhub: {hub_keys}\n")
+    plan = planned(config)
+    run_sources.begin(plan.study, ["texts"])
+    assert lines(capsys)[0].startswith(
+        f"study/sources/texts.yaml: runs with {COMMIT}, which could not be written there: 'hub' is not a block"
+    )
+    job = Plan(config, run_sources.of_this_run)
+    assert job.settings.sources["texts"].model_dump()["hub"]["commit"] == COMMIT
+
+
+def test_a_dry_run_asks_nobody_and_tells_what_a_run_will_ask(
+    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_hub(config, "texts", commit=None, found=None)
+    plan = Plan(config, run_sources.without_asking)
+    assert plan.list
+    assert hub.paths() == []
+    assert lines(capsys) == [
+        "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main, and writes it down"
+    ]
+
+
+def test_what_is_missing_is_left_out_and_all_else_is_planned(
+    config: Config, hub: TinyHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_hub(config, "texts")
+    with_far_corpus(config)
+    plan = planned(config)
+    reason = "source far is not there: hub: the hub has no dataset someone/far"
+    assert plan.config.run_sources.missing == {"sources/far": reason}
+    assert lines(capsys) == [
+        "left out: study/sources/far.yaml: hub: the hub has no dataset someone/far; is it private? `hf auth login`, "
+        "or give data_dir in config.yaml, with its files in the folder Texts"
+    ]
+    whole, part = {cell.student for cell in Plan(config).list}, {cell.student for cell in plan.list}
+    left = {name for name in whole if plan.study.students.get(name) and "far" in _corpora(plan.study, name)}
+    assert left
+    assert part == whole - left
+    scores = plan.scores("tiny", "table1")
+    assert scores
+    assert not any(f"/{name}/" in score for score in scores for name in left)
+    name = sorted(left)[0]
+    cell = score_cell(plan.study, {}, name, "mood", "accuracy").fields
+    assert (cell["status"], cell["reason"], cell["mean"]) == (Status.MISSING, reason, None)
+    params = ExhibitParams(plan.study)
+    names = [SimpleNamespace(paper="tiny", table=table) for paper, table in plan.study.exhibits if "table" in table]
+    assert [reason] in [params.left_out_of_table(each) for each in names]
+    assert ExhibitParams(Plan(config).study).left_out_of_table(names[0]) == []
+
+
+def _corpora(study: Study, student: str) -> set[str]:
+    """Return the corpora of a student and of those that it starts from."""
+    parent = study.students[student].initialisation.student
+    return {stage.data for stage in study.students[student].stages} | (_corpora(study, parent) if parent else set())
+
+
+def test_a_hub_out_of_reach_is_asked_once(
+    config: Config, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", NOWHERE)
+    on_hub(config, "texts")
+    with_far_corpus(config)
+    plan = planned(config)
+    told = lines(capsys)
+    assert told[0].startswith(f"the hub gives no answer: someone/far at {COMMIT}: no answer from {NOWHERE}")
+    assert told[1:] == [
+        f"left out: study/sources/{name}.yaml: hub: the hub gives no answer; run again where it is within reach, "
+        "or give data_dir in config.yaml, with its files in the folder Texts"
+        for name in ("far", "texts")
+    ]
+    assert plan.list == []
+    assert set(plan.config.run_sources.missing) == {"sources/far", "sources/texts"}
+
+
+def test_what_was_fetched_is_not_asked_for(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", NOWHERE)
+    on_hub(config, "texts")
+    record_of("texts").parent.mkdir(parents=True)
+    record_of("texts").write_text(json.dumps(Plan(config).settings.sources["texts"].model_dump(mode="json")))
+    plan = planned(config)
+    assert plan.config.run_sources.missing == {}
+    with pytest.raises(
+        RetortError, match="1 source cannot be had, so nothing was run:\n  study/sources/texts.yaml: hub"
+    ):
+        run_sources.begin(plan.study, ["texts"])  # its files were deleted since, and a job needs them
+    set_value(Path(config.study), "sources/texts.yaml", "hub", "commit", to=OTHER)
+    assert set(planned(config).config.run_sources.missing) == {"sources/texts"}
+
+
+def test_what_is_missing_cannot_be_asked_for_by_name(config: Config, hub: TinyHub) -> None:
+    on_hub(config, "texts", commit=OTHER)
+    plan = planned(config)
+    with pytest.raises(RetortError) as caught:
+        run_sources.begin(plan.study, ["texts"])
+    assert str(caught.value).splitlines() == [
+        "1 source cannot be had, so nothing was run:",
+        f"  source texts is not there: hub: someone/texts has no commit or branch {OTHER}",
+    ]
+    assert not run_sources.FILE.exists()
+
+
+def test_a_folder_without_files_is_left_out(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines(capsys) == []
+    assert planned(config).list == []  # the folder of the texts was not made
+    assert lines(capsys) == ["left out: study/sources/texts.yaml: path: texts is no folder; put the files there"]
+    Path("texts").mkdir()
+    planned(config)
+    assert lines(capsys) == ["left out: study/sources/texts.yaml: path: texts is empty; put the files there"]
+    (Path("texts") / "rated.txt").write_text("0")
+    assert planned(config).list
+    assert lines(capsys) == []
+
+
+def test_nothing_is_asked_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", NOWHERE)
+    assert Plan(Config(), run_sources.with_answers_of_the_hub).config.run_sources.missing == {}

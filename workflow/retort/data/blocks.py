@@ -1,0 +1,187 @@
+"""Blocks: a packed corpus on disk, a `datasets.Dataset` whose column `input_ids` holds blocks of one length.
+
+`datasets.load_from_disk(folder)` opens it. Trainings map the same Arrow files through pyarrow alone: importing
+`datasets` takes longer than opening them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retort.data.files import sha256
+from retort.errors import RetortError
+
+STATE, INFO = "state.json", "corpus.json"  # `datasets` writes the first one, we the second
+FILE = 1 << 28  # tokens after which a new file is begun
+BATCH = 1 << 22  # tokens of a record batch
+
+
+@dataclass(frozen=True)
+class CorpusInfo:
+    """The content of corpus.json.
+
+    Args:
+        blocks: the number of blocks.
+        mask: the input id of the mask token.
+        pad: the input id of the padding token.
+        special: the input ids that are never masked.
+        vocabulary: the number of tokens in the vocabulary.
+        components: the counts of each component.
+        sha256: file -> digest of its content.
+    """
+
+    blocks: int
+    mask: int
+    pad: int
+    special: list[int]
+    vocabulary: int
+    components: list[dict[str, str | int]]
+    sha256: dict[str, str]
+
+    def write(self, folder: Path) -> None:
+        """Write corpus.json to the folder of a corpus."""
+        (folder / INFO).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> CorpusInfo:
+        """Read corpus.json from the folder of a corpus."""
+        return cls(**json.loads((folder / INFO).read_text()))
+
+
+def write_blocks(folder: Path, arrays: Iterable[np.ndarray], block: int, dtype: Any) -> dict[str, str]:
+    """Write blocks as a data set that `datasets.load_from_disk` opens; return the digest of each file.
+
+    Args:
+        folder: the folder to fill.
+        arrays: (blocks, block) input ids; they are written one after another.
+        block: the number of tokens of a block.
+        dtype: the integer type of the input ids.
+    """
+    from datasets import DatasetInfo, Features, List, Value
+
+    folder.mkdir(parents=True, exist_ok=True)
+    features = Features({"input_ids": List(Value(np.dtype(dtype).name), length=block)})
+    batches = (array.astype(dtype) for array in _batches(arrays, max(1, BATCH // block)))
+    scratch = list(_write_files(folder, batches, features))
+    names = [f"data-{number:05}-of-{len(scratch):05}.arrow" for number in range(len(scratch))]
+    for path, name in zip(scratch, names, strict=True):
+        path.rename(folder / name)
+    digests = {name: sha256(folder / name) for name in names}
+    DatasetInfo(features=features).write_to_directory(str(folder))
+    _write_state(folder, digests)
+    return digests
+
+
+def _write_files(folder: Path, batches: Iterator[np.ndarray], features: Any) -> Iterator[Path]:
+    """Write each array (rows, block) as a record batch, yield the files; a file has about `FILE` tokens."""
+    import pyarrow as pa
+    from datasets.arrow_writer import ArrowWriter
+
+    number = 0
+    while first := list(itertools.islice(batches, 1)):
+        path, tokens = folder / f".data-{number}", 0
+        with ArrowWriter(features=features, path=str(path)) as writer:
+            for batch in itertools.chain(first, batches):
+                values = pa.FixedSizeListArray.from_arrays(pa.array(batch.reshape(-1)), batch.shape[1])
+                writer.write_table(pa.table({"input_ids": values}, schema=features.arrow_schema))
+                tokens += batch.size
+                if tokens >= FILE:
+                    break
+            writer.finalize()
+        yield path
+        number += 1
+
+
+def _batches(arrays: Iterable[np.ndarray], rows: int) -> Iterable[np.ndarray]:
+    """Yield the rows of arrays in batches of `rows`; the last one may have fewer."""
+    held: list[np.ndarray] = []
+    count = 0
+    for array in arrays:
+        held.append(array)
+        count += len(array)
+        if count >= rows:
+            joined = np.concatenate(held)
+            full = count - count % rows
+            yield from np.split(joined[:full], range(rows, full, rows))
+            held, count = [joined[full:]], count - full
+    if count:
+        yield np.concatenate(held)
+
+
+def _write_state(folder: Path, digests: dict[str, str]) -> None:
+    """Write the file that lists the data files; `datasets` itself writes it only when it copies a data set."""
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": name} for name in digests],
+        # of the content, so that the same corpus gives the same file
+        "_fingerprint": hashlib.sha256("".join(digests.values()).encode()).hexdigest()[:16],
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": None,
+    }
+    (folder / STATE).write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
+
+
+def _mapped(path: Path) -> list[np.ndarray]:
+    """Return the (rows, block) input ids of each record batch of an Arrow file, mapped to memory."""
+    import pyarrow as pa
+
+    try:
+        table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+        column = table.column("input_ids")
+        return [chunk.flatten().to_numpy().reshape(len(chunk), -1) for chunk in column.chunks if len(chunk)]
+    except (OSError, KeyError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise RetortError(f"{path} is no file of a corpus ({reason})", "delete the corpus and run again") from error
+
+
+class Blocks:
+    """The blocks of a corpus by number; a block is read from disk only when it is indexed.
+
+    Args:
+        folder: the folder of the corpus.
+
+    Raises:
+        RetortError: a file is missing or damaged, or there is another number of blocks than corpus.json says.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        try:
+            listed = json.loads((self.folder / STATE).read_text())["_data_files"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RetortError(f"{self.folder} is no corpus ({error})", "delete the folder and run again") from error
+        self._arrays = [array for each in listed for array in _mapped(self.folder / each["filename"])]
+        self._ends = np.cumsum([len(array) for array in self._arrays])  # (arrays,), number of the block after the last
+        if len(self) != self.info.blocks:
+            raise RetortError(
+                f"{self.folder} holds {len(self)} blocks of {self.info.blocks}", "delete the corpus and run again"
+            )
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        """Return the input ids of the blocks with these numbers, (rows, block) int64."""
+        owners = np.searchsorted(self._ends, rows, side="right")  # (rows,), the array of each block
+        blocks = np.empty((len(rows), self._arrays[0].shape[1]), np.int64)
+        for owner in np.unique(owners):
+            mine = owners == owner
+            start = self._ends[owner] - len(self._arrays[owner])
+            blocks[mine] = self._arrays[owner][rows[mine] - start]
+        return blocks
+
+    @cached_property
+    def info(self) -> CorpusInfo:
+        """The content of corpus.json: special tokens, the size of the vocabulary, counts."""
+        return CorpusInfo.read(self.folder)

@@ -1,0 +1,59 @@
+"""What the job of a table or figure is made from besides its input files: the params of its rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.plan.versions import VERSIONS
+from retort.specs.exhibit import Exhibit
+from retort.study.cells import left_out
+from retort.study.study import Study
+
+Wildcards = Any
+
+
+class ExhibitParams:
+    """The params of the rules of tables and figures.
+
+    Args:
+        study: the study, with what this run leaves out.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def compares(self, wildcards: Wildcards) -> list[Any]:
+        """Return what a table of paired tests uses of each table that it compares; empty for other tables.
+
+        For each table these are [student, label, baseline] of every row with a student, followed by the (task, metric)
+        pairs that the first of these rows shows.
+        """
+        compared = [(table, self._rows(table)) for table in self._compared(wildcards.paper, wildcards.table)]
+        return [
+            [[row.student, row.label, row.baseline] for row in rows]
+            + [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
+            for table, rows in compared
+        ]
+
+    def verdicts(self, wildcards: Wildcards) -> list[Any]:
+        """Return the version of the verdicts, and the points that the paper's own file sets for them."""
+        paper = self.study.papers[wildcards.paper]
+        return [VERSIONS["verdicts"], *(level and level.points for level in (paper.margin, paper.assumed_std))]
+
+    def left_out_of_table(self, wildcards: Wildcards) -> list[str]:
+        """Return the reasons for which this run leaves cells of a table out; empty if it makes them all."""
+        return self._left_out(wildcards.paper, wildcards.table)
+
+    def left_out_of_figure(self, wildcards: Wildcards) -> list[str]:
+        """Return the reasons for which this run leaves points of a figure out; empty if it makes them all."""
+        return self._left_out(wildcards.paper, wildcards.figure)
+
+    def _compared(self, paper: str, name: str) -> list[Exhibit]:
+        return [self.study.exhibits[paper, other] for other in self.study.exhibits[paper, name].compares()]
+
+    def _rows(self, table: Exhibit) -> list[Any]:
+        return [row for row in table.compared_rows().values() if row.student]
+
+    def _left_out(self, paper: str, name: str) -> list[str]:
+        exhibits = [self.study.exhibits[paper, name], *self._compared(paper, name)]
+        return sorted({reason for exhibit in exhibits for reason in left_out(self.study, exhibit)})

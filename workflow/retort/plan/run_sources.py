@@ -1,0 +1,121 @@
+"""What a run decides about its sources before its plan is made: the folders, commits and what has to be left out.
+
+All processes of a run must make the same plan, also those that the executor starts for single jobs. So the main process
+asks the hub once, before the plan is made; it hands the answer to its jobs in the configuration, and by a file to jobs
+on other machines. The next run decides anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from retort.errors import RetortError
+from retort.jobs import write_json
+from retort.plan import pinning
+from retort.plan.folder_check import Absence, absent_in_folders
+from retort.plan.source_check import absences, ask, on_hub, silence, was_fetched
+from retort.specs.base import read_yaml
+from retort.specs.config import RunSources
+from retort.study.required_sources import of_folder, required
+from retort.study.study import Study
+
+FILE = Path("results/run_sources.json")
+
+
+def of_this_run(study: Study) -> RunSources:
+    """Return what the run to which this process belongs has decided; every process but the main one asks here."""
+    return RunSources.model_validate(read_yaml(FILE)) if FILE.is_file() else RunSources()
+
+
+def without_asking(study: Study) -> RunSources:
+    """Decide for a dry run: only what the user's folders lack is left out, and the hub is not asked.
+
+    A line tells each source whose commit a run will ask the hub for.
+    """
+    needed = required(study)
+    lacking = absent_in_folders(study, needed)
+    _tell(unpinned(study, needed))
+    return _decision(study, lacking, {})
+
+
+def with_answers_of_the_hub(study: Study) -> RunSources:
+    """Decide for a run: the hub is asked for every source that comes from it and was not fetched yet."""
+    needed = required(study)
+    asked = {
+        name: source
+        for name, source in on_hub(study, of_folder("sources", needed)).items()
+        if not was_fetched(study, name)
+    }
+    answers = ask(asked)
+    if silent := silence(answers):
+        _tell([silent])
+    commits = {
+        name: answer.commit
+        for name, answer in answers.items()
+        if answer.commit and not answer.error and not asked[name].hub.commit
+    }
+    return _decision(study, [*absent_in_folders(study, needed), *absences(study, asked, answers)], commits)
+
+
+def _decision(study: Study, absent: list[Absence], commits: dict[str, str]) -> RunSources:
+    """Return a decision, after a line for each thing that is left out."""
+    _tell([f"left out: {absence.line(study)}" for absence in absent])
+    missing = {absence.key: absence.reason for absence in absent}
+    return RunSources(folders=study.config.folders, commits=commits, missing=missing)
+
+
+def unpinned(study: Study, needed: set[str]) -> list[str]:
+    """Return a line for each source of the hub whose commit is not known yet."""
+    return [
+        f"{study.files['sources', name].relative_to(study.folder.parent)}: hub.commit: none yet; "
+        f"a run asks the hub for that of {source.hub.branch}, and writes it down"
+        for name, source in on_hub(study, of_folder("sources", needed)).items()
+        if source.hub.commit is None
+    ]
+
+
+def begin(study: Study, fetched: Iterable[str]) -> None:
+    """Write down what was decided, before the first job of a run; the folder of results is locked by then.
+
+    Args:
+        study: the study, with the decision of this run.
+        fetched: the sources that jobs of this run will fetch.
+
+    Raises:
+        RetortError: one of them cannot be had. As the plan leaves out what is known to be missing, this is a source
+            that was asked for by name, or whose files were deleted since it was fetched.
+    """
+    run, names = study.config.run_sources, set(fetched)
+    known = {name: run.missing[f"sources/{name}"] for name in sorted(names) if f"sources/{name}" in run.missing}
+    asked = on_hub(study, names - known.keys())
+    lines = [*known.values(), *(absence.line(study) for absence in absences(study, asked, ask(asked)))]
+    if lines:
+        count = f"{len(lines)} source{'s' * (len(lines) != 1)}"
+        raise RetortError(f"{count} cannot be had, so nothing was run:" + "".join(f"\n  {line}" for line in lines))
+    _pin(study)
+    write_json(FILE, run.model_dump(mode="json"))
+
+
+def summary(missing: Mapping[str, str]) -> str:
+    """Return the text with which a run ends that had to leave something out."""
+    lines = "".join(f"\n  {reason}" for reason in missing.values())
+    return f"everything else is made; {len(missing)} left out, and cells that need it say 'missing':{lines}"
+
+
+def _pin(study: Study) -> None:
+    """Write the commits that the hub answered into the sources' files, with a line for each."""
+    for name, commit in study.config.run_sources.commits.items():
+        source, path = on_hub(study, [name])[name], study.files["sources", name]
+        place = path.relative_to(study.folder.parent)
+        try:
+            pinning.write(path, commit, pinning.note(source.hub.branch))
+            _tell([f"{place}: pinned to {commit}, {source.hub.branch} of {source.hub.repository}"])
+        except (OSError, RetortError) as error:
+            _tell([f"{place}: runs with {commit}, which could not be written there: {error}"])
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr, flush=True)

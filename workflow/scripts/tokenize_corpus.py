@@ -1,0 +1,15 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.settings import TokenizedCorpusSettings
+    from retort.stages.preprocess import tokenize_corpus
+
+    tokenize_corpus(
+        running,
+        settings=TokenizedCorpusSettings.model_validate(snakemake.params.settings),
+        source_folders=list(snakemake.input.sources),
+        tokenizer_folder=snakemake.input.tokenizer,
+        part=int(snakemake.wildcards.part),
+        parts=int(snakemake.wildcards.parts),
+        output=snakemake.output[0],
+    )
