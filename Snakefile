@@ -28,6 +28,7 @@ localrules:
     fetch_source,
     make_table,
     plot_figure,
+    plot_verdicts,
     check_claims,
     write_submission,
     make_page,

@@ -71,11 +71,27 @@ def quiet() -> Job:
     return Job(name="test", log=io.StringIO())
 
 
-def line(mean: float | None, published: float | None = None, std: float = 1.0, n: int = 3, **more: Any) -> Line:
-    """Return the line of a score, with the same standard deviation for our seeds and for the published ones."""
-    given = {"row": "R", "student": "s", "column": "c", "task": "t", **more}
-    return Line("p", "table1", metric="accuracy", unit="x100", published=published, published_std=std, mean=mean,
-                std=std, n=n, **given)  # fmt: skip
+def line(
+    mean: float | None,
+    published: float | None = None,
+    std: float = 1.0,
+    n: int = 3,
+    ours: float | None = None,
+    **more: Any,
+) -> Line:
+    """Return the line of a score.
+
+    Args:
+        mean: our mean.
+        published: the published mean.
+        std: the standard deviation over our runs and over the published ones.
+        n: the number of our runs and of the published ones.
+        ours: our standard deviation, if it is another one.
+        more: further fields.
+    """
+    fields = {"row": "R", "student": "s", "column": "c", "task": "t", "published_n": n, "published_std": std, **more}
+    return Line("p", "table1", metric="accuracy", unit="x100", published=published, mean=mean,
+                std=std if ours is None else ours, n=n, **fields)  # fmt: skip
 
 
 def collected(

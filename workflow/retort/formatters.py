@@ -102,8 +102,8 @@ DASH = "–"  # printed where there is no number
 
 
 def number(value: float | None, decimals: int) -> str:
-    """Return a number with a real minus sign (U+2212); a dash for None."""
-    return DASH if value is None else f"{value:.{decimals}f}".replace("-", "−")
+    """Return a number with a real minus sign (U+2212), and without one if it rounds to zero; a dash for None."""
+    return DASH if value is None else f"{value:z.{decimals}f}".replace("-", "−")
 
 
 def with_std(mean: float | None, std: float | None, decimals: int) -> str:
@@ -114,7 +114,7 @@ def with_std(mean: float | None, std: float | None, decimals: int) -> str:
 def signed(difference: float, decimals: int) -> str:
     """Return a difference with its sign: '+0.3' or '−1.2'; one that rounds to zero has no sign."""
     text = number(difference, decimals)
-    return text.removeprefix("−") if not text.strip("−0.") else text if difference < 0 else f"+{text}"
+    return text if difference < 0 or not text.strip("0.") else f"+{text}"
 
 
 def p_value(value: float, decimals: int) -> str:

@@ -25,3 +25,23 @@ rule plot_figure:
         left_out=exhibit_params.left_out_of_figure,
     script:
         "../scripts/plot_figure.py"
+
+
+rule plot_verdicts:
+    """Draw how far a table's scores are from the published ones, with intervals and verdicts."""
+    input:
+        csv="results/tables/{paper}/{table}.csv",
+    output:
+        svg=report(
+            "reports/{paper}/{table}.svg",
+            category="{paper}",
+            subcategory="verdicts",
+            labels={"table": "{table}"},
+        ),
+        png="reports/{paper}/{table}.png",
+    log:
+        "results/logs/plot_verdicts/{paper}.{table}.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/plot_verdicts.py"

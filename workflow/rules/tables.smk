@@ -29,6 +29,7 @@ rule make_table:
     params:
         compares=exhibit_params.compares,
         left_out=exhibit_params.left_out_of_table,
+        verdicts=exhibit_params.verdicts,
     script:
         "../scripts/make_table.py"
 

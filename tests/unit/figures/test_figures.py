@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
 from retort.figures.layers import spaced
 from retort.figures.make import plot_figure
 from retort.figures.pareto import front
 from retort.tables.make import make_table
-from retort.tables.tidy import read
+from retort.tables.tidy import Line, Status, read, write
+from retort.tables.verdicts import judged
 
-from tests.tiny.results import SCORES, paths, quiet, write_results
+from tests.tiny.results import SCORES, line, paths, quiet, write_results
 from tests.tiny.variant import write_study
 
 
@@ -83,3 +85,41 @@ def test_p_values_by_level():
     assert len(set(colors)) == 4
     assert colors[3] == colors[4]
     assert [short(p) for p in (0.0001, 0.0123, 0.0994, 0.3, 1.0)] == ["<.001", ".012", ".099", ".30", "1.00"]
+
+
+# --- plots of verdicts
+
+
+def forest(lines: list[Line]) -> str:
+    """Draw the verdicts of some lines and return the SVG."""
+    write("verdicts.csv", judged(lines, lambda _: (1.0, 0.6)))
+    plot_verdicts(quiet(), "verdicts.csv", {"svg": "verdicts.svg", "png": "verdicts.png"})
+    return Path("verdicts.svg").read_text()
+
+
+def test_verdicts_are_told_apart_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    text = forest(
+        [line(70.0, 70.0, std=0.1, row="a <b>"), line(80.0, 70.0, std=0.1, row="B"), line(71.0, 70.0, row="C")]
+    )
+    ET.fromstring(text)
+    assert [name for name in ("agrees", "inconclusive", "differs") if f">{name}</text>" in text] == list(MARKERS)
+    assert "a &lt;b&gt;" in text
+    assert "margin: ±1" in text
+    looks = {(look["marker"], look["markerfacecolor"] == "none") for look in MARKERS.values()}
+    assert len(looks) == len(MARKERS)
+    assert forest([line(70.0, 70.0, std=0.1)]) == forest([line(70.0, 70.0, std=0.1)])
+
+
+def test_a_large_table_has_a_panel_a_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    text = forest(
+        [line(70.0, 70.0, row=f"R{row}", column=f"column {column}") for row in range(9) for column in range(6)]
+    )
+    assert [text.count(f">column {column}</text>") for column in range(6)] == [1] * 6
+    assert text.count(">R8</text>") == 2  # labels at the left of both lines of panels
+
+
+def test_without_a_verdict_nothing_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert "No point to draw: not run at this scale" in forest([line(None, 70.0, status=Status.NOT_RUN)])

@@ -148,7 +148,7 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
     assert scores
     assert not any(f"/{name}/" in score for score in scores for name in left)
     name = sorted(left)[0]
-    cell = score_cell(plan.study, {}, name, "mood", "accuracy")
+    cell = score_cell(plan.study, {}, name, "mood", "accuracy").fields
     assert (cell["status"], cell["reason"], cell["mean"]) == (Status.MISSING, reason, None)
     params = ExhibitParams(plan.study)
     names = [SimpleNamespace(paper="tiny", table=table) for paper, table in plan.study.exhibits if "table" in table]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
+from retort.figures.differences import plot_verdicts
 from retort.figures.make import plot_figure
 from retort.report.html import article
 from retort.report.index import make_index
@@ -64,6 +65,7 @@ def report(config: dict[str, Any]) -> tuple[str, str]:
     for name in ("table1", "table2", "table3"):
         csv, html = f"results/tables/tiny/{name}.csv", f"reports/tiny/{name}.html"
         make_table(quiet(), config, "tiny", name, scores, profiles, csv, {"html": html})
+    plot_verdicts(quiet(), "results/tables/tiny/table1.csv", {"svg": "reports/tiny/table1.svg"})
     for name in ("figure1", "figure2", "figure3"):
         csv, svg = f"results/tables/tiny/{name}.csv", {"svg": f"reports/tiny/{name}.svg"}
         plot_figure(quiet(), config, "tiny", name, scores, profiles, ["results/tables/tiny/table3.csv"], csv, svg)
@@ -143,14 +145,19 @@ def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
 
 
 def test_the_header_counts_and_dates(index: str, page: str):
-    # table 1: two agree and one differs; table 2: parameters agree
+    # table 1: one cell differs, two cells and an average are inconclusive; table 2: parameters agree
     for text in (index, page):
-        assert "3 of 4<small> cells agree" in text
+        assert "1 of 5<small> cells agree with the published values; differs 1, inconclusive 3</small>" in text
         assert "17 of 17" in text
         assert "<dt>Claims that hold</dt><dd>1 of 1<small>on the published numbers 1</small></dd>" in text
         assert "2026-01-02" in text
         assert "abc1234" in text
         assert "Mixed results" not in text
+
+
+def test_a_table_with_verdicts_has_their_plot_below_it(page: str) -> None:
+    assert page.count('<figure class="verdicts">') == 1  # nothing is published of the scores of another table
+    assert page.index('id="tiny-table1"') < page.index('<figure class="verdicts">') < page.index('id="tiny-table2"')
 
 
 def test_the_cost_of_a_result_counts_once(page: str) -> None:

@@ -47,7 +47,7 @@ PRINTED = table({"A": "75.0±1.0", "B": "70.0±1.0", "C": "60.0±1.0"}, runs=3)
 def on_ours(statement: Statement, lines: list[Line]) -> Any:
     """Judge the statement on our numbers."""
     exhibits, tables = {"table1": PRINTED}, {"table1": lines}
-    return judge_one(statement, ours(exhibits, tables), exhibits, tables)
+    return judge_one(statement, ours(exhibits, tables))
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,17 @@ def test_the_closest_pair_decides(c: float, verdict: str, remark: str):
 
 
 def test_the_spread_of_a_paper_counts_by_its_runs():
-    lines = [line(None, 75.0, row="A", n=0), line(None, 70.0, row="B", n=0), line(None, 69.5, row="C", n=0)]
-    for runs, remark in ((3, "within the spread"), (0, "")):
-        exhibits = {"table1": table({"A": "75.0±1.0", "B": "70.0±1.0", "C": "69.5±1.0"}, runs=runs)}
-        found = judge_one(ABOVE, published(exhibits), exhibits, {"table1": lines})
+    for runs, std, remark in ((3, "1.0", "within the spread"), (0, "1.0", ""), (3, "0.1", "")):
+        printed = {"A": f"75.0±{std}", "B": f"70.0±{std}", "C": f"69.5±{std}"}
+        found = judge_one(ABOVE, published({"table1": table(printed, runs=runs)}))
         assert (found.verdict, found.remark) == ("holds", remark)
+
+
+def test_our_spread_says_nothing_of_printed_numbers():
+    study = open_study(Config())
+    made = {"table1": [line(70.0, 70.0, std=50.0, row=label) for label in ROWS], "table2": [], "table3": []}
+    with_ours = [item.published for item in judge_all(study, "pocket", made)]
+    assert with_ours == [item.published for item in judge_all(study, "pocket", {name: [] for name in made})]
 
 
 # number in the text, difference of our cells, verdict
@@ -88,9 +94,7 @@ def test_on_ours_a_number_has_to_be_reached(number: str, apart: float, holds: bo
 def test_on_print_a_number_has_to_be_met():
     exhibits = {"table1": PRINTED}
     for number, verdict in (("5.0", "holds"), ("4.0", "does not hold")):
-        found = judge_one(
-            claim("difference", ["A"], ["B"], number=number), published(exhibits), exhibits, {"table1": []}
-        )
+        found = judge_one(claim("difference", ["A"], ["B"], number=number), published(exhibits))
         assert found.verdict == verdict
 
 
@@ -131,11 +135,11 @@ def test_points_of_a_figure_are_cells():
     )  # fmt: skip
     planned = {"figure1": [line(None, row=f"layer {n}", column="accuracy", status=Status.PLANNED) for n in (1, 2)]}
     drawn = {"figure1": [line(60.0, row=f"layer {n}", column="accuracy") for n in (1, 2)]}
-    paper = judge_one(statement, published(exhibits), exhibits, planned)
+    paper = judge_one(statement, published(exhibits))
     assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number of layer 2, layer 1: nothing is printed")
-    side = judge_one(statement, ours(exhibits, planned), exhibits, planned)
+    side = judge_one(statement, ours(exhibits, planned))
     assert side.numbers == "no number of layer 2, layer 1: not run: this row has no student yet"
-    assert judge_one(statement, ours(exhibits, drawn), exhibits, drawn).verdict == "does not hold"
+    assert judge_one(statement, ours(exhibits, drawn)).verdict == "does not hold"
 
 
 def test_check_claims(config: dict[str, Any]):

@@ -39,6 +39,9 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     study = open_study(read_config(config))
     folder = study.folder / "papers" / "tiny"
     table = {key: value for key, value in TABLE.items() if key != "published"}
+    write_one_table(study.folder, {**table, "runs": 5}, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
+    with pytest.raises(RetortError, match=r"table1\.yaml: its means are of 3 runs; set runs: 3"):
+        record(open_study(read_config(config)), "tiny")
     write_one_table(study.folder, table, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
     study = open_study(read_config(config))
     assert record(study, "tiny") == ["table1.yaml", "paper.yaml"]
@@ -48,7 +51,9 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     judged = [line for line in lines if line.task and line.published is not None]
     assert judged
     assert all(line.mean == pytest.approx(line.published, abs=1e-3) for line in judged)
-    assert "differs" not in renders["md"].split("Scale:")[0]
+    assert {line.verdict for line in judged} == {"agrees"}
+    assert {line.assumes for line in judged} == {"the same digits as the recorded run"}
+    assert "agrees" in renders["md"].split("Scale:")[0]
     recorded = yaml.safe_load((folder / "paper.yaml").read_text())["recorded"]
     assert recorded["commit"] == "abc1234"
 

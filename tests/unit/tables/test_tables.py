@@ -27,17 +27,18 @@ def test_golden_table(config: dict[str, Any]):
         next(one for one in lines if one.student == s and one.column == "Acc. %") for s in ("tiny-kd", "tiny-attention")
     )
     assert (a.mean, a.std, a.n, a.published) == (pytest.approx(72), pytest.approx(2), 3, 70)
-    # spread: sqrt((2*4 + 2*1 + 2*1 + 2*1) / 8) = 1.3229, se 1.0801: 2 apart agrees, 10 apart differs
     assert (b.mean, b.published) == (pytest.approx(70), 60)
     assert out["md"].splitlines()[4:9] == [
         "|  | Acc. % | Pearson | Average |",
         "| --- | ---: | ---: | ---: |",
         "| Teacher | 80.0 | 90.0 | 85.0 |",
-        r"| A & \<b\>\_1 | **72.0 ± 2.0**<br>*70.0 ± 1.0* +2.0 agrees | **60.0 ± 10.0**<br>*50.0 ± 1.0* +10.0 agrees "
-        "| **66.0**<br>*60.0* +6.0 |",
-        "| B | 70.0 ± 1.0<br>*60.0 ± 1.0* +10.0 differs | 52.0 ± 10.6 | 61.0 |",
+        r"| A & \<b\>\_1 | **72.0 ± 2.0**<br>*70.0 ± 1.0*<br>+2.0 (−2.2 to 6.2)<br>inconclusive "
+        "| **60.0 ± 10.0**<br>*50.0 ± 1.0*<br>+10.0 (−14.5 to 34.5)<br>inconclusive "
+        "| **66.0 ± 6.0**<sup>a</sup><br>*60.0*<br>+6.0 (−15.1 to 27.1)<br>inconclusive |",
+        "| B | 70.0 ± 1.0<br>*60.0 ± 1.0*<br>+10.0 (7.7 to 12.3)<br>differs | 52.0 ± 10.6 | 61.0 ± 5.8 |",
     ]
-    assert "2 of 3 cells agree" in out["md"]
+    assert "<sup>a</sup> published deviation taken to be ours" in out["md"]
+    assert "Verdicts on 4 cells: differs 1, inconclusive 3." in out["md"]
 
 
 def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
@@ -48,7 +49,9 @@ def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
     header, first = list(csv.reader(before.decode().splitlines()))[:2]
     assert header == HEADER
     assert first == ["tiny", "table1", "Teacher", "Acc. %", "tiny-teacher", "mood", "accuracy", "x100",
-                     "", "", "80", "", "1", "ok", "", "pocket", "", ""]  # fmt: skip
+                     "", "", "80", "", "1", "ok", "", "pocket", "", "", "0", *[""] * 11]  # fmt: skip
+    kd = dict(zip(HEADER, list(csv.reader(before.decode().splitlines()))[3], strict=True))
+    assert (kd["published_n"], kd["margin"], kd["verdict"], kd["runs_needed"]) == ("3", "1", "inconclusive", "none")
 
 
 def test_a_diverged_seed(config: dict[str, Any]):
@@ -132,27 +135,33 @@ def test_profiles(config: dict[str, Any]):
     assert values["tiny-attention", "latency"].mean == 2.5
     assert values["tiny-attention", "latency"].std == pytest.approx(0.5**0.5)
     assert values["tiny-attention", "speed-up"].mean == 2.0
-    assert "| B | 1.50<br>*1.50* 0.00 agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00* −6.50 | 2.00 |" in out["md"]
+    assert "| B | 1.50<br>*1.50*<br>0.00<br>agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00*<br>−6.50 | 2.00 |" in out["md"]
 
 
 def test_paired_tests_table(config: dict[str, Any]):
     lines, out = made(config, "table3")
     p = {one.metric: one for one in lines}
     # differences: 1, 2, 3 (mood) and 10, 4, 10 (rating); the teacher is a baseline and left out
-    assert len(lines) == 3
+    assert len(lines) == 7
     assert (p["difference"].mean, p["p"].n, p["p"].task) == (pytest.approx(5), 6, "table1")
     # std of 1, 2, 3, 10, 4, 10 is 4, t = 5 / (4 / sqrt 6) = 3.0619 with 5 degrees of freedom
     assert p["difference"].std == pytest.approx(4)
     assert p["p"].mean == pytest.approx(0.02802, abs=1e-4)
     assert p["p-holm"].mean == p["p"].mean
-    assert "| 1 A & \\<b\\>\\_1 |  | **0.028** |" in out["md"]
-    assert "6 pairs a test" in out["md"]
+    # tasks fixed: t = (2 + 8) / 2 / (sqrt(1 / 3 + 12 / 3) / 2) = 4.804; the 2.32 degrees of freedom give p = 0.0298
+    assert p["p-tasks-fixed"].mean == pytest.approx(0.02984, abs=1e-4)
+    # tasks drawn: 2 and 8, t = 5 / (sqrt(18) / sqrt 2) = 1.667 with 1 degree of freedom, p = 1 - 2 atan(t) / pi
+    assert p["p-tasks-drawn"].mean == pytest.approx(0.3440, abs=1e-4)
+    assert "| 1 A & \\<b\\>\\_1 |  | **0.030** |" in out["md"]
+    assert "**Table 1, tasks drawn**" in out["md"]
+    assert "6 pairs of task and seed a test" in out["md"]
+    assert "0.028" not in out["md"]  # nothing is published, so the test over all pairs is not shown
 
 
 def test_identical_rows_print_a_dash(config: dict[str, Any]):
     _, out = made(config, "table3", **{"tiny-attention": SCORES["tiny-kd"]})
     assert "-<sup>a</sup>" in out["md"]
-    assert "<sup>a</sup> the differences of all pairs are equal" in out["md"]
+    assert "<sup>a</sup> all differences are equal" in out["md"]
 
 
 # --- claims

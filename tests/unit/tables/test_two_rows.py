@@ -24,20 +24,27 @@ REPORTED = {**TESTS, "reported": {"table1": {"below": 0.05, "not_significant": [
 def test_two_rows_are_compared(config: dict[str, Any]) -> None:
     lines = compare_rows(write_results(config), "tiny/table1", A, B)
     # differences: 10, 4, 10 (rating) and 1, 2, 3 (mood)
-    assert lines[:3] == [
+    assert lines[:5] == [
         f"tiny/table1: {A}, less B",
         "mean difference 5.00, standard deviation 4.00, n = 6 pairs (mood, rating)",
-        "t = 3.062, p = 0.02804 (5 degrees)",
+        "tasks fixed: t = 4.804, p = 0.02984 (2.3 degrees)",
+        "tasks drawn: t = 1.667, p = 0.344 (1 degrees)",
+        "pairs: t = 3.062, p = 0.02804 (5 degrees)",
     ]
-    assert lines[3].startswith("choices: a pair is a task and a seed")
+    assert lines[5].startswith("Tasks fixed: would other seeds")
+    assert lines[-1].startswith("choices: a pair is a task and a seed")
     turned = compare_rows(write_results(config), "tiny/table1", B, A)
-    assert "t = −3.062" in turned[2]
+    assert "t = −3.062" in turned[4]
 
 
 def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
     scores = {**SCORES, "tiny-kd": {"mood": [0.70, None, 0.74], "rating": [None, 0.60, None]}}
     lines = compare_rows(write_results(config, scores), "tiny/table1", A, B)
     assert "n = 3 pairs (mood, rating)" in lines[1]
+    assert lines[-2] == (
+        f"3 pairs left out: {A} on mood, seed 2: diverged at step 42; {A} on rating, seed 1: diverged at step 41; "
+        f"{A} on rating, seed 3: diverged at step 43"
+    )
     lone = {**SCORES, "tiny-attention": {"mood": [None, 0.70, 0.71], "rating": [None, 0.56, 0.60]}}
     study = write_results(config, lone)
     with pytest.raises(RetortError, match="'Teacher' and 'B' have no task and seed in common"):
@@ -45,7 +52,9 @@ def test_only_what_both_have_is_compared(config: dict[str, Any]) -> None:
 
 
 def test_equal_rows_have_no_p(config: dict[str, Any]) -> None:
-    assert compare_rows(write_results(config), "tiny/table1", B, B)[2] == "no variance"
+    assert compare_rows(write_results(config), "tiny/table1", B, B)[2:5] == [
+        "tasks fixed: no variance", "tasks drawn: no variance", "pairs: no variance",
+    ]  # fmt: skip
 
 
 MISTAKES = [
@@ -85,11 +94,27 @@ def test_rows_without_scores(
 def test_what_a_paper_says_stands_beside_our_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
-    assert "**0.028**<br>*≥ 0.05* differs" in out["md"]
+    assert "**0.028**<br>*≥ 0.05*<br>differs" in out["md"]
     apart = {**TESTS, "reported": {"table1": {"below": 0.05}}}
     _, out = made(write_study(tmp_path / "apart", table3=apart), "table3")
-    assert "**0.028**<br>*\\< 0.05* agrees" in out["md"]
+    assert "**0.028**<br>*\\< 0.05*<br>agrees" in out["md"]
     assert "&lt; 0.05" in out["html"]
+
+
+def test_a_corrected_p_value_stands_beside_no_published_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines, out = made(write_study(tmp_path / "alike", table3=REPORTED), "table3")
+    assert out["md"].count("≥ 0.05") == 1
+    assert {line.metric for line in lines if line.metric.endswith("-holm")} == {
+        "p-holm", "p-tasks-fixed-holm", "p-tasks-drawn-holm",
+    }  # fmt: skip
+
+
+def test_a_diverged_run_is_named_below_the_tests(config: dict[str, Any]) -> None:
+    lines, out = made(config, "table3", **{"tiny-kd": {"mood": [0.70, None, 0.74], "rating": [0.5, 0.6, 0.7]}})
+    assert {line.note for line in lines} == {f"1 pair left out: {A} on mood, seed 2: diverged at step 42"}
+    assert "1 pair left out" in out["md"]
+    assert "<sup>a</sup>" in out["md"].split("1 pair left out")[0]
 
 
 def test_only_rows_of_one_group_are_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +122,7 @@ def test_only_rows_of_one_group_are_tested(tmp_path: Path, monkeypatch: pytest.M
     said = {"table1": {"below": 0.05, "among": {"Both": [A, B], "Alone": [A]}}}
     lines, out = made(write_study(tmp_path / "study", table3={**TESTS, "reported": said}), "table3")
     assert {(line.row, line.column) for line in lines} == {(A, B)}
-    assert "**Table 1: Both**" in out["md"]
+    assert "**Table 1: Both, tasks fixed**" in out["md"]
 
 
 WRONG = [
@@ -125,7 +150,7 @@ def test_the_tests_of_wang2023() -> None:
     }
     assert significant == {"table1": 36 - 4, "table3": 18 - 2}
     sheet = spec.lay_out(lines)
-    assert [len(grid.rows) for grid in sheet.grids] == [9, 3, 3, 3, 3, 3, 3]
+    assert [len(grid.rows) for grid in sheet.grids] == [rows for rows in (9, 3, 3, 3, 3, 3, 3) for _ in range(3)]
     assert (
         "one- or two-sided"
         in yaml.safe_load(study.files["exhibits", "wang2023/table-significance"].read_text())["caption"]

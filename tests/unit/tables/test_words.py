@@ -58,10 +58,10 @@ def test_ours_stands_above_what_is_printed_and_a_difference_is_seen(tmp_path: Pa
         {"cells": "Adafactor"},
     ], student="tiny-kd", task="rating"))  # fmt: skip
     assert verdicts == {"R0": "agrees", "R1": "differs"}
-    assert "| 5e-4<br>*5e-4* agrees |" in page
-    assert "| 100k<br>*200k* differs |" in page
+    assert "| 5e-4<br>*5e-4*<br>agrees |" in page
+    assert "| 100k<br>*200k*<br>differs |" in page
     assert "| Adafactor |" in page
-    assert "1 of 2 cells agree with the published values." in page
+    assert "Verdicts on 2 cells: agrees 1, differs 1." in page
 
 
 def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_row_a_column_and_the_table_share_what_is_read(tmp_path: Path) -> None
     study = open_study(read_config(config))
     spec, lines = collected(study, "table9")
     assert spec.verdicts(lines) == {("R0", "Steps"): "agrees", ("R0", "Rate"): "agrees"}
-    assert spec.agreement(lines) == (2, 2)
+    assert set(spec.verdicts(lines).values()) == {"agrees"}
 
 
 def test_the_mappings_that_students_use(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_mappings_that_students_use(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, settings(rows, columns))))
     spec, lines = collected(study, "table9")
     assert [line.text for line in lines] == ["L^T", "Uniform", "-"]
-    assert spec.agreement(lines) == (3, 3)
+    assert list(spec.verdicts(lines).values()) == ["agrees"] * 3
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from retort.study.load import open_study, with_every_paper
     argument("other", help="the label of the row that it is compared with"),
 )
 def compare_two(arguments: argparse.Namespace) -> int:
-    """Print the mean difference of two rows of a table of scores, and a paired t-test over tasks and seeds."""
+    """Print the mean difference of two rows of a table of scores, and paired tests over tasks and seeds."""
     from retort.tables.paired_rows import compare_rows
 
     study = open_study(with_every_paper(config_of(arguments)))

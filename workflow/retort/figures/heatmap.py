@@ -1,4 +1,4 @@
-"""Figures of the p-values of a table of paired t-tests as a heat map, with one panel per compared table."""
+"""Figures of the p-values of a table of paired tests as heat maps: a panel per compared table and sample."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from retort.formatters import p_value
 from retort.specs.base import Name
 from retort.specs.exhibit import StudyNames, check_known, exhibits_of, figure_kind
 from retort.tables.base import Inputs
+from retort.tables.compare import DRAWN, FIXED, PairedTest
 from retort.tables.kinds.paired_tests import matrix
 from retort.tables.layout import label_of
 from retort.tables.tidy import Line
@@ -57,13 +58,12 @@ class TestsFigure(Figure):
 
     def draw(self, inputs: Inputs, lines: list[Line], renders: dict[str, str]) -> None:
         """Draw and save the figure: uncorrected p-values above each diagonal, those after Holm's correction below."""
-        tables = dict.fromkeys(line.task for line in lines)
-        panels = {table: [line for line in lines if line.task == table] for table in tables}
-        sizes = [len(matrix(panel)[0]) for panel in panels.values()]
+        panels = _panels(lines)
+        sizes = [len(matrix(panel, test)[0]) for _, panel, test in panels]
         with figure(2.6 + CELL * max(sizes), 0.7 + sum(CELL * size + 0.6 for size in sizes)) as drawn:
             grid = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=sizes)
-            for axes, (table, panel) in zip(grid[:, 0], panels.items(), strict=True):
-                _panel(axes, label_of(table), panel)
+            for axes, (title, panel, test) in zip(grid[:, 0], panels, strict=True):
+                _panel(axes, title, panel, test)
                 axes.set_xlim(-0.5, max(sizes) - 0.5)
                 axes.set_anchor("W")
             _legend(drawn)
@@ -81,10 +81,21 @@ def short(value: float) -> str:
     return text if value < 0.0995 else f"{value:.2f}".replace("0.", ".", 1)
 
 
-def _panel(axes: Axes, title: str, lines: list[Line]) -> None:
+def _panels(lines: list[Line]) -> list[tuple[str, list[Line], PairedTest]]:
+    """Return (title, lines, test) of each panel: tables with fixed tasks, and with drawn ones if they have several."""
+    panels = []
+    for table in dict.fromkeys(line.task for line in lines):
+        of_table = [line for line in lines if line.task == table]
+        measured = {line.metric for line in of_table if line.mean is not None}
+        tests = [FIXED, *([DRAWN] if DRAWN.metric in measured else [])]
+        panels += [(f"{label_of(table)}, {test.title}", of_table, test) for test in tests]
+    return panels
+
+
+def _panel(axes: Axes, title: str, lines: list[Line], test: PairedTest) -> None:
     from matplotlib.patches import Rectangle
 
-    labels, cells = matrix(lines)
+    labels, cells = matrix(lines, test)
     for (row, column), line in cells.items():
         color, ink = level(line.mean) if line.mean is not None else (PAPER, MUTED)
         axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=color, edgecolor=PAPER, linewidth=2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retort.plan.versions import VERSIONS
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import left_out
 from retort.study.study import Study
@@ -33,6 +34,11 @@ class ExhibitParams:
             + [list(pair) for row in rows[:1] for pair in table.metrics_of(row.student)]
             for table, rows in compared
         ]
+
+    def verdicts(self, wildcards: Wildcards) -> list[Any]:
+        """Return the version of the verdicts, and the points that the paper's own file sets for them."""
+        paper = self.study.papers[wildcards.paper]
+        return [VERSIONS["verdicts"], *(level and level.points for level in (paper.margin, paper.assumed_std))]
 
     def left_out_of_table(self, wildcards: Wildcards) -> list[str]:
         """Return the reasons for which this run leaves cells of a table out; empty if it makes them all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retort.plan.plan import Plan
+from retort.study.cells import is_judged
 from retort.study.load import is_ours
 
 Wildcards = Any
@@ -82,9 +83,11 @@ class Pages:
         return self._own(wildcards.paper, "paper.yaml", *printed)
 
     def rendered(self, wildcards: Wildcards) -> list[str]:
-        """Return the tables and figures of a paper."""
+        """Return the tables and figures of a paper, and the plots of the tables' verdicts."""
         paper = wildcards.paper
-        return [f"reports/{paper}/{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in self._names(paper, noun)]
+        judged = [name for name in self._names(paper) if is_judged(self.study, paper, name)]
+        shown = [f"reports/{paper}/{name}.{ENDINGS[noun]}" for noun in ENDINGS for name in self._names(paper, noun)]
+        return [*shown, *(f"reports/{paper}/{name}.svg" for name in judged)]
 
     def claims(self, wildcards: Wildcards) -> list[str]:
         """Return the claims page of a paper; empty if the paper has no claims."""

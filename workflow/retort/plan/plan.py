@@ -20,7 +20,7 @@ from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
 from retort.study import questions
-from retort.study.cells import Cell, expand, profiled, score_address
+from retort.study.cells import Cell, expand, profiled, score_address, sent_runs
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
 from retort.study.study import Study
@@ -151,10 +151,7 @@ class Plan:
 
     @property
     def teacher_score(self) -> str:
-        """The path of a teacher's score file, with wildcards for teacher and task.
-
-        The path contains one seed for all teachers: the smallest of their seeds.
-        """
+        """The path of a teacher's score file, with wildcards for teacher and task and the smallest of all seeds."""
         seeds = {teacher.seed for teacher in self.study.teachers.values()} or {1}
         return f"results/scores/{{teacher}}/{{task}}/seed-{min(seeds)}.json"
 
@@ -254,7 +251,9 @@ class Plan:
 
     def scores(self, paper: str, name: str) -> list[str]:
         """Return the score files that a table or figure reads."""
-        return sorted({score_address(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)})
+        read = {(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)}
+        sent = sent_runs(self.study, self.study.exhibits[paper, name]) if self.sends else set()
+        return sorted(score_address(*run) for run in read | sent)
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """Return the profile files that a table or figure reads."""

@@ -14,4 +14,5 @@ VERSIONS = {
     "finetune": 1,
     "predict": 1,
     "profile": 1,
+    "verdicts": 2,
 }

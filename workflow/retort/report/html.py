@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from retort.errors import RetortError
+from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.layout import label_of
@@ -28,6 +29,7 @@ class PageExhibit:
         picture: a figure as a `data:` URL; empty for a table.
         wide: whether a figure is wider than 400 points.
         alternative: what a figure shows, as text.
+        verdicts: the plot of a table's verdicts as a `data:` URL; empty if it has none.
     """
 
     anchor: str
@@ -39,6 +41,7 @@ class PageExhibit:
     picture: str = ""
     wide: bool = False
     alternative: str = ""
+    verdicts: str = ""
 
 
 def article(path: Path) -> Markup:
@@ -77,6 +80,11 @@ def tidy(paper: str, name: str) -> Path:
     return Path(f"results/tables/{paper}/{name}.csv")
 
 
+def drawn_at(paper: str, name: str) -> Path:
+    """Return the path of a figure, or of the plot of a table's verdicts."""
+    return Path(f"reports/{paper}/{name}.svg")
+
+
 def heading(study: Study, paper: str, name: str) -> PageExhibit:
     """Return a table or figure without its content: enough for a list of contents."""
     return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
@@ -87,7 +95,7 @@ def exhibit(study: Study, paper: str, name: str) -> PageExhibit:
     spec, top = study.exhibits[paper, name], heading(study, paper, name)
     if name.startswith("table"):
         return PageExhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
-    drawn = Path(f"reports/{paper}/{name}.svg")
+    drawn = drawn_at(paper, name)
     return PageExhibit(
         top.anchor,
         top.label,
@@ -98,6 +106,12 @@ def exhibit(study: Study, paper: str, name: str) -> PageExhibit:
         wide=_width(drawn) > 400,
         alternative=_in_words(tidy(paper, name)),
     )
+
+
+def with_verdicts(study: Study, paper: str, name: str) -> PageExhibit:
+    """Return a table or figure with its markup or picture, and the plot of its verdicts if it has any."""
+    shown = exhibit(study, paper, name)
+    return replace(shown, verdicts=picture(drawn_at(paper, name))) if is_judged(study, paper, name) else shown
 
 
 def environment() -> jinja2.Environment:

@@ -10,7 +10,7 @@ from typing import Any
 from retort.audit import Finding, audit
 from retort.jobs import Job
 from retort.plan import resolve
-from retort.report.html import article, exhibit, write_page
+from retort.report.html import article, with_verdicts, write_page
 from retort.report.origin import collect_runs, origin, spent
 from retort.report.tally import tally
 from retort.specs.config import read_config
@@ -92,7 +92,7 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     size = write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
         tally=tally(study, paper),
-        exhibits=[exhibit(study, paper, name) for name in study.exhibits_of(paper)],
+        exhibits=[with_verdicts(study, paper, name) for name in study.exhibits_of(paper)],
         claims=article(Path(f"reports/{paper}/claims.html")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),
         deviations=deviations(study, paper), students=len(students_of(study, paper)),

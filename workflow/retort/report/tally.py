@@ -8,7 +8,7 @@ from retort.report.html import tidy
 from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all
-from retort.tables.layout import OF_THE_SHAPE
+from retort.tables.layout import OF_THE_SHAPE, counts_of
 from retort.tables.tidy import Line, Status, read
 
 
@@ -22,8 +22,9 @@ class Tally:
         measured: cells with a value of ours.
         not_run: cells that this scale does not run, or that have no student yet.
         without: all other cells without a value of ours: quoted from other work, diverged, missing.
-        agrees: cells that agree with the published values, out of `judged`.
-        judged: cells with a verdict.
+        agrees: cells that agree with the published values.
+        differs: cells that differ from them.
+        inconclusive: cells of which neither is shown.
         held: claims that hold on the published numbers, out of `claims`.
         holds: claims that hold on our numbers.
         undecided: claims that our numbers cannot decide, since one is missing.
@@ -36,7 +37,8 @@ class Tally:
     not_run: int = 0
     without: int = 0
     agrees: int = 0
-    judged: int = 0
+    differs: int = 0
+    inconclusive: int = 0
     held: int = 0
     holds: int = 0
     undecided: int = 0
@@ -48,6 +50,11 @@ class Tally:
 
     def _counts(self) -> list[int]:
         return list(vars(self).values())
+
+    @property
+    def judged(self) -> int:
+        """The number of cells with a verdict."""
+        return self.agrees + self.differs + self.inconclusive
 
     @property
     def cells(self) -> int:
@@ -83,6 +90,6 @@ def tally(study: Study, paper: str) -> Tally:
             total += Tally(figures=1)
             continue
         table, lines = table_of(study, paper, name), read(tidy(paper, name))
-        agrees, judged = table.agreement(lines)
-        total += Tally(tables=1, agrees=agrees, judged=judged) + _cells(table.tallied(lines))
+        counts = counts_of(table.verdicts(lines).values())
+        total += Tally(tables=1, **counts) + _cells(table.tallied(lines))
     return total

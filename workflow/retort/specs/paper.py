@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pydantic import Field
 
 from retort.specs.base import Distinct, Name, Spec, Text
+from retort.specs.judging import Judging
 from retort.specs.student import Teacher
 
 
@@ -27,7 +28,7 @@ class Choice(Spec):
         return included and not excluded
 
 
-class Paper(Spec):
+class Paper(Judging):
     """The paper.yaml of one paper: its reference, its teachers, and the order of its tables and figures."""
 
     title: Text = Field(description="what it is, in one line")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -83,12 +83,33 @@ def read_number(text: str) -> Number | None:
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One printed cell: the names of its row and column, its text, and its number (None if the text is no number)."""
+    """One printed cell: the names of its row and column, its text, and its number (None if the text is no number).
+
+    Args:
+        runs: over how many runs the number is a mean; 0 if it is not known.
+    """
 
     row: str
     column: str
     text: str
     number: Number | None
+    runs: int = 0
+
+
+def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> PublishedCell:
+    """Return the cell of a recorded number: [mean] of one run, or [mean, standard deviation] of several.
+
+    A run is recorded with at least three decimals (`tables/record.py`), of which YAML drops the zeros at the end.
+
+    Args:
+        row: the name of its row.
+        column: the name of its column.
+        values: the recorded values.
+        runs: the number of runs behind a mean with a deviation; 0 if it is not known.
+    """
+    mean, *std = values
+    text = f"{mean:.3f}" if round(mean, 3) == mean else f"{mean:.10g}"
+    return PublishedCell(row, column, text, Number(text, mean, *map(str, std)), runs if std else 1)
 
 
 class Measure(Spec):

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pydantic import Field, model_validator
 
 from retort.specs.base import Distinct, Name, Text
+from retort.specs.judging import Judging
 from retort.specs.names import StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
 from retort.specs.timing import TIMED, Timing, timing
 
 
-class Column(Measure, Heading):
+class Column(Judging, Measure, Heading):
     """A column: one task and one metric, or a number computed from other columns; the metric is always explicit."""
 
     average: bool = Field(default=False, description="counts in the row's average")

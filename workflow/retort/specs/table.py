@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from retort.specs.base import Real, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
+from retort.specs.judging import Judging
 from retort.specs.names import StudentName
 from retort.specs.printed import (
     AVERAGE,
@@ -20,6 +22,7 @@ from retort.specs.printed import (
     PublishedCell,
     TextRow,
     TextTable,
+    recorded_cell,
     row_names,
     twice,
 )
@@ -39,7 +42,7 @@ Printed = Annotated[
 ]
 
 
-class MeasuredTable(TextTable, Exhibit):
+class MeasuredTable(Judging, TextTable, Exhibit):
     """A table with models as rows and measurements as columns.
 
     The numbers of a paper stand in its rows (`cells`), those of a recorded run of ours in `published`.
@@ -51,7 +54,10 @@ class MeasuredTable(TextTable, Exhibit):
         default="", description="the split that a paper's scores are of; else the one that each task is scored on"
     )
     runs: Whole = Field(
-        default=0, ge=0, description="over how many runs a paper's scores are a mean; 0: it does not say"
+        default=0,
+        ge=0,
+        description="over how many runs a published score is a mean; 0: the paper does not say. A recorded number "
+        "without a deviation is of one run",
     )
     length: Whole | None = Field(
         default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
@@ -129,13 +135,12 @@ class MeasuredTable(TextTable, Exhibit):
 
     def published_cells(self) -> list[PublishedCell]:
         """Return every published cell: as a paper prints it, or as recorded from a run of ours."""
+        rows = self.named_rows()
         if self.numbers:
-            return self.printed_cells()
-        names = {row.student: name for name, row in self.named_rows().items()}
+            return [replace(cell, runs=0 if rows[cell.row].quoted else self.runs) for cell in self.printed_cells()]
+        names = {row.student: name for name, row in rows.items()}
         return [
-            PublishedCell(
-                names[student], column, f"{values[0]}", Number(f"{values[0]}", values[0], *map(str, values[1:]))
-            )
+            recorded_cell(names[student], column, values, self.runs)
             for student, published in self.published.items()
             for column, values in published.items()
             if student in names

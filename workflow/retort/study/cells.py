@@ -53,6 +53,14 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
     ]
 
 
+def is_judged(study: Study, paper: str, name: str) -> bool:
+    """Return whether a table has verdicts on scores: some are computed here, and some are published."""
+    exhibit = study.exhibits[paper, name]
+    published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
+    pairs = {(student, task) for _, _, student, task, _ in scored(study, exhibit)} if published else set()
+    return any(runs(study, *pair) and not needs.missing_for(study, *pair) for pair in pairs)
+
+
 def submission_address(study: Study, student: str) -> str:
     """Return the path of the zip that the server takes for a student or teacher; it is made from the first seed."""
     return f"reports/submissions/{student}/seed-{seeds_of(study, student)[0]}.zip"
@@ -62,6 +70,11 @@ def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
     """Return the (student, task) pairs of a table that are run here but scored only by a server."""
     pairs = [(cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
     return list(dict.fromkeys(pair for pair in pairs if runs(study, *pair) and not unsent(study, *pair)))
+
+
+def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
+    """Return (student, task, seed) of the runs whose answers a server gets, and whose dev scores stand beside its."""
+    return {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
 
 
 def unsent(study: Study, student: str, task: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from retort.specs.exhibit import Exhibit
 from retort.study.study import Study
 from retort.tables.collect import Record, Scores
-from retort.tables.layout import Sheet, agreement
+from retort.tables.layout import Sheet
 from retort.tables.tidy import Line
 
 
@@ -48,11 +48,7 @@ class Table(Exhibit):
 
     def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
         """Return (row, column) -> the verdict on each cell, empty for a cell without one."""
-        return {}
-
-    def agreement(self, lines: list[Line]) -> tuple[int, int]:
-        """Return how many cells agree with the published values, and how many have a verdict at all."""
-        return agreement(self.verdicts(lines))
+        return {(line.row, line.column): line.verdict for line in lines}
 
     def tallied(self, lines: list[Line]) -> list[Line]:
         """Return the lines that count as cells in the report: those of a value that is measured, if it is run."""

@@ -11,12 +11,11 @@ from retort.formatters import condition, number
 from retort.jobs import Job
 from retort.specs import catalogue
 from retort.specs.config import read_config
-from retort.specs.exhibit import Exhibit
 from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.compare import pooled, standard_error
 from retort.tables.comparison_types import Pair, Reached
+from retort.tables.difference import Part, welch
 from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
@@ -30,8 +29,8 @@ LISTED = 6  # up to so many columns are listed by name; more are only counted
 RULE = (
     "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
     "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
-    f"met on both. '{WITHIN.capitalize()}': the two cells that decide are less than 2 standard errors apart, from the "
-    "standard deviations over seeds that their column has on either side. A cell without a number decides nothing."
+    f"met on both. '{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells holds zero "
+    "(Welch, by their own standard deviations and runs, published or ours). A cell without a number decides nothing."
 )
 
 
@@ -58,32 +57,22 @@ class Judged:
     ours: Judgement
 
 
-def _deviations(exhibit: Exhibit, lines: Iterable[Line]) -> list[tuple[float | None, int]]:
-    """Return (standard deviation, number of runs) of each cell, ours and published; None for an unknown deviation."""
-    runs = exhibit.published_runs
-    return [pair for line in lines for pair in ((line.std, line.n), (line.published_std, runs or line.n))]
+def _remark(pair: Pair | None) -> str:
+    """Return WITHIN if the interval of the difference of the two deciding cells holds zero, else an empty string.
 
-
-def _remark(pair: Pair | None, exhibits: Mapping[str, Exhibit], tables: Mapping[str, list[Line]]) -> str:
-    """Return WITHIN if the two deciding cells differ by less than 2 standard errors over seeds, else an empty string.
-
-    The remark is also empty if the cells are in different columns or if a spread or a number of runs is unknown.
+    The spread is that of the two cells alone, so that a remark on published numbers never rests on our runs. The remark
+    is also empty if the cells are in different columns or if one has no deviation over two runs or more.
     """
     if not pair or pair[0].column != pair[1].column:
         return ""
-    first, other = pair
-    column = [line for line in tables[first.table] if line.column == first.column]
-    spread = pooled(_deviations(exhibits[first.table], column))
-    if spread is None or not (first.n and other.n):
+    parts = [Part(cell.std**2 / cell.n, cell.n - 1) for cell in pair if cell.std is not None and cell.n > 1]
+    if len(parts) < len(pair) or not any(part.variance for part in parts):
         return ""
-    distance = abs(first.number.value - other.number.value)
-    # |a - b| < 2 SE, SE = s_p sqrt(1/n_a + 1/n_b), with s_p pooled over the column (see tables/compare.py).
-    return WITHIN if distance < 2 * standard_error(spread, first.n, other.n) else ""
+    low, high = welch(pair[0].number.value - pair[1].number.value, parts).interval()
+    return WITHIN if low <= 0 <= high else ""
 
 
-def judge_one(
-    statement: Statement, side: Side, exhibits: Mapping[str, Exhibit], tables: Mapping[str, list[Line]]
-) -> Judgement:
+def judge_one(statement: Statement, side: Side) -> Judgement:
     """Judge a claim on one side: the verdict with the numbers that decide, or the reason why none is possible."""
     verdict = decide(statement, side)
     if isinstance(verdict, str):
@@ -92,7 +81,7 @@ def judge_one(
     difference = f"; at worst {distance}" if "; " in verdict.numbers else f": difference {distance}"
     text = f": {verdict.result}" if verdict.result else difference if distance else ""
     stated = f"; the text says {statement.number}" if statement.number else ""
-    remark = _remark(verdict.pair, exhibits, tables)
+    remark = _remark(verdict.pair)
     return Judgement(HOLDS if verdict.holds else FAILS, remark, f"{verdict.numbers}{text}{stated}")
 
 
@@ -106,11 +95,11 @@ def _test(statement: Statement) -> str:
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
-    sides = published(exhibits, tables), ours(exhibits, tables)
+    sides = published(exhibits), ours(exhibits, tables)
     return [
         Judged(
             name, claim.says, claim.where, claim.tables, _test(claim), claim.why,
-            *(judge_one(claim, side, exhibits, tables) for side in sides),
+            *(judge_one(claim, side) for side in sides),
         )
         for name, claim in study.claims[paper].items()
     ]  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from retort.study import needs
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
-from retort.tables.tidy import AGAIN, Status
+from retort.tables.tidy import AGAIN, INCOMPLETE, Status
 
 Record = dict[str, Any]
 Scores = dict[tuple[str, str, int], Record]
@@ -148,20 +149,33 @@ def not_run(study: Study, student: str) -> dict[str, Any]:
     return without_value(Status.NOT_RUN, study.not_run.get(student, ""))
 
 
-def score_cell(study: Study, scores: Scores, student: str, task: str, metric: str) -> dict[str, Any]:
-    """Return the fields of the cell of one score; its mean is None unless every seed has a value."""
+@dataclass(frozen=True)
+class Measured:
+    """What was measured for a cell.
+
+    Args:
+        fields: the fields of its tidy line: mean, std, n, status, reason, ...
+        by_seed: the value of each seed; empty unless every seed has one, or if the value is of no seed.
+    """
+
+    fields: dict[str, Any]
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+
+
+def score_cell(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
+    """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
-        return not_run(study, student)
+        return Measured(not_run(study, student))
     if why := needs.missing_for(study, student, task):
-        return without_value(Status.MISSING, why)
+        return Measured(without_value(Status.MISSING, why))
     seeds = seeds_of(study, student)
     records = {seed: scores[student, task, seed] for seed in seeds if (student, task, seed) in scores}
     values = {seed: value_of(record, metric) for seed, record in records.items()}
-    good = [value for value in values.values() if value is not None]
+    good = {seed: value for seed, value in values.items() if value is not None}
     steps = sorted(record["step"] for record in records.values() if record["status"] == "diverged")
     absent = [seed for seed in seeds if seed not in records]
     undefined = [seed for seed, value in values.items() if value is None and records[seed]["status"] == Status.OK]
-    fields = {**summary(good), "note": sampled(records.values())}
+    fields = {**summary(list(good.values())), "note": sampled(records.values())}
     status, reason = Status.MISSING, ""
     if steps:
         some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
@@ -173,5 +187,35 @@ def score_cell(study: Study, scores: Scores, student: str, task: str, metric: st
     elif undefined:
         reason = f"not defined for {_seeds(undefined)}"
     else:
-        return {**fields, "status": Status.OK}
-    return {**fields, "status": status, "reason": reason, "mean": None, "std": None}
+        return Measured({**fields, "status": Status.OK}, good)
+    return Measured({**fields, "status": status, "reason": reason, "mean": None, "std": None})
+
+
+def mean_of(cells: Iterable[Measured]) -> Measured:
+    """Return the mean of some cells: a mean for each seed, then their mean and standard deviation.
+
+    It has no value if a cell has none, since an average of the others would mislead. Seeds are matched by number: those
+    that every cell has count.
+    """
+    cells = list(cells)
+    if not cells or any(cell.fields["mean"] is None for cell in cells):
+        return Measured(without_value(Status.MISSING, INCOMPLETE))
+    seeds = sorted(set.intersection(*(set(cell.by_seed) for cell in cells)))
+    if not seeds:
+        return Measured(without_value(Status.MISSING, "its cells have no seed in common"))
+    by_seed = {seed: statistics.mean(cell.by_seed[seed] for cell in cells) for seed in seeds}
+    note = "the mean of cells measured on samples" if any(cell.fields.get("note") for cell in cells) else ""
+    return Measured({**summary(list(by_seed.values())), "status": Status.OK, "note": note}, by_seed)
+
+
+def scores_cell(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
+    """Return what was measured for a cell: one score, or the mean over several tasks.
+
+    Args:
+        study: the study.
+        scores: the scores that have been run.
+        student: the student or teacher.
+        scored: the (task, metric) pairs of the cell.
+    """
+    cells = [score_cell(study, scores, student, task, metric) for task, metric in scored]
+    return cells[0] if len(cells) == 1 else mean_of(cells)

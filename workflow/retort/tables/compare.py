@@ -1,83 +1,26 @@
-"""Test whether two numbers agree: verdicts from the spread over seeds, paired t-tests, Holm's correction."""
+"""Compare two rows by paired tests over tasks and seeds, and correct p-values for several tests.
+
+A paired test rests on what its sample is, that is, what would be drawn anew if the experiment were repeated:
+
+- `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds.
+- `pairs`: each pair of a task and a seed, as if all were independent. Papers often test so. It is too cautious for
+  fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+import statistics
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from retort.tables.collect import summary
-from retort.tables.tidy import Line, Status
+from retort.tables.difference import Difference, Part, welch
+from retort.tables.tidy import Status
 
-RULE = (
-    "A cell 'agrees' when ours and the published mean are at most 2 standard errors apart, is 'close' up to 4, and "
-    "'differs' beyond; the standard error comes from the standard deviation over seeds, pooled over the whole column."
-)
-AGREES, CLOSE, DIFFERS = "agrees", "close", "differs"
-
-
-def pooled(deviations: Iterable[tuple[float | None, int]]) -> float | None:
-    """Return the pooled sample standard deviation of (standard deviation, number of runs) pairs.
-
-    None if no pair has a standard deviation over two runs or more.
-    """
-    # Pooled standard deviation: s_p = sqrt(sum_i (n_i - 1) s_i^2 / sum_i (n_i - 1)).
-    known = [(std, n) for std, n in deviations if std is not None and n >= 2]
-    freedom = sum(n - 1 for _, n in known)
-    return math.sqrt(sum((n - 1) * std**2 for std, n in known) / freedom) if freedom else None
-
-
-def spread(lines: Iterable[Line]) -> float | None:
-    """Return the pooled standard deviation of a column, ours and published; None if no cell has two seeds or more.
-
-    A published standard deviation counts with the number of seeds of our cell.
-    """
-    return pooled((std, line.n) for line in lines for std in (line.std, line.published_std))
-
-
-def standard_error(spread_of: float, n: int, other: int) -> float:
-    """Return the standard error of the difference of two means over `n` and `other` seeds."""
-    # Equal variances assumed: SE = s_p sqrt(1/n + 1/m).
-    return spread_of * math.sqrt(1 / n + 1 / other)
-
-
-def score_verdict(line: Line, column: Iterable[Line]) -> str:
-    """Return 'agrees', 'close' or 'differs'; an empty string if a number or any spread is missing.
-
-    A line without a task (an average) has no verdict either. The published mean is taken to be over as many seeds as
-    ours.
-    """
-    spread_of = spread(column)
-    if line.mean is None or line.published is None or spread_of is None or not line.task:
-        return ""
-    error = standard_error(spread_of, line.n, line.n)
-    # z = |ours - published| / SE: 'agrees' for z <= 2, 'close' for z <= 4, else 'differs'.
-    distance = abs(line.mean - line.published)
-    return AGREES if distance <= 2 * error else CLOSE if distance <= 4 * error else DIFFERS
-
-
-def exact_verdict(line: Line, decimals: int) -> str:
-    """Return 'agrees' or 'differs' for numbers of parameters (unit 'M'), which must be equal as printed.
-
-    Empty for any other unit: machines differ, so a time has no verdict.
-    """
-    if line.unit != "M" or line.mean is None or line.published is None:
-        return ""
-    digits = min(decimals, len(f"{line.published:.10g}".partition(".")[2]))  # a paper may print fewer than `decimals`
-    return AGREES if round(line.mean, digits) == round(line.published, digits) else DIFFERS
-
-
-def verdicts(lines: list[Line], decimals: int) -> dict[tuple[str, str], str]:
-    """Return the verdict of each (row, column) of a table of scores or profiles."""
-    columns: dict[str, list[Line]] = {}
-    for line in lines:
-        columns.setdefault(line.column, []).append(line)
-    return {
-        (line.row, line.column): score_verdict(line, columns[line.column])
-        if line.unit == "x100"
-        else exact_verdict(line, decimals)
-        for line in lines
-    }
+Group = tuple[str, str]  # variant, task
+Differences = Mapping[Group, list[float]]  # the differences of one pair of rows on each task, one per seed
+EQUAL = 1e-9  # scores times 100 that are equal except for rounding differ by less
 
 
 def holm(p: list[float]) -> list[float]:
@@ -92,16 +35,17 @@ def holm(p: list[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a paired t-test of two rows; t and p are None if the test cannot be computed.
+    """The result of a paired test of two rows; t and p are None if the test cannot be computed.
 
     Args:
-        mean: mean of the pairwise differences; None without pairs.
-        std: sample standard deviation of the differences; None below two pairs.
-        n: number of pairs.
+        mean: mean of what the sample consists of; None without any.
+        std: its sample standard deviation; None if the test has no single one.
+        n: size of the sample: pairs, or tasks.
         p: two-sided p-value.
         status: OK, NO_VARIANCE (all differences are equal) or MISSING.
         reason: why it is missing.
-        t: the t statistic, with n - 1 degrees of freedom.
+        t: the t statistic.
+        freedom: its degrees of freedom.
     """
 
     mean: float | None
@@ -111,18 +55,98 @@ class Comparison:
     status: Status
     reason: str = ""
     t: float | None = None
+    freedom: float = 0.0
 
 
-def paired(first: list[float], second: list[float]) -> Comparison:
-    """Return the two-sided paired t-test (Student) of two lists of equal length."""
-    from scipy.stats import ttest_rel
+def _one_sample(values: list[float], noun: str) -> Comparison:
+    """Return Student's t-test that the mean of some values is zero.
 
-    # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
-    differences = [a - b for a, b in zip(first, second, strict=True)]
-    moments = summary(differences)
-    if len(differences) < 2:
-        return Comparison(**moments, p=None, status=Status.MISSING, reason="fewer than two pairs")
-    if max(differences) - min(differences) < 1e-9:  # scores times 100, equal except for float rounding: s_d = 0
+    Args:
+        values: the sample.
+        noun: what a value is of, in the plural.
+    """
+    moments = summary(values)
+    if len(values) < 2:
+        return Comparison(**moments, p=None, status=Status.MISSING, reason=f"fewer than two {noun}")
+    if max(values) - min(values) < EQUAL:
         return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
-    tested = ttest_rel(first, second)
-    return Comparison(**moments, p=float(tested.pvalue), status=Status.OK, t=float(tested.statistic))
+    return _tested(moments["std"], len(values), welch(moments["mean"], [_part(values)]))
+
+
+def _part(values: list[float]) -> Part:
+    return Part(statistics.variance(values) / len(values), len(values) - 1)
+
+
+def _tested(std: float | None, n: int, apart: Difference) -> Comparison:
+    return Comparison(
+        float(apart.value), std, n, float(apart.p()), Status.OK, t=float(apart.value / apart.error),
+        freedom=float(apart.freedom),
+    )  # fmt: skip
+
+
+def pairs(differences: Differences) -> Comparison:
+    """Return the paired t-test over all pairs of a task and a seed."""
+    # d_i = a_i - b_i; t = mean(d) / (s_d / sqrt(n)) with n - 1 degrees of freedom.
+    return _one_sample([value for values in differences.values() for value in values], "pairs")
+
+
+def tasks_fixed(differences: Differences) -> Comparison:
+    """Return the test that the mean over these tasks is zero; each task has its own spread over seeds."""
+    # With k tasks of n_t seeds: t = mean_t(d_t) / sqrt(sum_t s_t^2 / n_t) k, degrees of freedom by Satterthwaite.
+    tasks = list(differences.values())
+    mean = statistics.mean(map(statistics.mean, tasks)) if tasks else None
+    size = sum(map(len, tasks))
+    if not tasks or min(map(len, tasks)) < 2:
+        return Comparison(mean, None, size, None, Status.MISSING, "fewer than two seeds on a task")
+    if all(max(values) - min(values) < EQUAL for values in tasks):
+        return Comparison(mean, None, size, None, Status.NO_VARIANCE)
+    shares = [Part(_part(values).variance / len(tasks) ** 2, _part(values).freedom) for values in tasks]
+    return _tested(None, size, welch(mean, shares))
+
+
+def tasks_drawn(differences: Differences) -> Comparison:
+    """Return the t-test over the mean difference on each task."""
+    return _one_sample([statistics.mean(values) for values in differences.values()], "tasks")
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired test by its sample.
+
+    Args:
+        title: the sample, in a few words.
+        explanation: what the test answers, in a sentence.
+        run: the test.
+        metric: the metric of its p-values in the tidy CSV; '-holm' is added for corrected ones.
+    """
+
+    title: str
+    explanation: str
+    run: Callable[[Differences], Comparison]
+    metric: str
+
+    @property
+    def metric_holm(self) -> str:
+        """The metric of its corrected p-values."""
+        return f"{self.metric}-holm"
+
+
+FIXED = PairedTest(
+    "tasks fixed",
+    "Tasks fixed: would other seeds give the same sign of the mean over these tasks?",
+    tasks_fixed,
+    "p-tasks-fixed",
+)
+DRAWN = PairedTest(
+    "tasks drawn",
+    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds.",
+    tasks_drawn,
+    "p-tasks-drawn",
+)
+PAIRS = PairedTest(
+    "pairs",
+    "Pairs: every task and seed counts as an independent draw, as in the published tests; too bold if tasks are drawn.",
+    pairs,
+    "p",
+)
+TESTS = (FIXED, DRAWN, PAIRS)

@@ -16,6 +16,7 @@ class NumberedCell:
 
     Args:
         n: number of runs; 0 if unknown.
+        std: the standard deviation over these runs; None if unknown.
         unit: the unit of the tidy CSV; empty for a published number.
     """
 
@@ -25,6 +26,7 @@ class NumberedCell:
     number: Number
     n: int = 0
     unit: str = ""
+    std: float | None = None
 
     @property
     def text(self) -> str:

@@ -66,22 +66,18 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + further
 
 
-def published(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]] | None = None) -> Side:
+def published(exhibits: Mapping[str, Exhibit]) -> Side:
     """Return the numbers that a paper prints in its tables, or that a study of ours recorded; figures print none.
 
     Args:
         exhibits: the tables and figures of the paper by name.
-        lines: their tidy lines, which hold the number of seeds behind a recorded mean; None if not at hand.
     """
-    runs = {(name, line.row, line.column): line.n for name, lines_of in (lines or {}).items() for line in lines_of}
     numbers = {}
     for name, exhibit in exhibits.items():
         for cell in exhibit.published_cells():
             if cell.number:
                 key = (name, cell.row, cell.column)
-                numbers[key] = NumberedCell(
-                    *key, exhibit.as_stated(cell.number), exhibit.published_runs or runs.get(key, 0)
-                )
+                numbers[key] = NumberedCell(*key, exhibit.as_stated(cell.number), cell.runs, std=cell.number.std)
     return Side(numbers, {})
 
 
@@ -95,7 +91,8 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
                 reasons[key] = "no number" if line.status is Status.OK else line.state
                 continue
             std = "" if line.std is None else formatted(line.std, digits)
-            numbers[key] = NumberedCell(*key, Number(formatted(line.mean, digits), line.mean, std), line.n, line.unit)
+            number = Number(formatted(line.mean, digits), line.mean, std)
+            numbers[key] = NumberedCell(*key, number, line.n, line.unit, line.std)
     return Side(numbers, reasons, Reached)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from retort.formatters import DASH, signed, with_std
+from retort.formatters import DASH, number, signed, with_std
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
-from retort.tables.compare import AGREES
 from retort.tables.tidy import INCOMPLETE, Line, Status
+from retort.tables.verdicts import NO_RUNS, VERDICTS
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # what their cells print; others print a dash
 STANDS = "the numbers are the published ones."
@@ -30,10 +30,12 @@ class Entry:
     Args:
         text: our value.
         published: the published value; empty if there is none.
-        verdict: 'agrees', 'close', 'differs' or empty.
+        verdict: 'agrees', 'inconclusive', 'differs' or empty.
         bold: whether `text` is printed bold.
-        mark: the letter of the cell's footnote; empty if there is none.
-        difference: ours minus published.
+        mark: the letters of the cell's footnotes, split by commas; empty if there is none.
+        difference: ours minus published, with its interval if it has one.
+        runs: of an inconclusive cell, the runs of ours that would decide it, in brackets; empty if no number would.
+        dev: our score on dev, in a cell of a test server.
     """
 
     text: str
@@ -42,6 +44,13 @@ class Entry:
     bold: bool = False
     mark: str = ""
     difference: str = ""
+    runs: str = ""
+    dev: str = ""
+
+    @property
+    def judgement(self) -> str:
+        """The verdict with the runs that would decide it."""
+        return f"{self.verdict} {self.runs}".strip()
 
 
 @dataclass(frozen=True)
@@ -116,34 +125,52 @@ def label_of(title: str) -> str:
     return f"{noun.capitalize()} {stem[len(noun) :]}".strip() + (f" ({rest})" if rest else "")
 
 
-def agreement(verdicts: Mapping[tuple[str, str], str]) -> tuple[int, int]:
-    """Return how many cells agree with the published values, and how many have a verdict at all."""
-    judged = [verdict for verdict in verdicts.values() if verdict]
-    return judged.count(AGREES), len(judged)
+def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
+    """Return the number of cells with each verdict."""
+    given = list(verdicts)
+    return {verdict: given.count(verdict) for verdict in VERDICTS}
 
 
-def agreed(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return a remark with the number of cells that agree; empty if no cell has a verdict."""
-    agrees, judged = agreement(verdicts)
-    return [f"{agrees} of {judged} cells agree with the published values."] if judged else []
+def counted_verdicts(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
+    """Return a remark with the number of cells that have each verdict; empty if no cell has one."""
+    counts = counts_of(verdicts.values())
+    if not any(counts.values()):
+        return []
+    given = [f"{verdict} {count}" for verdict, count in counts.items() if count]
+    return [f"Verdicts on {sum(counts.values())} cells: {', '.join(given)}."]
 
 
-def entry(line: Line, decimals: int, verdict: str, notes: Notes, printed: str | None) -> Entry:
+def _difference(line: Line, decimals: int) -> str:
+    """Return the difference of a line with its interval; empty if there is none."""
+    if line.mean is None or line.published is None:
+        return ""
+    difference = signed(line.mean - line.published, decimals)
+    if line.low is None or line.high is None:
+        return difference
+    return f"{difference} ({number(line.low, decimals)} to {number(line.high, decimals)})"
+
+
+def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry:
     """Return the printed cell of a line.
 
     Args:
         line: the line.
         decimals: digits after the point.
-        verdict: the verdict on the cell.
         notes: the footnotes of the table, to which those of the cell are added.
         printed: the published value as the paper prints it; None to format it like ours.
     """
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     if line.status is not Status.OK:
-        return Entry(SHORT.get(line.status, DASH), published, mark=notes.mark(line.state))
-    mark = notes.mark(line.note) if line.note else ""
-    difference = "" if line.mean is None or line.published is None else signed(line.mean - line.published, decimals)
-    return Entry(with_std(line.mean, line.std, decimals), published, verdict, mark=mark, difference=difference)
+        dev = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
+        return Entry(SHORT.get(line.status, DASH), published, mark=notes.mark(line.state), dev=dev)
+    return Entry(
+        with_std(line.mean, line.std, decimals),
+        published,
+        line.verdict,
+        mark=",".join(notes.mark(text) for text in (line.note, line.assumes) if text),
+        difference=_difference(line, decimals),
+        runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
+    )
 
 
 def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,20 @@ from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
 from retort.specs.rows import CellSpec
 from retort.specs.timing import Timing
 from retort.study.cells import held_back, submission_address, unprofiled, unsent
-from retort.study.questions import runs
+from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
-from retort.tables.collect import Record, not_run, score_cell, summary, without_value
+from retort.tables.collect import (
+    Measured,
+    Record,
+    Scores,
+    mean_of,
+    not_run,
+    scores_cell,
+    summary,
+    value_of,
+    without_value,
+)
 from retort.tables.tidy import INCOMPLETE, Line, Status
 
 PLAIN = Timing()
@@ -48,23 +58,20 @@ MEASURED: dict[str, Profile] = {
 
 
 def published_value(cell: PublishedCell | None) -> dict[str, Any]:
-    """Return the published fields of a line: None for a cell that holds no number."""
-    number = cell.number if cell else None
-    return {"published": number.value if number else None, "published_std": number.std if number else None}
+    """Return the published fields of a line; empty for a cell that holds no number."""
+    if not (cell and cell.number):
+        return {}
+    number = cell.number
+    return {
+        "published": number.value,
+        "published_std": number.std,
+        "published_n": cell.runs,
+        "published_half": number.half,
+    }
 
 
 def _unit(cell: CellSpec) -> str:
     return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
-
-
-def mean_of(cells: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of some cells; without a value if a cell has none: an average of the others would mislead."""
-    cells = list(cells)
-    if not cells or any(cell["mean"] is None for cell in cells):
-        return without_value(Status.MISSING, INCOMPLETE)
-    mean = statistics.mean(cell["mean"] for cell in cells)
-    note = "the mean of cells measured on samples" if any(cell.get("note") for cell in cells) else ""
-    return {"mean": mean, "std": None, "n": min(cell["n"] for cell in cells), "status": Status.OK, "note": note}
 
 
 def _of_the_model(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
@@ -81,19 +88,30 @@ def _of_the_shape(study: Study, cell: CellSpec) -> dict[str, Any]:
     return {**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK}
 
 
-def _on_a_server(study: Study, cell: CellSpec, tasks: list[str]) -> dict[str, Any]:
+def _dev(study: Study, scores: Scores, cell: CellSpec) -> float | None:
+    """Return our score on dev of the run whose answers a server is sent; None without one."""
+    seed = seeds_of(study, cell.student)[0]
+    records = [(scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
+    values = [value_of(record, metric) if record else None for record, metric in records]
+    known = [value for value in values if value is not None]
+    return statistics.mean(known) if len(known) == len(values) else None
+
+
+def _on_a_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, Any]:
     """Return the cell of a score that only a test server can compute; its reason names the file to submit."""
+    study = inputs.study
     if not any(runs(study, cell.student, task) for task in tasks):
         return not_run(study, cell.student)
     if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
         return without_value(Status.MISSING, reasons[0])
     zipped = submission_address(study, cell.student)
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
-    return without_value(Status.SERVER, reason)
+    dev = _dev(study, inputs.scores, cell)
+    return {**without_value(Status.SERVER, reason), "dev": dev}
 
 
-def _ours(inputs: Inputs, cell: CellSpec, first: str) -> dict[str, Any]:
-    """Return mean, standard deviation, n and status of one cell that does not depend on other cells.
+def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return what was measured for one cell that does not depend on other cells.
 
     Args:
         inputs: the study, and the scores and profiles that have been run.
@@ -102,35 +120,43 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> dict[str, Any]:
     """
     study, profiles = inputs.study, inputs.profiles
     if not cell.student and cell.quoted:
-        return without_value(Status.QUOTED, f"({cell.quoted}), never run")
+        return Measured(without_value(Status.QUOTED, f"({cell.quoted}), never run"))
     if not cell.student:
-        return without_value(Status.PLANNED)
+        return Measured(without_value(Status.PLANNED))
     if cell.of_shape:
-        return _of_the_shape(study, cell)
+        return Measured(_of_the_shape(study, cell))
     if cell.profiled:
         if cell.student in study.not_run:
-            return not_run(study, cell.student)
+            return Measured(not_run(study, cell.student))
         if why := unprofiled(study, cell.student):
-            return without_value(Status.MISSING, why)
+            return Measured(without_value(Status.MISSING, why))
         measurement = cell.measurement if cell.is_timed else PLAIN
-        return _of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement)
+        return Measured(_of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
     if tasks := held_back(study, cell):
-        return _on_a_server(study, cell, tasks)
-    cells = [score_cell(study, inputs.scores, cell.student, task, metric) for task, metric in cell.scored]
-    return cells[0] if len(cells) == 1 else mean_of(cells)
+        return Measured(_on_a_server(inputs, cell, tasks))
+    return scores_cell(study, inputs.scores, cell.student, cell.scored)
 
 
-def _from_the_row(cell: CellSpec, row: dict[str, Line]) -> dict[str, Any]:
-    """Return mean, n and status of a cell computed from other cells of its row: a mean, or a change in %."""
-    read = cell.spec.mean_of or [cell.spec.change_from, cell.before]
-    if waiting := [row[name].reason for name in read if row[name].status is Status.SERVER]:
-        return without_value(Status.SERVER, waiting[0])
+def _dev_mean(cells: list[Measured], seed: int) -> float | None:
+    """Return the mean of some cells on dev under one seed; None if a cell has no such score."""
+    values = [cell.fields.get("dev", cell.by_seed.get(seed)) for cell in cells]
+    known = [value for value in values if value is not None]
+    return statistics.mean(known) if len(known) == len(values) else None
+
+
+def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
+    """Return what a cell computed from other cells of its row has measured: a mean, or a change in %."""
+    read = [row[name] for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
+    if waiting := [one.fields["reason"] for one in read if one.fields["status"] is Status.SERVER]:
+        dev = _dev_mean(read, seeds_of(study, cell.student)[0]) if cell.spec.mean_of else None
+        return Measured({**without_value(Status.SERVER, waiting[0]), "dev": dev})
     if cell.spec.mean_of:
-        return mean_of({"mean": row[name].mean, "n": row[name].n, "note": row[name].note} for name in read)
-    base, own = row[cell.spec.change_from], row[cell.before]
-    if not base.mean or own.mean is None:
-        return without_value(Status.MISSING, INCOMPLETE)
-    return {"mean": 100 * (own.mean / base.mean - 1), "std": None, "n": own.n, "status": Status.OK}
+        return mean_of(read)
+    base, own = (one.fields for one in read)
+    if not base["mean"] or own["mean"] is None:
+        return Measured(without_value(Status.MISSING, INCOMPLETE))
+    change = 100 * (own["mean"] / base["mean"] - 1)
+    return Measured({"mean": change, "std": None, "n": own["n"], "status": Status.OK})
 
 
 def _beside(line: Line, quoted: str) -> Line:
@@ -141,23 +167,36 @@ def _beside(line: Line, quoted: str) -> Line:
     return replace(line, note="; ".join(filter(None, (note, line.note))))
 
 
-def cell_lines(inputs: Inputs, exhibit: Exhibit) -> list[Line]:
-    """Return a line per cell of a table or figure, row by row."""
-    study, first, specs = inputs.study, exhibit.first, exhibit.cells()
-    published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
-    lines = {
-        (cell.row, cell.column): Line(
-            inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, _unit(cell),
-            **published_value(published.get((cell.row, cell.column))),
-            **_ours(inputs, cell, first), scale=study.config.scale,
-        )
-        for cell in specs
-    }  # fmt: skip
+def measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Measured]]:
+    """Return what was measured for each cell of a table or figure, by row and column."""
+    rows: dict[str, dict[str, Measured]] = {}
+    first, specs = exhibit.first, exhibit.cells()
     for cell in specs:
-        key = (cell.row, cell.column)
+        rows.setdefault(cell.row, {})[cell.column] = _ours(inputs, cell, first)
+    for cell in specs:
         if cell.student and (cell.spec.mean_of or cell.spec.change_from):
-            row = {column: line for (name, column), line in lines.items() if name == cell.row}
-            lines[key] = replace(lines[key], **_from_the_row(cell, row))
-    for cell in (cell for cell in specs if cell.student and cell.quoted):
-        lines[cell.row, cell.column] = _beside(lines[cell.row, cell.column], cell.quoted)
-    return list(lines.values())
+            rows[cell.row][cell.column] = _from_the_row(inputs.study, cell, rows[cell.row])
+    return rows
+
+
+def cell_lines(
+    inputs: Inputs, exhibit: Exhibit, measured: Mapping[str, Mapping[str, Measured]] | None = None
+) -> list[Line]:
+    """Return a line per cell of a table or figure, row by row.
+
+    Args:
+        inputs: the study, and the scores and profiles that have been run.
+        exhibit: the table or figure.
+        measured: what `measure` returned for it; None to measure here.
+    """
+    rows = measured or measure(inputs, exhibit)
+    published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
+    lines = []
+    for cell in exhibit.cells():
+        line = Line(
+            inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, _unit(cell),
+            **published_value(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
+            scale=inputs.study.config.scale,
+        )  # fmt: skip
+        lines.append(_beside(line, cell.quoted) if cell.student and cell.quoted else line)
+    return lines

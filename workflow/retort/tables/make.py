@@ -11,7 +11,7 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
 from retort.tables.collect import read_profiles, read_scores
-from retort.tables.layout import published_alone
+from retort.tables.layout import counts_of, published_alone
 from retort.tables.render import formats
 from retort.tables.tidy import Status, read, write
 
@@ -44,9 +44,9 @@ def make_table(
     sheet = published_alone(spec.lay_out(lines), lines)
     for ending, path in renders.items():
         write_text(path, formats[ending](sheet))
-    agrees, judged = spec.agreement(lines)
+    verdicts = counts_of(spec.verdicts(lines).values())
     without = sum(line.status is not Status.OK for line in lines)
     counts = [f"{len(lines)} cells"]
     counts += [f"{without} without a value"] if without else []
-    counts += [f"{agrees} of {judged} agree with the published"] if judged else []
+    counts += [f"{count} {verdict}" for verdict, count in verdicts.items() if count]
     job.say(", ".join(counts))

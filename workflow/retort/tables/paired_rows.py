@@ -1,8 +1,9 @@
-"""Compare two rows of a table of scores by a paired t-test, over the tasks and seeds that both have a score of."""
+"""Compare two rows of a table of scores by paired tests, over the tasks and seeds that both have a score of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from retort.errors import RetortError
@@ -10,64 +11,123 @@ from retort.formatters import number
 from retort.registry import unknown
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import score_address
-from retort.study.questions import seeds_of
+from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
-from retort.tables.collect import Scores, read_scores, value_of
-from retort.tables.compare import Comparison, paired
+from retort.tables.collect import Record, Scores, read_scores, value_of
+from retort.tables.compare import TESTS, Comparison, Differences, pairs
 from retort.tables.tidy import Status, sentence
 
 CHOICES = (
     "a pair is a task and a seed that both rows have a score of; each task by the first column that shows it; "
-    "scores times 100, and every pair weighs the same; two-sided; not corrected for further comparisons"
+    "scores times 100; two-sided; not corrected for further comparisons"
 )
 Key = tuple[str, str, int]  # variant, task, seed
 
 
-def row_values(study: Study, table: Exhibit, row: str, scores: Scores) -> dict[Key, float]:
-    """Return the scores times 100 of a row by (variant, task, seed); the first cell that shows a task gives its score.
+@dataclass(frozen=True)
+class RowScores:
+    """The scores of a row, times 100, and why a run of it has none.
 
-    A seed without a score or with an undefined metric is left out.
+    Args:
+        values: (variant, task, seed) -> score.
+        without: (variant, task, seed) -> why a run without a score has none.
     """
+
+    values: Mapping[Key, float]
+    without: Mapping[Key, str]
+
+
+def _why(record: Record | None) -> str:
+    if record is None:
+        return "no score"
+    return f"diverged at step {record['step']}" if record["status"] == Status.DIVERGED else "not defined"
+
+
+def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowScores:
+    """Return the scores of a row; the first cell that shows a task gives its score."""
     sources: dict[tuple[str, str], tuple[str, str]] = {}
     for cell in table.cells():
         for task, metric in cell.scored if cell.row == row else []:
             sources.setdefault((cell.spec.variant, task), (cell.student, metric))
-    values = {}
+    values, without = {}, {}
     for (variant, task), (student, metric) in sources.items():
-        for seed in seeds_of(study, student):
+        for seed in seeds_of(study, student) if runs(study, student, task) else []:
             record = scores.get((student, task, seed))
             value = value_of(record, metric) if record else None
-            if value is not None:
+            if value is None:
+                without[variant, task, seed] = _why(record)
+            else:
                 values[variant, task, seed] = value
-    return values
+    return RowScores(values, without)
 
 
-def paired_values(first: Mapping[Key, float], second: Mapping[Key, float]) -> Comparison:
-    """Return the paired t-test over the (variant, task, seed) keys that both rows have."""
-    shared = sorted(first.keys() & second.keys())
-    return paired([first[key] for key in shared], [second[key] for key in shared])
+def paired_differences(first: RowScores, second: RowScores) -> Differences:
+    """Return the differences of two rows on each task, one per seed that both have a score of."""
+    differences: dict[tuple[str, str], list[float]] = {}
+    for variant, task, seed in sorted(first.values.keys() & second.values.keys()):
+        key = (variant, task, seed)
+        differences.setdefault((variant, task), []).append(first.values[key] - second.values[key])
+    return differences
+
+
+def left_out(rows: Mapping[str, RowScores]) -> str:
+    """Return how many pairs of two rows are left out, and which runs are the reason; empty if none is.
+
+    Runs that were never made are only counted.
+    """
+    without = {key for scores in rows.values() for key in scores.without}
+    named = [
+        f"{name} on {'-'.join(filter(None, key[:2]))}, seed {key[2]}: {why}"
+        for name, scores in rows.items()
+        for key, why in sorted(scores.without.items())
+        if why != _why(None)
+    ]
+    absent = sum(why == _why(None) for scores in rows.values() for why in scores.without.values())
+    named += [f"{absent} run{'s' * (absent > 1)} without a score"] if absent else []
+    return f"{len(without)} pair{'s' * (len(without) > 1)} left out: {'; '.join(named)}" if without else ""
 
 
 def _read(study: Study, table: Exhibit, row: str) -> Scores:
     """Read those scores of a row that have been run."""
-    pairs = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
-    addresses = [score_address(student, task, seed) for student, task in pairs for seed in seeds_of(study, student)]
+    scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
+    addresses = [score_address(student, task, seed) for student, task in scored for seed in seeds_of(study, student)]
     return read_scores(study, sorted(path for path in addresses if Path(path).is_file()))
 
 
-def _values(study: Study, table: Exhibit, address: str, name: str) -> dict[Key, float]:
+def _scores(study: Study, table: Exhibit, address: str, name: str) -> RowScores:
     row = table.compared_rows()[name]
     if not row.student:
         why = f"is quoted ({row.quoted})" if row.quoted else "has no student yet"
         raise RetortError(f"row '{name}' of {address} {why}", "name a row that is run")
-    values = row_values(study, table, name, _read(study, table, name))
-    if not values:
+    scores = row_scores(study, table, name, _read(study, table, name))
+    if not scores.values:
         raise RetortError(f"row '{name}' of {address} has no scores here", "run the study first")
-    return values
+    return scores
+
+
+def _result(test: Comparison) -> str:
+    if test.status is not Status.OK:
+        return sentence(test.status, test.reason)
+    return f"t = {number(test.t, 3)}, p = {test.p:.4g} ({number(test.freedom, 1).removesuffix('.0')} degrees)"
+
+
+def _lines(address: str, rows: Iterable[str], differences: Differences, without: str) -> list[str]:
+    first, second = rows
+    all_pairs = pairs(differences)
+    spread = "" if all_pairs.std is None else f", standard deviation {number(all_pairs.std, 2)}"
+    tasks = ", ".join(dict.fromkeys(task for _, task in differences))
+    return [
+        f"{address}: {first}, less {second}",
+        f"mean difference {number(all_pairs.mean, 2)}{spread}, n = {all_pairs.n} pairs ({tasks})",
+        *(f"{test.title}: {_result(test.run(differences))}" for test in TESTS),
+        *(test.explanation for test in TESTS),
+        *filter(None, [without]),
+        f"choices: {CHOICES}",
+    ]
 
 
 def compare_rows(study: Study, address: str, first: str, second: str) -> list[str]:
-    """Return lines with the mean difference of two rows, t, p, the number of pairs, and the choices behind them.
+    """Return lines with the mean difference of two rows, the result of each paired test, and the choices behind them.
 
     Args:
         study: the study.
@@ -86,18 +146,8 @@ def compare_rows(study: Study, address: str, first: str, second: str) -> list[st
     for row in (first, second):
         if row not in table.compared_rows():
             raise unknown(f"row of {address}", row, table.compared_rows())
-    values, others = (_values(study, table, address, row) for row in (first, second))
-    test = paired_values(values, others)
-    tasks = ", ".join(dict.fromkeys(task for _, task, _ in sorted(values.keys() & others.keys())))
-    if test.mean is None:
+    scores = {row: _scores(study, table, address, row) for row in (first, second)}
+    differences = paired_differences(scores[first], scores[second])
+    if not differences:
         raise RetortError(f"'{first}' and '{second}' have no task and seed in common", "run both on one task")
-    spread = "" if test.std is None else f", standard deviation {number(test.std, 2)}"
-    result = sentence(test.status, test.reason)
-    if test.status is Status.OK:
-        result = f"t = {number(test.t, 3)}, p = {test.p:.4g} ({test.n - 1} degrees)"
-    return [
-        f"{address}: {first}, less {second}",
-        f"mean difference {number(test.mean, 2)}{spread}, n = {test.n} pairs ({tasks})",
-        result,
-        f"choices: {CHOICES}",
-    ]
+    return _lines(address, (first, second), differences, left_out(scores))

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from retort.errors import RetortError
+from retort.specs.exhibit import Exhibit
 from retort.specs.names import Names
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
@@ -35,6 +36,18 @@ def recorded_cells(names: Names, lines: list[Line]) -> dict[str, dict[str, list[
         if value is not None and line.column != AVERAGE:
             recorded.setdefault(names.short(line.student), {})[line.column] = value
     return recorded
+
+
+def check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
+    """Check that a table of scores gives the number of runs of which its means are.
+
+    Raises:
+        RetortError: `runs` of the table is another number.
+    """
+    counts = {line.n for line in lines if line.unit == "x100" and line.std is not None}
+    if exhibit.compared_rows() and counts - {exhibit.published_runs}:
+        means = ", ".join(map(str, sorted(counts)))
+        raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
 
 
 def replace_block(path: Path, key: str, content: Any) -> None:
@@ -99,7 +112,9 @@ def record(study: Study, paper: str) -> list[str]:
         path = Path(f"results/tables/{paper}/{name}.csv")
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-        content = table_of(study, paper, name).recorded(Inputs(study, paper, name), read(path))
+        lines = read(path)
+        check_runs(name, study.exhibits[paper, name], lines)
+        content = table_of(study, paper, name).recorded(Inputs(study, paper, name), lines)
         if content is not None:
             replace_block(folder / f"{name}.yaml", "published", content)
             written.append(f"{name}.yaml")

@@ -72,8 +72,8 @@ def _markdown_entry(entry: Entry) -> str:
     text = markdown_escape(entry.text)
     text = f"**{text}**" if entry.bold else text
     text += f"<sup>{entry.mark}</sup>" if entry.mark else ""
-    beside = [f"*{markdown_escape(entry.published)}*", entry.difference, entry.verdict]
-    return text + ("<br>" + " ".join(filter(None, beside)) if entry.published else "")
+    published = f"*{markdown_escape(entry.published)}*" if entry.published else ""
+    return "<br>".join(filter(None, [text, entry.dev, published, entry.difference, entry.judgement]))
 
 
 def _markdown_grid(grid: Grid) -> list[str]:
@@ -94,7 +94,7 @@ def markdown(sheet: Sheet) -> str:
     for grid in sheet.grids:
         lines += _markdown_grid(grid)
     if has_published(sheet):
-        lines += ["First line of a cell: ours. Second line, in italics: published; then difference and verdict.", ""]
+        lines += ["First line of a cell: ours. In italics: published; below it the difference and the verdict.", ""]
     lines += [line for mark, text in sheet.notes for line in (f"<sup>{mark}</sup> {markdown_escape(text)}", "")]
     closing = filter(None, [sheet.caption, f"Scale: {sheet.scale}.", *sheet.remarks])
     return "\n".join([*lines, " ".join(map(markdown_escape, closing)), ""])
@@ -106,13 +106,14 @@ def markdown(sheet: Sheet) -> str:
 def _tex_entry(entry: Entry) -> str:
     text = tex_escape(entry.text)
     text = rf"\textbf{{{text}}}" if entry.bold else text
-    return text + (rf"\textsuperscript{{{entry.mark}}}" if entry.mark else "")
+    text += rf"\textsuperscript{{{entry.mark}}}" if entry.mark else ""
+    return text + (rf" {{\scriptsize {tex_escape(entry.dev)}}}" if entry.dev else "")
 
 
 def _tex_published(entry: Entry) -> str:
     if not entry.published:
         return ""
-    beside = " ".join(filter(None, [tex_escape(entry.published), tex_escape(entry.difference), entry.verdict]))
+    beside = " ".join(filter(None, [*map(tex_escape, (entry.published, entry.difference)), entry.judgement]))
     return rf"{{\scriptsize\color{{gray}} {beside}}}"
 
 

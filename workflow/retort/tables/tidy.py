@@ -13,7 +13,12 @@ from retort.errors import RetortError
 AGAIN = "delete it, the next run makes it again"
 AVERAGE = "Average"  # the column that a study of ours adds
 INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed from cells of which one is missing
-NUMBERS = ("published", "published_std", "mean", "std")
+# fields that hold a number or nothing, and fields that count
+NUMBERS = (
+    "published", "published_std", "mean", "std", "published_half", "low", "high", "p", "p_holm", "p_equivalence",
+    "margin", "dev",
+)  # fmt: skip
+COUNTS = ("n", "published_n")
 
 
 class Status(StrEnum):
@@ -61,6 +66,18 @@ class Line:
         reason: why it has no value of ours, to be read after the status, such as 'at step 42' or 'no profile'.
         note: what a reader of the value must know, such as that it was measured on a sample of the data.
         text: our value as the paper would print it, in a cell that holds a setting.
+        published_n: over how many runs the published value is a mean; 0 if it is not known.
+        published_half: half a unit of the last digit that is published.
+        low: lower end of the 95 % interval of the difference, ours less published.
+        high: its upper end.
+        p: p-value of the two-sided Welch test that the two means are equal.
+        p_holm: the same after Holm's correction over the table's cells.
+        p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
+        margin: what counts as equal: means that are so far apart or nearer.
+        verdict: 'agrees', 'differs', 'inconclusive' or empty (`tables/verdicts.py`).
+        assumes: what the verdict takes for granted where a side has no deviation or no number of runs.
+        runs_needed: of an inconclusive cell, the runs of ours that would decide it, or 'none'.
+        dev: our score on dev, in a cell whose score only a test server can compute.
     """
 
     paper: str
@@ -81,6 +98,18 @@ class Line:
     scale: str = ""
     note: str = ""
     text: str = ""
+    published_n: int = 0
+    published_half: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    p_equivalence: float | None = None
+    margin: float | None = None
+    verdict: str = ""
+    assumes: str = ""
+    runs_needed: str = ""
+    dev: float | None = None
 
     @property
     def state(self) -> str:
@@ -89,7 +118,7 @@ class Line:
 
 
 HEADER = [field.name for field in fields(Line)]
-LATER = HEADER[-1:]  # columns that `read` does not require
+REQUIRED = HEADER.index("text")  # columns from here on were added later: `read` takes a file without them
 
 
 def _written(value: object) -> str:
@@ -118,7 +147,8 @@ def read(path: Path | str) -> list[Line]:
     """
     with Path(path).open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
-        if reader.fieldnames not in (HEADER, HEADER[: -len(LATER)]):
+        names = list(reader.fieldnames or [])
+        if len(names) < REQUIRED or names != HEADER[: len(names)]:
             raise RetortError(f"{path} is not a tidy CSV", AGAIN)
         try:
             return [_line(record) for record in reader]
@@ -127,6 +157,7 @@ def read(path: Path | str) -> list[Line]:
 
 
 def _line(record: dict[str, str]) -> Line:
-    texts = {name: value for name, value in record.items() if name not in (*NUMBERS, "n", "status")}
-    numbers = {name: float(record[name]) if record[name] else None for name in NUMBERS}
-    return Line(**texts, **numbers, n=int(record["n"]), status=Status(record["status"]))  # type: ignore[arg-type]
+    texts = {name: value for name, value in record.items() if name not in (*NUMBERS, *COUNTS, "status")}
+    numbers = {name: float(record[name]) for name in NUMBERS if record.get(name)}
+    counts = {name: int(record[name]) for name in COUNTS if record.get(name)}
+    return Line(**texts, **numbers, **counts, status=Status(record["status"]))  # type: ignore[arg-type]

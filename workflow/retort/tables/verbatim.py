@@ -8,10 +8,10 @@ from pydantic import Field, model_validator
 
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, row_names
 from retort.tables.base import Inputs, Table
-from retort.tables.compare import AGREES, DIFFERS
-from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, agreed, as_printed, sheet
+from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, counted_verdicts, sheet
 from retort.tables.lines import published_value
 from retort.tables.tidy import Line, Status
+from retort.tables.verdicts import AGREES, DIFFERS
 
 
 class VerbatimTable(TextTable, Table):
@@ -70,5 +70,5 @@ class VerbatimTable(TextTable, Table):
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
         ]
         rest = "Cells without a verdict stand as the paper prints them." if verdicts else "As the paper prints it."
-        remarks = [*agreed(verdicts), *([self.origin] if verdicts else []), rest]
+        remarks = [*counted_verdicts(verdicts), *([self.origin] if verdicts else []), rest]
         return sheet(self, lines, [Grid(columns, rows)], Notes(), remarks)

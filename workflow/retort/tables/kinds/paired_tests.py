@@ -1,4 +1,4 @@
-"""Tables of paired t-tests between the rows of tables of scores."""
+"""Tables of paired tests between the rows of tables of scores."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from retort.specs.names import StudentPair
 from retort.specs.rows import Row
 from retort.specs.table import Decimals, Printed
 from retort.tables.base import Inputs, Table
-from retort.tables.compare import AGREES, DIFFERS, Comparison, holm
+from retort.tables.compare import PAIRS, TESTS, Comparison, PairedTest, holm
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
-from retort.tables.paired_rows import paired_values, row_values
+from retort.tables.paired_rows import left_out, paired_differences, row_scores
 from retort.tables.record import recorded_value
 from retort.tables.tidy import Line, Status
+from retort.tables.verdicts import AGREES, DIFFERS
 
 
 class ReportedTests(Spec):
-    """A paper's own tests of one table: the rows it compared, and the pairs without a significant difference."""
+    """A paper's own tests of one table: the rows it compared, and the pairs without a significant difference.
+
+    Papers that report tests correct no p-value, so only our uncorrected ones are compared with them.
+    """
 
     below: float = Field(gt=0, lt=1, description="the p-value below which the paper calls a difference significant")
     among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
@@ -38,7 +42,7 @@ class ReportedTests(Spec):
 
 @table_kind
 class PairedTestsTable(Table):
-    """A table of paired t-tests over (task, seed), between all rows of each listed table or those a paper compared."""
+    """A table of paired tests, with tasks fixed and drawn, between all rows of each listed table or some of them."""
 
     kind: Literal["paired-tests"] = Field(description="which kind of table this is")
     of: Distinct[Name] = Field(min_length=1, description="tables of scores")
@@ -73,7 +77,7 @@ class PairedTestsTable(Table):
             yield from check_known(f"reported.{name}", "row that is tested", named, rows)
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return three lines for each pair of rows: the mean difference, p, and p after Holm's correction.
+        """Return the lines of each pair of rows: the mean difference, then p and p after Holm of each test.
 
         The `task` of a line is the name of the table whose rows are compared.
         """
@@ -84,18 +88,28 @@ class PairedTestsTable(Table):
         rows = _tested(table)
         groups = list(self.reported[name].among.values()) if name in self.reported else []
         pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
-        values = {row: row_values(inputs.study, table, row, inputs.scores) for row in rows}
-        tests = [paired_values(values[a], values[b]) for a, b in pairs]
+        scores = {row: row_scores(inputs.study, table, row, inputs.scores) for row in rows}
+        differences = {(a, b): paired_differences(scores[a], scores[b]) for a, b in pairs}
+        results = {test.metric: [test.run(differences[pair]) for pair in pairs] for test in TESTS}
         # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
-        corrected = iter(holm([test.p for test in tests if test.p is not None]))
-        for (a, b), test in zip(pairs, tests, strict=True):
+        corrected = {
+            metric: iter(holm([result.p for result in of_pairs if result.p is not None]))
+            for metric, of_pairs in results.items()
+        }
+        for at, (a, b) in enumerate(pairs):
             first, other = rows[a], rows[b]
             where = (inputs.paper, inputs.name, a, b, first.student, name)
-            state = {**_state(first, other, test), "n": test.n, "scale": inputs.study.config.scale}
-            p, p_holm = test.p, next(corrected) if test.p is not None else None
-            yield Line(*where, "difference", "x100", mean=test.mean, std=test.std, **state)
-            yield Line(*where, "p", "p", self._published(name, first, other), mean=p, **state)
-            yield Line(*where, "p-holm", "p", mean=p_holm, **state)
+            note = left_out({a: scores[a], b: scores[b]}) if differences[a, b] else ""
+            every, shared = results[PAIRS.metric][at], {"scale": inputs.study.config.scale, "note": note}
+            state = {**_state(first, other, every), **shared}
+            yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, n=every.n, **state)
+            for test in TESTS:
+                result = results[test.metric][at]
+                p_holm = None if result.p is None else next(corrected[test.metric])
+                state = {**_state(first, other, result), **shared, "n": result.n}
+                published = self._published(name, first, other) if test is PAIRS else None
+                yield Line(*where, test.metric, "p", published, mean=result.p, **state)
+                yield Line(*where, test.metric_holm, "p", mean=p_holm, **state)
 
     def _published(self, table: str, first: Row, other: Row) -> float | None:
         """Return the recorded p-value of a pair of rows, whichever of the two comes first."""
@@ -109,53 +123,70 @@ class PairedTestsTable(Table):
         names = inputs.study.names(inputs.paper)
         for line in lines:
             value = recorded_value(line)
-            if value is not None and line.metric == "p":
+            if value is not None and line.metric == PAIRS.metric:
                 rows = inputs.study.exhibits[inputs.paper, line.task].compared_rows()
                 pair = " vs ".join(map(names.short, (line.student, rows[line.column].student)))
                 recorded.setdefault(line.task, {})[pair] = value
         return recorded
 
     def lay_out(self, lines: list[Line]) -> Sheet:
-        """Lay out one matrix of p-values per group of rows; rows are numbered to keep columns narrow."""
+        """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
         notes, grids = Notes(), []
-        counts: dict[str, set[int]] = {}
-        for name, title, group in self._groups(lines):
-            labels, cells = matrix(group)
-            rows = [
-                PrintedRow(f"{i + 1}\u2002{label}", [self._entry(cells.get((i, j)), notes) for j in range(len(labels))])
-                for i, label in enumerate(labels)
-            ]
-            grids.append(Grid([str(j + 1) for j in range(len(labels))], rows, title))
-            counts.setdefault(name, set()).update(line.n for line in group)
+        shown = self._shown(lines)
+        for title, group in self._groups(lines):
+            for test in shown:
+                labels, cells = matrix(group, test)
+                size = range(len(labels))
+                rows = [
+                    PrintedRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j)), notes) for j in size])
+                    for i in size
+                ]
+                grids.append(Grid([str(j + 1) for j in size], rows, f"{title}, {test.title}"))
         remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {self.alpha:g}."]
-        for name, numbers in counts.items():
-            pairs = sorted(numbers)
-            remarks.append(f"{label_of(name)}: {' to '.join(map(str, pairs[:: max(1, len(pairs) - 1)]))} pairs a test.")
-        return sheet(self, lines, grids, notes, remarks)
+        remarks += [test.explanation for test in shown]
+        if self.reported:
+            remarks.append("The paper corrects nothing, so its tests stand beside our uncorrected p-values alone.")
+        return sheet(self, lines, grids, notes, [*remarks, *_sizes(lines)])
 
-    def _groups(self, lines: list[Line]) -> Iterator[tuple[str, str, list[Line]]]:
-        """Yield (name of the compared table, title, lines) for each group of rows compared with one another."""
+    def _shown(self, lines: list[Line]) -> list[PairedTest]:
+        """Return the tests that are printed; the one over pairs only beside published tests."""
+        published = bool(self.reported) or any(line.published is not None for line in lines)
+        return [test for test in TESTS if test is not PAIRS or published]
+
+    def _groups(self, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+        """Yield (title, lines) for each group of rows compared with one another."""
         for name in dict.fromkeys(line.task for line in lines):
             tests = [line for line in lines if line.task == name]
             groups = self.reported[name].among if name in self.reported else {}
             for group, rows in (groups or {"": [line.row for line in tests]}).items():
                 title = f"{label_of(name)}: {group}" if group else label_of(name)
-                yield name, title, [line for line in tests if line.row in rows]
+                yield title, [line for line in tests if line.row in rows]
 
     def _entry(self, line: Line | None, notes: Notes) -> Entry:
         if line is None:
             return Entry("")
         published = "" if line.published is None else p_value(line.published, self.decimals)
         tests, verdict = self.reported.get(line.task), ""
-        if tests:
+        if tests and line.metric == PAIRS.metric:
             significant = tests.is_significant(line.row, line.column)
             published = f"{'<' if significant else '≥'} {tests.below:g}"
             verdict = "" if line.mean is None else AGREES if (line.mean < tests.below) == significant else DIFFERS
         if line.mean is None:
             equal = line.status is Status.NO_VARIANCE
-            reason = "the differences of all pairs are equal" if equal else line.state
+            reason = "all differences are equal" if equal else line.state
             return Entry("-", published, mark=notes.mark(reason))
-        return Entry(p_value(line.mean, self.decimals), published, verdict, bold=line.mean < self.alpha)
+        mark = notes.mark(line.note) if line.note else ""
+        return Entry(p_value(line.mean, self.decimals), published, verdict, bold=line.mean < self.alpha, mark=mark)
+
+
+def _sizes(lines: list[Line]) -> list[str]:
+    """Return a remark for each compared table: how many pairs its tests have."""
+    remarks = []
+    for name in dict.fromkeys(line.task for line in lines):
+        sizes = sorted({line.n for line in lines if line.task == name and line.metric == PAIRS.metric})
+        count = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0]}"
+        remarks.append(f"{label_of(name)}: {count} pairs of task and seed a test.")
+    return remarks
 
 
 def _tested(table: Exhibit) -> dict[str, Row]:
@@ -170,8 +201,8 @@ def _state(first: Row, other: Row, test: Comparison) -> dict[str, Any]:
     return {"status": test.status, "reason": test.reason}
 
 
-def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
-    """Return the row labels and the lines of p-values by (row, column) index.
+def matrix(lines: list[Line], test: PairedTest) -> tuple[list[str], dict[tuple[int, int], Line]]:
+    """Return the row labels and the lines of a test's p-values by (row, column) index.
 
     Above the diagonal the p-values are uncorrected; below it they are corrected by Holm's procedure.
     """
@@ -179,8 +210,8 @@ def matrix(lines: list[Line]) -> tuple[list[str], dict[tuple[int, int], Line]]:
     cells = {}
     for line in lines:
         upper = sorted((labels.index(line.row), labels.index(line.column)))
-        if line.metric == "p":
+        if line.metric == test.metric:
             cells[upper[0], upper[1]] = line
-        elif line.metric == "p-holm":
+        elif line.metric == test.metric_holm:
             cells[upper[1], upper[0]] = line
     return labels, cells

@@ -10,11 +10,11 @@ from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column
 from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
-from retort.tables.compare import verdicts
-from retort.tables.layout import Grid, Notes, Sheet, agreed, as_printed, entry, model_rows, sheet
+from retort.tables.layout import Grid, Notes, Sheet, as_printed, counted_verdicts, entry, model_rows, sheet
 from retort.tables.lines import cell_lines
 from retort.tables.record import recorded_cells
 from retort.tables.tidy import Line
+from retort.tables.verdicts import judged, limits_of
 
 COLUMNS = [
     Column(label="Parameters (M)", metric="parameters"),
@@ -34,11 +34,7 @@ class ProfilesTable(MeasuredTable, Table):
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line per cell."""
-        return cell_lines(inputs, self)
-
-    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
-        """Return the verdict on each cell."""
-        return verdicts(lines, self.decimals)
+        return judged(cell_lines(inputs, self), limits_of(self, inputs.study.papers[inputs.paper]))
 
     def tallied(self, lines: list[Line]) -> list[Line]:
         """Return the lines that count as cells in the report: all."""
@@ -50,14 +46,14 @@ class ProfilesTable(MeasuredTable, Table):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per architecture, with its parameters, latency and speed-up."""
-        notes, judged, printed = Notes(), self.verdicts(lines), as_printed(self)
+        notes, printed = Notes(), as_printed(self)
         columns = list(dict.fromkeys(line.column for line in lines))
         entries = {
-            key: entry(line, self.decimals, judged[key], notes, printed.get(key))
+            key: entry(line, self.decimals, notes, printed.get(key))
             for line in lines
             for key in [(line.row, line.column)]
         }
-        remarks = agreed(judged)
+        remarks = counted_verdicts(self.verdicts(lines))
         if any(line.published is not None for line in lines):
             remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
         remarks.append(f"Speed-up against {self.rows[0].label}.")

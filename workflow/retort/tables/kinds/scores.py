@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,11 +13,12 @@ from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column, Row
 from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
-from retort.tables.compare import RULE, verdicts
-from retort.tables.layout import Entry, Grid, Notes, Sheet, agreed, as_printed, entry, model_rows, sheet
-from retort.tables.lines import cell_lines, mean_of
+from retort.tables.collect import Measured, mean_of
+from retort.tables.layout import Entry, Grid, Notes, Sheet, as_printed, counted_verdicts, entry, model_rows, sheet
+from retort.tables.lines import cell_lines, measure
 from retort.tables.record import recorded_cells
 from retort.tables.tidy import AVERAGE, Line, Status
+from retort.tables.verdicts import judged, limits_of, rule
 
 
 @table_kind
@@ -33,28 +35,23 @@ class ScoresTable(MeasuredTable, Table):
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line per cell, and one per row if a study of ours asks for an average."""
-        lines = cell_lines(inputs, self)
-        return [*lines, *self._averages(lines)]
+        measured = measure(inputs, self)
+        lines = cell_lines(inputs, self, measured)
+        return judged([*lines, *self._averages(lines, measured)], limits_of(self, inputs.study.papers[inputs.paper]))
 
-    def _averages(self, lines: list[Line]) -> list[Line]:
+    def _averages(self, lines: list[Line], measured: Mapping[str, Mapping[str, Measured]]) -> list[Line]:
         counted = [column.name for column in self.columns if column.average]
         averages = []
         for name, row in self.named_rows().items() if counted else ():
             cells = [line for line in lines if line.row == name and line.column in counted]
-            published = [cell.published for cell in cells if cell.published is not None]
             averages.append(
                 Line(
                     cells[0].paper, cells[0].table, name, AVERAGE, row.student, "", "average", "x100",
-                    published=statistics.mean(published) if len(published) == len(counted) else None,
-                    **mean_of({"mean": cell.mean, "n": cell.n, "note": cell.note} for cell in cells),
+                    **_published_mean(cells), **mean_of(measured[name][column] for column in counted).fields,
                     scale=cells[0].scale,
                 )
             )  # fmt: skip
         return averages
-
-    def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
-        """Return the verdict on each cell."""
-        return verdicts(lines, self.decimals)
 
     def tallied(self, lines: list[Line]) -> list[Line]:
         """Return the lines that count as cells in the report: all."""
@@ -66,14 +63,14 @@ class ScoresTable(MeasuredTable, Table):
 
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out the table: one row per student, one column per task."""
-        notes, judged, best, printed = Notes(), self.verdicts(lines), self._best(lines), as_printed(self)
+        notes, best, printed = Notes(), self._best(lines), as_printed(self)
         columns = list(dict.fromkeys(line.column for line in lines))
         entries: dict[tuple[str, str], Entry] = {}
         order = list(self.named_rows())
         for line in sorted(lines, key=lambda line: order.index(line.row)):
             key = (line.row, line.column)
-            entries[key] = replace(entry(line, self.decimals, judged[key], notes, printed.get(key)), bold=key in best)
-        remarks = [*agreed(judged), *([RULE] if any(judged.values()) else []), *_runs(lines)]
+            entries[key] = replace(entry(line, self.decimals, notes, printed.get(key)), bold=key in best)
+        remarks = [*counted_verdicts(self.verdicts(lines)), *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
         if AVERAGE in columns:
             counted = [column.label for column in self.columns if column.average]
             remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
@@ -91,6 +88,24 @@ class ScoresTable(MeasuredTable, Table):
                 value = rounded[line.row, line.column] = round(line.mean, self.decimals)
                 best[line.column] = max(value, best.get(line.column, value))
         return {key for key, value in rounded.items() if value == best[key[1]]}
+
+
+def _published_mean(cells: list[Line]) -> dict[str, Any]:
+    """Return the published fields of an average; empty unless every cell of it is published."""
+    published = [cell.published for cell in cells if cell.published is not None]
+    if len(published) < len(cells):
+        return {}
+    return {
+        "published": statistics.mean(published),
+        "published_n": min(cell.published_n for cell in cells),
+        "published_half": statistics.mean(cell.published_half or 0.0 for cell in cells),  # at most
+    }
+
+
+def _dev(lines: list[Line]) -> list[str]:
+    """Return a remark on the scores on dev that stand in cells of a test server; empty without one."""
+    known = any(line.dev is not None for line in lines)
+    return ["'dev': our score on dev of the run whose answers the server gets; it is not judged."] if known else []
 
 
 def _runs(lines: list[Line]) -> list[str]:

@@ -1,0 +1,113 @@
+"""Simulations of how often verdicts and paired tests are wrong, with the deviations that wang2023 prints.
+
+Run it as a module to print the tables of `workflow/retort/tables/README.md`, which a test compares with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from retort.specs.config import Config
+from retort.specs.judging import MARGIN
+from retort.study.load import open_study
+from retort.tables.compare import TESTS, holm
+from retort.tables.difference import INFINITE, LEVEL, Part, welch
+
+SEED = 20230721
+TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a unit of the printed digit
+APART = (0.0, 0.5, 1.0, 2.0, 3.0)  # true differences, in points
+RUNS = ((4, 4), (10, 4), (3, 3), (4, 1), (1, 4))  # runs of ours, published ones
+REPEATS = 30  # of each pair of rows
+
+
+@functools.cache
+def printed_rows() -> Any:
+    """Return mean and deviation of each task of each row of wang2023's table 1: (rows, tasks, 2)."""
+    exhibit = open_study(Config(papers=["wang2023"], scale="paper")).exhibits["wang2023", "table1"]
+    rows: dict[str, list[tuple[float, float]]] = {}
+    for cell in exhibit.published_cells():
+        if cell.number and cell.number.std is not None:
+            rows.setdefault(cell.row, []).append((cell.number.value, cell.number.std))
+    return np.array(list(rows.values()))
+
+
+def runs_of(apart: float, n: int, published_n: int) -> tuple[Any, Any]:
+    """Return made-up runs of the cells of TABLES tables, ours and published: (tables, cells, runs) of either side."""
+    draw = np.random.default_rng([SEED, round(10 * apart), n, published_n])
+    std = printed_rows()[:, :, 1].ravel()
+    shape = (TABLES, len(std))
+    ours = apart + std[:, None] * draw.standard_normal((*shape, n))
+    return ours, std[:, None] * draw.standard_normal((*shape, published_n))
+
+
+def spreads_of(ours: Any, published: Any) -> list[Part]:
+    """Return the parts of the variance of each cell's difference, as `verdicts.spreads` chooses them."""
+    sides = [(side.var(axis=2, ddof=1) if side.shape[2] > 1 else None, side.shape[2]) for side in (ours, published)]
+    if all(variance is not None for variance, _ in sides):
+        return [Part(variance / n, n - 1) for variance, n in sides]
+    variance, n = next(side for side in sides if side[0] is not None)
+    return [Part(variance * sum(1 / runs for _, runs in sides), n - 1)]
+
+
+def verdict_shares(apart: float, n: int, published_n: int) -> list[float]:
+    """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
+    ours, published = runs_of(apart, n, published_n)
+    value = ours.mean(axis=2) - np.round(published.mean(axis=2), 1)
+    tested = welch(value, [*spreads_of(ours, published), Part(np.full_like(value, HALF**2 / 3), INFINITE)])
+    agrees = tested.p_equivalence(MARGIN.points) < LEVEL
+    differs = np.array([holm(list(p)) for p in tested.p()]) < LEVEL
+    differs &= ~agrees
+    return [agrees.mean(), (~agrees & ~differs).mean(), differs.mean(), differs.any(axis=1).mean()]
+
+
+def gaps(first: Any, second: Any) -> Any:
+    """Return the printed differences of two rows on each task."""
+    return first[:, 0] - second[:, 0]
+
+
+Tasks = Callable[[Any, Any], Any]  # printed differences, a generator -> true differences on each task
+TRUTHS: dict[str, Tasks] = {
+    "no difference on any task": lambda printed, draw: 0 * printed,
+    "differences on these tasks, with mean zero": lambda printed, draw: printed - printed.mean(),
+    "tasks drawn, with mean zero": lambda printed, draw: printed.std(ddof=1) * draw.standard_normal(len(printed)),
+}
+
+
+def paired_shares(truth: str) -> list[float]:
+    """Return the share of pairs of rows that each paired test calls different at 5 %, where none is on average."""
+    draw, rows, n = np.random.default_rng([SEED, list(TRUTHS).index(truth)]), printed_rows(), 4
+    significant = []
+    for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
+        true = TRUTHS[truth](gaps(first, second), draw)
+        noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, n))
+        differences = {("", str(task)): list(map(float, values)) for task, values in enumerate(true[:, None] + noise)}
+        significant.append([(test.run(differences).p or 0.0) < LEVEL for test in TESTS])
+    return list(np.mean(significant, axis=0))
+
+
+def percent(shares: list[float]) -> str:
+    """Return shares as cells of a Markdown table, in per cent."""
+    return " | ".join(f"{100 * share:.0f}" for share in shares)
+
+
+def tables() -> str:
+    """Return the three tables as Markdown."""
+    lines = ["| true difference | agrees | inconclusive | differs | tables with a cell that 'differs' |",
+             "| ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    lines += [f"| {apart:g} | {percent(verdict_shares(apart, 4, 4))} |" for apart in APART]
+    lines += ["", "| ours | published | agrees (0) | differs (2) | table with a 'differs' (0) | 'agrees' (1) |",
+              "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for n, published_n in RUNS:
+        none, one, two = (verdict_shares(apart, n, published_n) for apart in (0.0, 1.0, 2.0))
+        lines.append(f"| {n} | {published_n} | {percent([none[0], two[2], none[3], one[0]])} |")
+    lines += ["", f"| the truth | {' | '.join(test.title for test in TESTS)} |", "| --- | ---: | ---: | ---: |"]
+    lines += [f"| {truth} | {percent(paired_shares(truth))} |" for truth in TRUTHS]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(tables())

@@ -1,0 +1,221 @@
+"""Tests of verdicts on cells, computed by hand: intervals, what is assumed, sizes, margins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.specs.config import Config, read_config
+from retort.specs.printed import read_number
+from retort.study.load import open_study, read
+from retort.tables.compare import holm
+from retort.tables.kinds.scores import ScoresTable
+from retort.tables.tidy import Line
+from retort.tables.verdicts import judged, rule, size_verdict, spreads
+
+from tests.conftest import ROOT
+from tests.tiny.edit import set_value
+from tests.tiny.results import SCORES, collected, line, made, write_results
+from tests.tiny.variant import TABLE
+
+
+def one(cell: Line, margin: float = 1.0, assumed: float = 0.6) -> Line:
+    """Return the line with the verdict that it has in a table of its own."""
+    return judged([cell], lambda _: (margin, assumed))[0]
+
+
+def test_welch_by_hand():
+    # variances 4 / 3 and 1 / 5: error 1.2383; degrees of freedom 2.3511 / (1.7778 / 2 + 0.04 / 4) = 2.616
+    cell = one(line(72.0, 70.0, ours=2.0, std=1.0, n=3, published_n=5))
+    variance = 4 / 3 + 1 / 5
+    freedom = variance**2 / ((4 / 3) ** 2 / 2 + (1 / 5) ** 2 / 4)
+    assert freedom == pytest.approx(2.616, abs=1e-3)
+    # the 97.5 % quantile of Student's t with 2.616 degrees of freedom is 3.464
+    assert (cell.high or 0) - 2.0 == pytest.approx(3.464 * variance**0.5, abs=2e-3)
+    assert 2.0 - (cell.low or 0) == pytest.approx((cell.high or 0) - 2.0)
+
+
+def test_the_rounding_of_the_print_counts():
+    # two runs that are known to have no spread to speak of: only the rounding is left, 0.5^2 / 3
+    cell = one(line(70.4, 70.0, std=1e-9, n=4, published_half=0.5))
+    assert (cell.high or 0) - 0.4 == pytest.approx(1.95996 * (0.25 / 3) ** 0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("apart", "std", "verdict"),
+    [(0.0, 0.4, "agrees"), (0.9, 0.05, "agrees"), (0.0, 3.0, "inconclusive"), (1.5, 0.5, "differs"),
+     (0.9, 0.6, "inconclusive"), (-1.5, 0.5, "differs")],
+)  # fmt: skip
+def test_the_three_verdicts(apart: float, std: float, verdict: str):
+    assert one(line(70.0 + apart, 70.0, std=std, n=4)).verdict == verdict
+
+
+def test_a_table_is_a_family_of_tests():
+    # p of one cell alone is below 5 %; beside forty others Holm's correction takes it above
+    alone = line(71.3, 70.0, std=0.7, n=4)
+    assert one(alone).verdict == "differs"
+    many = judged([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: (1.0, 0.6))
+    assert many[0].verdict == "inconclusive"
+    assert [cell.p_holm for cell in many] == pytest.approx(holm([cell.p or 0.0 for cell in many]))
+
+
+def test_no_other_cell_lends_its_spread():
+    wide = line(50.0, 50.0, std=30.0, row="wide")
+    near = line(70.1, 70.0, std=0.1)
+    cells = judged([near, wide], lambda _: (1.0, 0.6))
+    assert (cells[0].low, cells[0].high) == (one(near).low, one(near).high)
+
+
+ASSUMED = [
+    (line(71.0, 70.0, std=0.4, n=4), ""),
+    (line(71.0, 70.0, n=4, ours=0.4, published_std=None), "published deviation taken to be ours"),
+    (line(71.0, 70.0, n=1, std=0.4, published_n=4), "our deviation taken to be the published one"),
+    (line(71.0, 70.0, n=1, std=0.4), "both deviations taken to be 0.6"),
+    (line(71.0, 70.0, n=4, std=0.0), "both deviations taken to be 0.6"),
+    (line(71.0, 70.0, n=4, std=0.4, published_n=0), "published over 2 runs, not stated"),
+    (line(71.0, 70.0, n=4, ours=0.4, published_std=None, published_n=0),
+     "published deviation taken to be ours; published over 1 run, not stated"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "assumes"), ASSUMED)
+def test_what_is_assumed_is_said(cell: Line, assumes: str):
+    assert one(cell).assumes == assumes
+
+
+def test_a_deviation_that_is_lent_has_the_lenders_degrees_of_freedom():
+    known = spreads(line(71.0, 70.0, n=1, std=0.4, published_n=4), 0.6)
+    (part,) = known.parts(1, 4)
+    assert (part.variance, part.freedom) == (pytest.approx(0.16 * 1.25), 3)
+
+
+def test_runs_that_would_decide():
+    assert one(line(70.5, 70.0, std=0.4, n=3, published_n=4)).runs_needed == "4"
+    assert one(line(70.6, 70.0, std=0.4, n=4, published_n=4)).runs_needed == "5"  # four may have been bad luck
+    # the error of four published runs with a deviation of 2 is 1: too wide for a margin of 1
+    assert one(line(70.5, 70.0, std=2.0, n=4)).runs_needed == "none"
+    assert one(line(70.0, 70.0, std=0.2, n=4)).runs_needed == ""
+
+
+def test_a_recorded_run_that_is_repeated_agrees():
+    same = line(68.5171, 68.517, std=37.925, n=3, published_half=0.0005)
+    assert (one(same).verdict, one(same).assumes) == ("agrees", "the same digits as the recorded run")
+    for other, half in ((68.519, 0.0005), (68.517, 0.05)):
+        assert one(line(other, 68.517, std=37.925, published_half=half)).verdict == "inconclusive"
+
+
+def test_without_both_numbers_there_is_no_verdict():
+    for cell in (line(70.0), line(None, 70.0)):
+        assert (one(cell).verdict, one(cell).p) == ("", None)
+    assert rule([one(line(70.0))]) == ""
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "verdict"),
+    [("67.0M", 67.4, "differs"), ("67.0M", 67.04, "agrees"), ("69.1M", 69.1275, "agrees"),
+     ("69.1275M", 69.1, "differs"),
+     ("109M", 109.48, "agrees"), ("109M", 109.6, "differs"), ("67M", 67.4, "agrees")],
+)  # fmt: skip
+def test_a_size_is_compared_at_the_digits_of_the_print(printed: str, ours: float, verdict: str):
+    number = read_number(printed)
+    assert number
+    cell = Line("p", "t", "R", "c", "s", "", "parameters", "M", number.value, None, ours, published_half=number.half)
+    assert size_verdict(cell) == verdict
+
+
+# --- settings
+
+
+def test_the_margin_of_a_column_goes_before_that_of_its_table_and_paper(config: dict[str, Any], tmp_path: Path):
+    folder, reason = tmp_path / "study", "a reason"
+
+    def margins() -> dict[str, float | None]:
+        lines, _ = made(config)
+        return {cell.column: cell.margin for cell in lines if cell.student == "tiny-kd"}
+
+    assert margins() == {"Acc. %": 1.0, "Pearson": 1.0, "Average": 1.0}
+    set_value(folder, "papers/tiny/paper.yaml", "margin", to={"points": 2.0, "because": reason})
+    assert margins() == {"Acc. %": 2.0, "Pearson": 2.0, "Average": 2.0}
+    set_value(folder, "papers/tiny/table1.yaml", "margin", to={"points": 3.0, "because": reason})
+    columns = [{**column, "margin": {"points": 50.0, "because": reason}} for column in TABLE["columns"][:1]]
+    set_value(folder, "papers/tiny/table1.yaml", "columns", to=[*columns, *TABLE["columns"][1:]])
+    assert margins() == {"Acc. %": 50.0, "Pearson": 3.0, "Average": 3.0}
+    lines, out = made(config)
+    assert next(cell for cell in lines if cell.margin == 50.0).verdict == "agrees"
+    assert "shown to be within 3 or 50 points" in out["md"]
+
+
+def test_a_margin_needs_a_reason(config: dict[str, Any], tmp_path: Path):
+    set_value(tmp_path / "study", "papers/tiny/table1.yaml", "margin", to={"points": 2.0})
+    assert any("margin.because" in problem for problem in read(read_config(config))[1])
+
+
+def test_the_defaults_are_those_of_the_printed_deviations():
+    study = open_study(Config(papers=["wang2023", "udagawa2023", "mlkd2024", "minilmv2"], scale="paper"))
+    tables = [table for table in study.exhibits.values() if table.compared_rows()]
+    cells = {(id(table), cell.row, cell.column): cell for table in tables for cell in table.cells()}
+    deviations = sorted(
+        cell.number.std
+        for table in tables
+        for cell in table.published_cells()
+        if cell.number and cell.number.std is not None and not cells[id(table), cell.row, cell.column].is_timed
+    )
+    assert len(deviations) == 280
+    assert deviations[140] == 0.4
+    assert (sum(std**2 for std in deviations) / 280) ** 0.5 == pytest.approx(0.6, abs=0.005)
+    # four runs a side with this median show agreement within the margin with a power of 80 %, but not within 0.9
+    open_ = line(70.5, 70.0, std=0.4, n=3, published_n=4)
+    assert one(open_).runs_needed == "4"
+    assert int(one(open_, margin=0.9).runs_needed) > 4
+
+
+def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():
+    study = open_study(Config(papers=["wang2023"], scale="paper"))
+    deviations: dict[tuple[str, str], list[float]] = {}
+    for name in ("table1", "table3"):
+        table: Any = study.exhibits["wang2023", name]
+        tasks = {cell.column: (cell.task, cell.metric) for cell in table.cells()}
+        for cell in table.published_cells():
+            if cell.number and cell.number.std is not None:
+                deviations.setdefault(tasks[cell.column], []).append(cell.number.std)
+    for name in ("table2", "table4"):
+        columns = study.exhibits["wang2023", name].columns  # type: ignore[attr-defined]
+        same = [column for column in columns if (column.task, column.metric) in deviations]
+        assert len(same) == 5
+        for column in same:
+            printed = deviations[column.task, column.metric]
+            root_mean_square = (sum(std**2 for std in printed) / len(printed)) ** 0.5
+            assert column.assumed_std.points == round(root_mean_square, 1)
+        *tasks_of, average = [column.assumed_std.points for column in columns]
+        assert average == round(sum(std**2 for std in tasks_of) ** 0.5 / len(tasks_of), 1)
+
+
+# --- averages
+
+
+def test_an_average_is_formed_for_each_seed(config: dict[str, Any]):
+    lines, _ = made(config)
+    average = next(cell for cell in lines if (cell.student, cell.column) == ("tiny-kd", "Average"))
+    # (70 + 50) / 2, (72 + 60) / 2, (74 + 70) / 2
+    assert (average.mean, average.std, average.n) == (pytest.approx(66), pytest.approx(6), 3)
+    assert average.verdict == "inconclusive"
+    assert average.published_n == 3
+
+
+def test_a_missing_seed_leaves_no_average(config: dict[str, Any]):
+    study = write_results(config, {**SCORES, "tiny-kd": {"mood": [0.7, 0.72, None], "rating": [0.5, 0.6, 0.7]}})
+    _, lines = collected(study, "table1")
+    assert {cell.mean for cell in lines if cell.column == "Average"} == {None}
+
+
+def test_the_runs_of_a_published_mean():
+    table: Any = open_study(Config()).exhibits["pocket", "table1"]
+    assert isinstance(table, ScoresTable)
+    runs = {cell.row: cell.runs for cell in table.published_cells()}
+    assert (runs["Teacher (6 layers)"], runs["Vanilla KD"]) == (1, 3)
+    text = yaml.safe_load((ROOT / "workflow/papers/pocket/table1.yaml").read_text())
+    assert text["runs"] == 3
+    quoted: Any = open_study(Config(papers=["wang2023"], scale="paper")).exhibits["wang2023", "table2"]
+    assert {cell.row: cell.runs for cell in quoted.published_cells()}["TinyBERT†"] == 0

@@ -1,0 +1,75 @@
+"""Tests of verdicts on all tables of the papers at once, with made-up results for every cell that is run."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from retort.study.study import Study
+from retort.tables.layout import as_printed
+from retort.tables.tidy import Line, Status
+from retort.tables.verdicts import is_comparable
+
+from tests.paper_results import lines_of, made_up, whole_study
+
+Tables = dict[tuple[str, str], list[Line]]
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    """Return the study of every paper at the papers' own scale."""
+    return whole_study()
+
+
+@pytest.fixture(scope="module")
+def tables(study: Study) -> Tables:
+    """Return the lines of every table of scores, with true means as printed."""
+    return lines_of(study, made_up(study))
+
+
+def verdicts(tables: Tables) -> Counter[str]:
+    """Return the number of comparable cells with each verdict."""
+    return Counter(line.verdict for lines in tables.values() for line in lines if is_comparable(line))
+
+
+def test_every_comparable_cell_has_a_verdict(tables: Tables) -> None:
+    counts = verdicts(tables)
+    assert sum(counts.values()) == 1747
+    assert counts[""] == 0
+    assert counts["differs"] == 0  # none does in truth
+    assert counts["agrees"] == pytest.approx(693, abs=20)  # the rest needs more runs than the papers made
+
+
+def test_most_cells_differ_where_the_truth_does(study: Study) -> None:
+    counts = verdicts(lines_of(study, made_up(study, shift=10.0)))
+    assert counts["agrees"] == 0
+    # two degrees of freedom cannot show even ten points in a table of many cells
+    assert counts["differs"] > 2 * counts["inconclusive"]
+
+
+def test_a_mean_over_tasks_has_a_deviation_wherever_its_paper_prints_one(tables: Tables) -> None:
+    means = [line for lines in tables.values() for line in lines if is_comparable(line) and not line.task]
+    printed = [line for line in means if line.published_std is not None]
+    assert len(printed) == 91
+    assert all(line.std is not None and line.n == 3 and not line.assumes for line in printed)
+
+
+def test_a_cell_of_a_server_shows_our_score_on_dev(study: Study, tables: Tables) -> None:
+    for name in ("table4", "table5", "table6", "table7", "table8"):
+        lines = tables["mlkd2024", name]
+        assert {line.status for line in lines} == {Status.SERVER}
+        assert all(line.dev is not None and line.mean is None and not line.verdict for line in lines)
+        exhibit = study.exhibits["mlkd2024", name]
+        sheet = exhibit.lay_out(lines)  # type: ignore[attr-defined]
+        entries = [entry for grid in sheet.grids for row in grid.rows for entry in row.entries]
+        assert len(entries) == len(as_printed(exhibit))
+        assert all(entry.text == "server" and entry.dev.startswith("dev ") for entry in entries)
+        assert any(remark.startswith("'dev'") for remark in sheet.remarks)
+
+
+def test_single_runs_on_both_sides_say_what_is_assumed(tables: Tables) -> None:
+    lines = [line for name in ("table2", "table4") for line in tables["wang2023", name] if is_comparable(line)]
+    assert len(lines) == 144
+    assert all(line.assumes.startswith("both deviations taken to be ") for line in lines)
+    assert {line.verdict for line in lines if line.task in ("rte", "cola")} == {"inconclusive"}
+    assert {line.verdict for line in lines if line.task == "mnli"} == {"agrees"}

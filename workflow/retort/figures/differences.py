@@ -1,0 +1,120 @@
+"""Draw the verdicts of a table as a forest plot: a panel a column, a line a row, the difference with its interval.
+
+This is no kind of figure: a table that has verdicts gets such a plot without a YAML file of its own.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, without_points
+from retort.jobs import Job
+from retort.tables.tidy import Line, read
+from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# verdict -> colour, shape and filling of its marker: shape and filling tell them apart in grey, too
+MARKERS: dict[str, dict[str, Any]] = {
+    AGREES: {"color": GREEN, "marker": "o", "markerfacecolor": GREEN},
+    INCONCLUSIVE: {"color": BLUE, "marker": "o", "markerfacecolor": "none"},
+    DIFFERS: {"color": ORANGE, "marker": "D", "markerfacecolor": ORANGE},
+}
+MOST_PANELS = 4  # beside each other
+PANEL, ROW, LETTER = 1.75, 0.22, 0.075  # inches: width of a panel, height of a row, width of a letter of a label
+TITLE, WIDEST = 0.16, 21  # inches: height of a line of a title; letters of such a line
+LONGEST = 48  # letters of a label; longer ones are cut in the middle
+SHOWN = 2.5  # margins: a panel reaches at least so far
+
+
+def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
+    """Draw the judged scores of a table and save the plot.
+
+    Args:
+        lines: the tidy lines of the table.
+        renders: file format ('svg', 'png') -> path.
+    """
+    judged = [line for line in lines if line.low is not None]
+    if not judged:
+        without_points(lines, dict(renders))
+        return
+    rows = list(dict.fromkeys(line.row for line in judged))
+    columns = list(dict.fromkeys(line.column for line in judged))
+    across = min(MOST_PANELS, len(columns))
+    down = -(-len(columns) // across)
+    titles = {column: _title(column) for column in columns}
+    above = TITLE * max(title.count("\n") for title in titles.values())
+    width = LETTER * min(LONGEST, max(map(len, rows))) + 0.3 + PANEL * across
+    with figure(width, 0.8 + down * (0.8 + above + ROW * len(rows))) as drawn:
+        grid = drawn.subplots(down, across, squeeze=False, sharey=True)
+        for axes, column in zip(grid.flat, columns, strict=False):
+            _panel(axes, titles[column], [line for line in judged if line.column == column], rows)
+        for axes in grid.flat[len(columns) :]:
+            axes.set_visible(False)
+        grid[0, 0].set_ylim(len(rows) - 0.4, -0.6)
+        grid[0, 0].set_yticks(range(len(rows)), [_short(row) for row in rows])
+        drawn.supxlabel("ours less published, × 100", fontsize=10)
+        drawn.legend(handles=_legend(judged), loc="outside upper left", ncols=4, frameon=False, fontsize=9)
+        save(drawn, dict(renders))
+
+
+def _reach(lines: list[Line]) -> float:
+    """Return how far a panel reaches: all differences are inside, intervals may leave it.
+
+    Each panel has a scale of its own, since the spread of one task can be a hundred times that of another.
+    """
+    apart = max(abs((line.mean or 0.0) - (line.published or 0.0)) for line in lines)
+    ends = sorted(max(abs(line.low or 0.0), abs(line.high or 0.0)) for line in lines)
+    common = ends[int(0.9 * (len(ends) - 1))]
+    return max(1.1 * apart, min(common, 2 * max(apart, 1.0)), SHOWN * min(line.margin or 1.0 for line in lines))
+
+
+def _short(label: str) -> str:
+    keep = (LONGEST - 1) // 2
+    return label if len(label) <= LONGEST else f"{label[:keep]}…{label[-keep:]}"
+
+
+def _title(column: str) -> str:
+    """Return the name of a column in lines that are no wider than a panel."""
+    return "\n".join(line for part in column.split(": ") for line in textwrap.wrap(part, WIDEST))
+
+
+def _panel(axes: Axes, title: str, lines: list[Line], rows: list[str]) -> None:
+    """Draw the lines of one column; the band is the margin."""
+    margin, reach = lines[0].margin or 0.0, _reach(lines)
+    axes.set_xlim(-reach, reach)
+    axes.axvspan(-margin, margin, color=GRID, zorder=0, linewidth=0)
+    axes.axvline(0, color=MUTED, linewidth=0.8, zorder=1)
+    for line in lines:
+        value, low, high = (line.mean or 0.0) - (line.published or 0.0), line.low or 0.0, line.high or 0.0
+        axes.errorbar(
+            value, rows.index(line.row), xerr=[[value - low], [high - value]], markersize=5, elinewidth=1.2, capsize=0,
+            zorder=3, **MARKERS[line.verdict],
+        )  # fmt: skip
+    axes.set_title(title, loc="left", fontsize=9, fontweight="bold", color=INK)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(labelsize=9)
+
+
+def _legend(lines: list[Line]) -> list[object]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    verdicts = {line.verdict for line in lines}
+    handles: list[object] = [
+        Line2D([], [], linestyle="", markersize=6, label=verdict, **look)
+        for verdict, look in MARKERS.items()
+        if verdict in verdicts
+    ]
+    margins = sorted({line.margin for line in lines if line.margin})
+    return [*handles, Patch(color=GRID, label=f"margin: {' or '.join(f'±{margin:g}' for margin in margins)}")]
+
+
+def plot_verdicts(job: Job, csv: str, renders: Mapping[str, str]) -> None:
+    """Draw the verdicts of the table in a tidy CSV, in each requested file format."""
+    lines = read(csv)
+    forest(lines, renders)
+    job.say(f"{sum(line.low is not None for line in lines)} differences")

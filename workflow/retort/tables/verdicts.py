@@ -1,0 +1,224 @@
+"""Verdicts on the cells of a table: does our mean agree with the published one, differ from it, or is it undecided?
+
+Each cell is judged by itself, by the spread of its own runs; `README.md` beside this file gives the reasons, and how
+often the verdicts are wrong.
+
+- The difference d, ours less published, has the variance s^2 / n of either side, each with its own n, plus that of the
+  rounding of the print: h^2 / 3, with h half a unit of its last digit. Its interval is Welch's.
+- A cell agrees if d is shown to lie within the margin: two one-sided tests at 5 %.
+- Else it differs if p < 0.05 after Holm's correction over all judged cells of the table.
+- Else it is inconclusive. Then the runs are counted with which equal means would be shown to agree in 80 of 100 cases.
+
+What a side does not tell is assumed, and the assumption stands beside the verdict (`spreads`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from retort.specs.judging import assumed_std_of, margin_of
+from retort.specs.paper import Paper
+from retort.specs.table import MeasuredTable
+from retort.tables.compare import holm
+from retort.tables.difference import INFINITE, LEVEL, Difference, Part, power_of_equivalence, welch
+from retort.tables.tidy import Line
+
+AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
+VERDICTS = (AGREES, DIFFERS, INCONCLUSIVE)
+POWER = 0.8
+MOST_RUNS = 1000  # more runs than this are not counted
+NO_RUNS = "none"
+REPEATED = 0.001  # points: a recorded run has three decimals
+TINY = 1e-9
+Limits = Callable[[Line], tuple[float, float]]  # a line -> its margin and its assumed standard deviation
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The standard deviation of single runs, and the degrees of freedom of its estimate: infinite if assumed."""
+
+    std: float
+    freedom: float
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """The spreads of both sides.
+
+    Args:
+        ours: of our runs.
+        published: of the published runs.
+        shared: whether both are one estimate, so that it is counted once.
+        assumes: what was assumed, as text.
+    """
+
+    ours: Spread
+    published: Spread
+    shared: bool = False
+    assumes: tuple[str, ...] = ()
+
+    def parts(self, n: float, published_n: int) -> list[Part]:
+        """Return the parts of the variance of a difference of means over `n` and `published_n` runs."""
+        if self.shared:
+            return [Part(self.ours.std**2 * (1 / n + 1 / published_n), self.ours.freedom)]
+        ours, published = self.ours, self.published
+        return [Part(ours.std**2 / n, ours.freedom), Part(published.std**2 / published_n, published.freedom)]
+
+    def with_runs(self, n: float) -> Spreads:
+        """Return the spreads after `n` runs of ours, supposing that their deviation is as it is now."""
+        if math.isinf(self.ours.freedom):
+            return self
+        shared = self.shared and math.isinf(self.published.freedom)
+        return replace(self, ours=Spread(self.ours.std, n - 1), shared=shared)
+
+
+def limits_of(table: MeasuredTable, paper: Paper) -> Limits:
+    """Return the function that gives the margin and the assumed standard deviation of a line of a table."""
+    columns = {column.name: column for column in table.columns}
+
+    def limits(line: Line) -> tuple[float, float]:
+        levels = [*filter(None, [columns.get(line.column)]), table, paper]
+        return margin_of(levels).points, assumed_std_of(levels).points
+
+    return limits
+
+
+def _known(std: float | None, n: int) -> bool:
+    return std is not None and n >= 2
+
+
+def spreads(line: Line, assumed: float) -> Spreads:
+    """Return the spreads of both sides of a cell.
+
+    - If both sides have a deviation, each has its own.
+    - If one has none, both have that of the other one: equal variances.
+    - If neither has one, or both are zero (which says nothing of other runs), both have the assumed one.
+    """
+    n, published_n = line.n, _published_runs(line)
+    ours, published = line.std, line.published_std
+    known = _known(ours, n), _known(published, published_n)
+    if all(known) and (ours or published):
+        return Spreads(Spread(ours or 0.0, n - 1), Spread(published or 0.0, published_n - 1))
+    if known[0] and ours and not known[1]:
+        spread = Spread(ours, n - 1)
+        return Spreads(spread, Spread(ours, INFINITE), True, ("published deviation taken to be ours",))
+    if known[1] and published and not known[0]:
+        spread = Spread(published, published_n - 1)
+        return Spreads(spread, spread, True, ("our deviation taken to be the published one",))
+    spread = Spread(assumed, INFINITE)
+    return Spreads(spread, spread, True, (f"both deviations taken to be {assumed:g}",))
+
+
+def _published_runs(line: Line) -> int:
+    """Return the runs of a published mean: as few as its print allows if their number is not known."""
+    return line.published_n or (2 if line.published_std is not None else 1)
+
+
+def _rounding(line: Line) -> Part:
+    # uniform between -h and h: variance (2 h)^2 / 12
+    return Part((line.published_half or 0.0) ** 2 / 3, INFINITE)
+
+
+def is_comparable(line: Line) -> bool:
+    """Return whether a line is a score with both means."""
+    return line.unit == "x100" and line.mean is not None and line.published is not None
+
+
+def difference(line: Line, known: Spreads) -> Difference:
+    """Return the difference of both means of a comparable line, ours less published."""
+    value = (line.mean or 0.0) - (line.published or 0.0)
+    return welch(value, [*known.parts(line.n, _published_runs(line)), _rounding(line)])
+
+
+def runs_needed(line: Line, known: Spreads, margin: float) -> str:
+    """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none'.
+
+    The number is above that of the runs that there are. There is none if the spread of the published mean alone is too
+    wide for the margin.
+    """
+    import numpy as np
+
+    n = np.arange(line.n + 1, MOST_RUNS + 1)
+    parts = [*known.with_runs(n).parts(n, _published_runs(line)), _rounding(line)]  # type: ignore[arg-type]
+    apart = welch(np.zeros(len(n)), parts)
+    enough = power_of_equivalence(apart.error, apart.freedom, margin) >= POWER
+    return str(n[enough.argmax()]) if enough.any() else NO_RUNS
+
+
+def _repeats(line: Line) -> bool:
+    """Return whether a recorded run was repeated: mean and deviation are the same to the last recorded digit."""
+    if line.published_half is None or line.published_half > REPEATED / 2 or line.n != _published_runs(line):
+        return False
+    pairs = [(line.mean, line.published), (line.std, line.published_std)]
+    return all(abs((ours or 0.0) - other) <= REPEATED / 2 + TINY for ours, other in pairs if other is not None)
+
+
+def size_verdict(line: Line) -> str:
+    """Return 'agrees' or 'differs' for a number of parameters (unit 'M'): ours, rounded as the print, must be printed.
+
+    Empty for any other unit: machines differ, so a time has no verdict.
+    """
+    if line.unit != "M" or line.mean is None or line.published is None:
+        return ""
+    return AGREES if abs(line.mean - line.published) <= (line.published_half or 0.0) + TINY else DIFFERS
+
+
+def _tested(line: Line, margin: float, assumed: float) -> Line:
+    """Return a comparable line with its interval and p-values."""
+    known = spreads(line, assumed)
+    assumes = list(known.assumes)
+    if not line.published_n:
+        assumes.append(f"published over {_published_runs(line)} run{'s' * (_published_runs(line) > 1)}, not stated")
+    apart = difference(line, known)
+    low, high = map(float, apart.interval())
+    p, p_equivalence = float(apart.p()), float(apart.p_equivalence(margin))
+    return replace(
+        line, low=low, high=high, p=p, p_equivalence=p_equivalence, margin=margin, assumes="; ".join(assumes)
+    )
+
+
+def _decided(line: Line, p_holm: float, assumed: float) -> Line:
+    """Return a tested line with its verdict."""
+    line = replace(line, p_holm=p_holm)
+    if _repeats(line):
+        return replace(line, verdict=AGREES, assumes="the same digits as the recorded run")
+    if (line.p_equivalence or 0.0) < LEVEL:
+        return replace(line, verdict=AGREES)
+    if p_holm < LEVEL:
+        return replace(line, verdict=DIFFERS)
+    needed = runs_needed(line, spreads(line, assumed), line.margin or 0.0)
+    return replace(line, verdict=INCONCLUSIVE, runs_needed=needed)
+
+
+def judged(lines: Iterable[Line], limits: Limits) -> list[Line]:
+    """Return the lines of a table with their verdicts; those of scores have intervals and p-values, too.
+
+    Args:
+        lines: the lines of one table: the family of tests that Holm's correction is over.
+        limits: the margin and the assumed standard deviation of a line.
+    """
+    tested = [_tested(line, *limits(line)) if is_comparable(line) else line for line in lines]
+    corrected = iter(holm([line.p for line in tested if line.p is not None]))
+    return [
+        replace(line, verdict=size_verdict(line))
+        if line.p is None
+        else _decided(line, next(corrected), limits(line)[1])
+        for line in tested
+    ]
+
+
+def rule(lines: list[Line]) -> str:
+    """Return what the verdicts of a table mean, as a sentence or two; empty if no score of it was judged."""
+    tested = [line for line in lines if line.p is not None]
+    if not tested:
+        return ""
+    margins = " or ".join(f"{margin:g}" for margin in sorted({line.margin for line in tested if line.margin}))
+    return (
+        "In brackets: the 95 % interval of the difference, by Welch, with the rounding of the print. A cell 'agrees' "
+        f"when the difference is shown to be within {margins} point{'s' * (margins != '1')} (two one-sided tests at "
+        f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
+        "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %, if any "
+        "number would."
+    )
