@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from retort.checksums import sealed, sha256
 from retort.data.collate import in_order
 from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
@@ -131,7 +132,8 @@ def write_score(
 ) -> None:
     """Write a score file, and the answers that it was computed from to a file beside it.
 
-    The score file also holds the settings, the seed, the time, the device and the versions, so that it can be checked.
+    The score file also holds the settings, the seed, the time, the device, the versions, what it was made from, and
+    the checksums of itself and of the answers, so that it can be checked.
     A training run that diverged is recorded with the status 'diverged' and its step, without metrics.
 
     Args:
@@ -154,9 +156,10 @@ def write_score(
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **stamp(job.device, job.threads),
+        **job.lineage(),
     }
     write_json(files.answers, outcome.answers, indent=None)
-    write_json(files.score, score)
+    write_json(files.score, sealed({**score, "answers_sha256": sha256(Path(files.answers))}))
     job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
 
 
