@@ -205,10 +205,15 @@ def _damage(inputs: Iterable[Path]) -> str | None:
 
 def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
     """Write JSON to a file atomically: the file is either complete or not there."""
+    write_text(path, json.dumps(content, indent=indent) + "\n")
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write a text to a file as UTF-8, atomically: the file is either complete or not there."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.part")
-    scratch.write_text(json.dumps(content, indent=indent) + "\n", encoding="utf-8")
+    scratch.write_text(text, encoding="utf-8")
     os.replace(scratch, path)
 
 

@@ -10,6 +10,7 @@ from retort.errors import RetortError, StudyError
 from retort.specs.config import Config, read_config
 from retort.study.load import read
 
+from tests.rule_job import rule_job
 from tests.tiny.edit import change, problems
 
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
@@ -204,10 +205,11 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
     ],
 )
 def test_full_or_read_only_results(
-    error: OSError, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    error: OSError, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from retort.jobs import job
 
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit), job(stand_in(tmp_path / "log")):
         raise error
     assert said in capsys.readouterr().err
@@ -216,14 +218,13 @@ def test_full_or_read_only_results(
 
 def stand_in(log: Path) -> object:
     """Return a stand-in for Snakemake's object, with the few attributes that a job reads."""
-    from types import SimpleNamespace
-
-    return SimpleNamespace(rule="rule", wildcards=["a"], log=[str(log)], threads=1, resources={}, config={})
+    return rule_job(log=[str(log)])
 
 
-def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+def test_a_bug_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retort.jobs import job
 
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ZeroDivisionError), job(stand_in(tmp_path / "log")):
         _ = 1 / 0
 
