@@ -15,7 +15,8 @@ from retort.study.cells import held_back, submission_address
 from retort.study.questions import runs
 from retort.study.study import Study
 from retort.tables.base import Inputs
-from retort.tables.collect import Record, not_run, score_cell, summary, without_value
+from retort.tables.collect import not_run, score_cell, summary, without_value
+from retort.tables.proof import Record
 from retort.tables.tidy import INCOMPLETE, Line, Status
 
 PLAIN = Timing()

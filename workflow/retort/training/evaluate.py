@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from retort.provenance import stamp
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
+from retort.tasks.answers import Answers, metrics_of
 from retort.training.setup import LOGITS
 
 
@@ -38,14 +38,6 @@ def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precisio
     recorder.close()
     logits: np.ndarray = all_logits.numpy()
     return logits
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The answers of a model on an encoded split, and the true ones; None where the rows have no labels."""
-
-    answers: list[Any]
-    truth: list[Any] | None
 
 
 @dataclass(frozen=True)
@@ -92,24 +84,6 @@ def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: S
     """Measure every metric on the task's evaluation split, whose score is reported."""
     task = settings.task
     return measure(model, encoded_folder, task.evaluation_split, task, settings.precision, job.device)
-
-
-def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
-    """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
-    task_type = task_type_of(task)
-    by_subset = {name.removeprefix(split).removeprefix("-"): stored for name, stored in answers.items()}
-    if list(by_subset) != [""]:
-        truths = [stored.truth for stored in answers.values() if stored.truth is not None]
-        by_subset[ALL] = Answers(
-            answers=list(itertools.chain(*(stored.answers for stored in answers.values()))),
-            truth=list(itertools.chain(*truths)) if len(truths) == len(answers) else None,
-        )
-    return {
-        f"{name}/{subset}" if subset else name: value
-        for subset, stored in by_subset.items()
-        if stored.truth is not None
-        for name, value in task_type.scores(stored.answers, stored.truth).items()
-    }
 
 
 @dataclass(frozen=True)
