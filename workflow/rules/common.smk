@@ -5,17 +5,23 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
+from retort.plan import frozen
 from retort.plan.scale_guard import guard_scale
 from retort.plan.source_check import check_sources_available
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import share_package
+from retort.jobs import ignore_script_times, share_package
 from retort.plan.plan import Plan
 from retort.study.cells import answers_address
 
 share_package()
+ignore_script_times()
 try:
-    plan = Plan(read_config(config))
+    if not workflow.is_main_process:  # a job on another machine
+        config.update(frozen.of_this_run())
+    checked = read_config(config)
+    planned = frozen.Frozen.of(config, checked)
+    plan = Plan(checked)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 
@@ -29,6 +35,7 @@ onstart:  # of a run, not of a dry one
     try:
         guard_scale(plan.study)
         check_sources_available(plan.study, fetched)
+        planned.keep()
     except RetortError as error:
         raise WorkflowError(str(error)) from None
 
