@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from retort.plan import frozen
+from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
 from retort.plan.source_check import check_sources_available
 from retort.errors import RetortError
@@ -35,6 +36,7 @@ onstart:  # of a run, not of a dry one
     try:
         guard_scale(plan.study)
         check_sources_available(plan.study, fetched)
+        link_moved_folders(plan.study)
         planned.keep()
     except RetortError as error:
         raise WorkflowError(str(error)) from None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import digest_of
 from retort.errors import StudyError
 from retort.plan import resolve
 from retort.specs.config import Config, read_config
@@ -49,7 +50,8 @@ def test_data_dir_wins_and_the_settings_say_so(study_folder: Path, tmp_path: Pat
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
     assert study.sources["texts"].location(study.config) == "local"
-    assert resolve.task(study, "mood").source.model_dump() == {"path": str(tmp_path / "data" / "Texts")}
+    assert resolve.fetched(study, "texts").model_dump() == {"path": str(tmp_path / "data" / "Texts")}
+    assert resolve.task(study, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
 
 
 def test_models_dir_says_nothing_about_data(study_folder: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TypedDict
 from retort.plan.resolve_data import (
     corpus,
     corpus_sources,
+    fetched,
     model,
     source,
     task,
@@ -48,6 +49,7 @@ __all__ = [
     "corpus",
     "corpus_distillation",
     "corpus_sources",
+    "fetched",
     "finetuning",
     "grid",
     "has_stored_activations",

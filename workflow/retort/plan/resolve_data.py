@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from retort.data.contents import content_of
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     CorpusSettings,
+    FetchSettings,
+    FolderContent,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -14,14 +21,32 @@ from retort.settings import (
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
+from retort.specs.source import Folder
 from retort.specs.task import Task
 from retort.study.reading import files_of
 from retort.study.study import Study
 
 
-def source(study: Study, name: str) -> SourceSettings:
-    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's path."""
+def fetched(study: Study, name: str) -> FetchSettings:
+    """Return what is needed to fetch the source in use: an archive and its checksum, a commit of the hub, or a path."""
     return study.sources[name].in_use(study.config).fetched
+
+
+def source(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's content."""
+    settings: SourceSettings = _known_by_content(fetched(study, name), name)
+    return settings
+
+
+@singledispatch
+def _known_by_content(fetched: Any, name: str) -> Any:
+    """Return what a source is known by: what says where it is says what it holds, except for a folder."""
+    return fetched
+
+
+@_known_by_content.register
+def _(fetched: Folder, name: str) -> FolderContent:
+    return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
 
 
 def tokenizer(study: Study, name: str) -> SourceSettings:

@@ -9,11 +9,11 @@ from retort.data import corpora, corpus_parts, encoded, sources
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job
-from retort.settings import SourceSettings, TokenizedCorpusSettings, TokenizedTaskSettings
+from retort.settings import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.tasks import task_type_of
 
 
-def fetch_source(job: Job, settings: SourceSettings, output: str) -> None:
+def fetch_source(job: Job, settings: FetchSettings, output: str) -> None:
     """Fetch the files of a source into the folder `output`."""
     count = sources.fetch(settings, Path(output), job.checkpoints)
     job.say(f"{count} files")
