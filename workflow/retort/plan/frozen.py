@@ -55,11 +55,12 @@ class Frozen:
 
     def keep(self) -> None:
         """Write the files, name their folder in the environment of the jobs to come, and delete those of old runs."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
             path = self.folder / "study" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        config = {**self.config, "study": str(self.folder / "study")}
+        config = {**self.config, "study": str((self.folder / "study").absolute())}
         (self.folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         os.utime(self.folder)
         os.environ[VARIABLE] = str(self.folder)
