@@ -15,7 +15,7 @@ def task_settings(**changes: Any) -> TaskSettings:
     defaults = {
         "task_type": "classification", "labels": ["no", "yes"], "subsets": [], "train_split": "train",
         "validation_split": "dev", "evaluation_split": "test", "max_length": 8, "version": 1, "task_type_version": 1,
-        "source": {"path": "texts"}, "further_sources": {}, "encode": 1,
+        "source": {"local": "texts", "sha256": "0"}, "further_sources": {}, "encode": 1,
     }  # fmt: skip
     return TaskSettings.model_validate({**defaults, **changes})
 

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from retort.checksums import sealed, sha256
 from retort.jobs import Job
 from retort.plan import resolve
 from retort.specs.config import read_config
-from retort.study.cells import expand
+from retort.study.cells import answers_address, expand, score_address
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table, table_of
@@ -20,6 +21,7 @@ from retort.tables.tidy import Line, read
 STAMP = {
     "seconds": 2.0,
     "commit": "abc1234",
+    "code": "0123abcd",
     "versions": {"python": "3.11"},
     "device": "cpu: <any>",
     "threads": 1,
@@ -46,22 +48,44 @@ def write_results(config: dict[str, Any], scores: dict[str, dict[str, list[float
             "metrics": {} if value is None else {metric[cell.task]: value},
             "settings": resolve.score(study, cell.student, cell.task).as_json(), **STAMP,
         }  # fmt: skip
-        path = Path(f"results/scores/{cell.student}/{cell.task}/seed-{cell.seed}.json")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record))
+        write_score(Path(score_address(cell.student, cell.task, cell.seed)), record, value)
     for student, size, times in (("tiny-teacher", 3_000_000, [4.0, 6.0]), ("tiny-attention", 1_500_000, [2.0, 3.0])):
         record = {"student": student, "parameters": size, "without_embeddings": size // 3, "latency_ms": times,
                   "settings": resolve.profile(study, student).as_json(), **STAMP}  # fmt: skip
         path = Path(f"results/profiles/{student}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record))
+        path.write_text(json.dumps(sealed(record)))
     return study
+
+
+def write_score(path: Path, record: dict[str, Any], value: float | None) -> None:
+    """Write a score and answers that give this value of its metric: accuracy over 100 rows, or Pearson over 4."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    answers: dict[str, Any] = {}
+    if value is not None and "accuracy" in record["metrics"]:
+        hits = round(100 * value)
+        answers = {"test": {"answers": [1] * 100, "truth": [1] * hits + [0] * (100 - hits)}}
+    elif value is not None:  # r a + sqrt(1 - r^2) b correlates with a by r, if a and b are orthogonal
+        other = (1 - value**2) ** 0.5
+        truth, orthogonal = [1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]
+        mixed = [value * a + other * b for a, b in zip(truth, orthogonal, strict=True)]
+        answers = {"test": {"answers": mixed, "truth": truth}}
+    beside = Path(answers_address(str(path)))
+    beside.write_text(json.dumps(answers))
+    split = "test" if answers else None
+    path.write_text(json.dumps(sealed({**record, "split": split, "answers_sha256": sha256(beside)})))
+
+
+def change_record(path: Path, **changes: Any) -> None:
+    """Change keys of a score or profile, as if it had been made so."""
+    record = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"}
+    path.write_text(json.dumps(sealed({**record, **changes})))
 
 
 def paths() -> tuple[list[str], list[str]]:
     """Return the paths of all scores and of all profiles under the current folder."""
     return (
-        sorted(map(str, Path("results/scores").rglob("*.json"))),
+        sorted(map(str, Path("results/scores").rglob("seed-?.json"))),
         sorted(map(str, Path("results/profiles").glob("*.json"))),
     )
 

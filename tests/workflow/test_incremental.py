@@ -35,9 +35,9 @@ def restored(finished: Path) -> Iterator[Path]:
         os.utime(path, ns=(stamp, stamp))
 
 
-def planned(folder: Path) -> tuple[dict[str, int], set[str]]:
+def planned(folder: Path, *targets: str) -> tuple[dict[str, int], set[str]]:
     """Return the number of jobs by rule, and the outputs of all jobs, that a dry run plans."""
-    said = snakemake(folder, "-n").stdout
+    said = snakemake(folder, "-n", *targets).stdout
     if "Nothing to be done" in said or "Job stats" not in said:
         return {}, set()
     stats = said.split("Job stats:")[1].split("\n\n")[0]

@@ -12,13 +12,19 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from retort import checksums, provenance
+from retort.checksums import Maker, Parent
 from retort.errors import RetortError
+from retort.locks import locked
 
+RESULTS = Path("results")
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 FULL = {errno.ENOSPC, errno.EDQUOT}
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -36,6 +42,9 @@ class Job:
         checkpoint_seconds: time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
         started: when the job began, on the monotonic clock, in seconds.
+        parents: the results that the job reads, by path, each with its digest and the code that made it.
+        ancestors: the code that made the parents, and what they were made from.
+        resumed_from: the code that trained a part of this job's model before this process, where it differs.
     """
 
     name: str
@@ -46,6 +55,9 @@ class Job:
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
     started: float = field(default_factory=time.monotonic)
+    parents: dict[str, Parent] = field(default_factory=dict)
+    ancestors: set[Maker] = field(default_factory=set)
+    resumed_from: set[Maker] = field(default_factory=set)
 
     @property
     def device(self) -> str:
@@ -65,16 +77,28 @@ class Job:
     @property
     def checkpoints(self) -> Path:
         """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
-        return Path("results/checkpoints") / self.slug
+        return RESULTS / "checkpoints" / self.slug
 
     def seconds(self) -> float:
         """Return the seconds since the job began, rounded to one decimal."""
         return round(time.monotonic() - self.started, 1)
 
+    def lineage(self) -> dict[str, Any]:
+        """Return what a result says of the results that it was made from, as JSON values."""
+        lineage: dict[str, Any] = {
+            "parents": {path: parent.model_dump() for path, parent in self.parents.items()},
+            "ancestors": _listed(self.ancestors),
+        }
+        return lineage | ({"resumed_from": _listed(self.resumed_from)} if self.resumed_from else {})
+
     def say(self, text: str) -> None:
         """Write one line to the terminal and to the log."""
         print(f"    {self.name}: {text}", file=sys.stderr, flush=True)
         self.log.write(f"{text}\n")
+
+
+def _listed(makers: Iterable[Maker]) -> list[dict[str, str]]:
+    return sorted((maker.model_dump() for maker in makers), key=lambda maker: (maker["commit"], maker["code"]))
 
 
 def _named(snakemake: Any) -> tuple[str, str]:
@@ -101,12 +125,14 @@ def _explain(error: BaseException) -> str | None:
 def job(snakemake: Any) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.
 
+    No other process does the same job meanwhile. Results that the job reads are compared with the checksums that were
+    taken when they were made, and checksums of its own results are taken when it has made them.
+
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
     The log gets the traceback of both.
     """
-    os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ["HF_HUB_OFFLINE"] = "1"
+    _prepare_environment(snakemake)
+    me = this_code()  # before the long imports: the files may be edited while the job runs
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     with open(path, "a", encoding="utf-8") as log:
@@ -120,22 +146,74 @@ def job(snakemake: Any) -> Iterator[Job]:
             dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
         )
         try:
-            yield running
+            with locked(RESULTS / "checkpoints" / ".locks" / slug, name):
+                read_parents(running, _results(snakemake.input))
+                yield running
+                for output in _results(snakemake.output):
+                    checksums.take(output, name, me, running.ancestors | running.resumed_from, running.parents)
         except Exception as error:
             log.write(traceback.format_exc())
-            line = _explain(error)
+            line = _explain(error) or _damage(_results(snakemake.input))
             if line is None:
                 raise
             print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
             sys.exit(1)
 
 
+def _prepare_environment(snakemake: Any) -> None:
+    """Set the environment variables of a job, and remove tokens from that of a job that downloads nothing."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    if snakemake.rule != DOWNLOADS:
+        for name in TOKENS:
+            os.environ.pop(name, None)
+
+
+def this_code() -> Maker:
+    """Return the code that this process runs."""
+    return Maker(commit=provenance.commit(), code=provenance.code())
+
+
+def _results(paths: Iterable[str]) -> list[Path]:
+    """Return those of a job's inputs or outputs that are results and exist."""
+    return [path for path in map(Path, paths) if path.parts[:1] == RESULTS.parts and path.exists()]
+
+
+def read_parents(running: Job, inputs: Iterable[Path]) -> None:
+    """Check the results that a job reads and note the code that made them; content is read only where a time moved.
+
+    Raises:
+        RetortError: one of them is not as it was made.
+    """
+    for path in inputs:
+        taken = checksums.check(path)
+        if taken is not None:
+            running.parents[str(path)] = Parent(**taken.maker.model_dump(), sha256=taken.digest)
+            running.ancestors |= {taken.maker, *taken.ancestors}
+
+
+def _damage(inputs: Iterable[Path]) -> str | None:
+    """Return a line about the first input whose content is not as it was made; None if all are."""
+    try:
+        for path in inputs:
+            checksums.check(path, thorough=True)
+    except RetortError as error:
+        return str(error)
+    return None
+
+
 def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
     """Write JSON to a file atomically: the file is either complete or not there."""
+    write_text(path, json.dumps(content, indent=indent) + "\n")
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write a text to a file as UTF-8, atomically: the file is either complete or not there."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.part")
-    scratch.write_text(json.dumps(content, indent=indent) + "\n", encoding="utf-8")
+    scratch.write_text(text, encoding="utf-8")
     os.replace(scratch, path)
 
 
@@ -143,3 +221,14 @@ def share_package() -> None:
     """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
     package = str(Path(__file__).resolve().parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+
+
+def ignore_script_times() -> None:
+    """Make Snakemake plan no job because a script is newer than a result: a fresh clone makes all of them newer.
+
+    Scripts only translate, and a change of meaning raises a version, which is in the params. `--rerun-triggers mtime
+    params input software-env` says the same, but a Snakefile cannot set it.
+    """
+    import snakemake.jobs
+
+    snakemake.jobs.get_script_mtime = lambda path: 0.0

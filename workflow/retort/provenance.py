@@ -1,9 +1,10 @@
-"""Where a number comes from: commit, package versions and device, written into every result."""
+"""Where a number comes from: commit, code, package versions and device, written into every result."""
 
 from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -15,25 +16,38 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "sci
 
 @functools.cache
 def commit() -> str:
-    """Return the commit of the code.
+    """Return the commit of the code, as it was when this process first asked.
 
-    It ends with '+changes' if tracked files differ from the commit, and is 'unknown' outside git.
+    It ends with '+changes' if tracked files differ from the commit, or if git does not know a file of the package; it
+    is 'unknown' outside git.
     """
     here = Path(__file__).resolve().parent
     try:
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
+        head = _git(here, "rev-parse", "HEAD")
+        changed = _git(here, "status", "--porcelain", "--untracked-files=no")
+        unknown = _git(here, "status", "--porcelain", "--untracked-files=all", "--", ".", "../scripts")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return head + ("+changes" if changed else "")
+    return head + ("+changes" if changed or unknown else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Return what a command of git prints."""
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@functools.cache
+def code() -> str:
+    """Return a digest of the package's own files, as they were when this process first asked.
+
+    Two runs of the same commit differ in it if a file was changed and not committed, or added.
+    """
+    here, digest = Path(__file__).resolve().parent, hashlib.sha256()
+    for path in sorted([*here.rglob("*.py"), *(here.parent / "scripts").glob("*.py")]):
+        digest.update(f"{path.relative_to(here.parent)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:
@@ -58,7 +72,7 @@ def processor() -> str:
 
 
 def stamp(device: str, threads: int) -> dict[str, Any]:
-    """Return what a result was made with: commit, versions, device, number of threads, and the time now (UTC)."""
+    """Return what a result was made with: commit, code, versions, device, number of threads, and the time now (UTC)."""
     name = processor()
     if device == "cuda":
         import torch
@@ -66,6 +80,7 @@ def stamp(device: str, threads: int) -> dict[str, Any]:
         name = torch.cuda.get_device_name()
     return {
         "commit": commit(),
+        "code": code(),
         "versions": versions(),
         "device": f"{device}: {name}",
         "threads": threads,

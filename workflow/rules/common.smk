@@ -1,10 +1,17 @@
 """The study, the cells and the settings that every rule reads; names that wildcards may have."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
+
+from retort.plan import frozen
+from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
 from retort.plan import run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import share_package
+from retort.jobs import ignore_script_times, share_package
 from retort.plan.plan import Plan
 from retort.study.cells import answers_address
 
@@ -15,11 +22,15 @@ elif workflow.output_settings.dryrun:
     decide = run_sources.without_asking
 else:
     decide = run_sources.with_answers_of_the_hub
+ignore_script_times()
 try:
+    if not workflow.is_main_process:  # a job on another machine
+        config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
+planned = frozen.Frozen.of(config, plan.config)
 
 
 onstart:  # of a run, not of a dry one
@@ -31,6 +42,8 @@ onstart:  # of a run, not of a dry one
     try:
         guard_scale(plan.study)
         run_sources.begin(plan.study, fetched)
+        link_moved_folders(plan.study)
+        planned.keep()
     except RetortError as error:
         raise WorkflowError(str(error)) from None
 

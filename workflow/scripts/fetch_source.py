@@ -1,7 +1,11 @@
 from retort.jobs import job
 
 with job(snakemake) as running:
-    from retort.settings import validate_source
+    from retort.plan.fetching import location_of
     from retort.stages.preprocess import fetch_source
 
-    fetch_source(running, settings=validate_source(snakemake.params.settings), output=snakemake.output[0])
+    fetch_source(
+        running,
+        settings=location_of(snakemake.config, snakemake.wildcards.source),
+        output=snakemake.output[0],
+    )

@@ -31,7 +31,7 @@ def test_conda_environments_name_the_versions_of_the_lock() -> None:
     import yaml
 
     lock = dict(line.split("==") for line in (ROOT / "requirements.lock").read_text().split() if "==" in line)
-    names = {"pytorch": "torch", "snakemake-minimal": "snakemake"}
+    names = {"pytorch": "torch", "snakemake-minimal": "snakemake", "python-xxhash": "xxhash"}
     for path in sorted((ROOT / "envs").glob("*.yaml")):
         pinned = [str(item) for item in yaml.safe_load(path.read_text())["dependencies"] if "=" in str(item)]
         assert pinned

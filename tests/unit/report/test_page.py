@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,14 +13,14 @@ from retort.figures.differences import plot_verdicts
 from retort.figures.make import plot_figure
 from retort.report.html import article
 from retort.report.index import make_index
-from retort.report.origin import Origin
 from retort.report.page import make_page
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
+from retort.tables.origin import Origin
 
 from tests.tiny.blocks import with_block
 from tests.tiny.printed import ACC, study_config, table
-from tests.tiny.results import paths, quiet, write_results
+from tests.tiny.results import change_record, paths, quiet, write_results
 from tests.tiny.variant import PAPER, PROFILES, STUDENT, TABLE, write_one_table, write_study
 
 MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
@@ -178,12 +177,15 @@ def test_escaped_everywhere(index: str, page: str):
 
 def test_mixed_results_are_said(config: dict[str, Any]):
     path = Path("results/scores/tiny-kd/rating/seed-2.json")
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps({**record, "device": "cpu: another", "versions": {"python": "3.12"}}))
+    change_record(path, device="cpu: another", versions={"python": "3.12"})
     for again in report(config):
         assert "Different devices, versions stand behind the numbers" in again
         assert "cpu: another" in again
         assert "python 3.11, python 3.12" in again
+    for name in ("table1.html", "claims.html", "claims.md"):
+        assert "Mixed results: different devices, versions stand behind" in Path(f"reports/tiny/{name}").read_text()
+    change_record(path, device="cpu: <any>", versions={"python": "3.11"}, resumed_from=[{"commit": "x", "code": "y"}])
+    assert "Different commits, states of the code stand behind" in report(config)[0]
 
 
 def test_settings_name_the_teacher_instead_of_repeating_it(page: str):

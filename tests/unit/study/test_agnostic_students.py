@@ -173,7 +173,7 @@ def test_students_of_udagawa2023_are_fine_tuned_without_a_grid(
     schedule = found.schedule
     assert found.points == [PointSettings()]
     assert (schedule.epochs, schedule.learning_rate, schedule.batch_size) == (epochs, 2e-5, 32)
-    assert choose([]) == PointSettings()  # without a grid there is no trial to choose from
+    assert choose([], []) == PointSettings()  # without a grid there is no trial to choose from
 
 
 def test_the_output_distribution_is_read_through_the_published_head(study: Study) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import digest_of
 from retort.errors import StudyError
 from retort.plan import resolve
 from retort.plan.folder_check import absent_in_folders
@@ -57,7 +58,8 @@ def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_fo
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
     assert study.sources["texts"].location(study.config) == "local"
-    assert resolve.task(study, "mood").source.model_dump() == {"path": str(tmp_path / "data" / "Texts")}
+    assert resolve.fetched(study, "texts").model_dump() == {"path": str(tmp_path / "data" / "Texts")}
+    assert resolve.task(study, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
 
 
 def test_each_source_is_looked_for_alone(study_folder: Path, tmp_path: Path) -> None:

@@ -40,10 +40,10 @@ def test_models_with_one_tokenizer_share_encoded_data(study_folder: Path) -> Non
 def test_settings_name_the_source_of_the_tokenizer(study_folder: Path) -> None:
     with_larger(study_folder)
     settings = Plan(Config(papers=["tiny"], study=str(study_folder))).settings
-    assert settings.tasks["encoder"]["mood"].as_json()["tokenizer"] == {"path": "encoder"}
-    assert settings.corpora["encoder"]["sentences"].as_json()["tokenizer"] == {"path": "encoder"}
+    assert settings.tasks["encoder"]["mood"].as_json()["tokenizer"]["local"] == "encoder"
+    assert settings.corpora["encoder"]["sentences"].as_json()["tokenizer"]["local"] == "encoder"
     model = settings.teachers["tiny-teacher"]["mood"].model.as_json()
-    assert (model["source"], model["tokenizer"]) == ({"path": "larger"}, {"path": "encoder"})
+    assert (model["source"]["local"], model["tokenizer"]["local"]) == ("larger", "encoder")
 
 
 def test_a_model_with_its_own_tokenizer_has_the_settings_that_it_had(study_folder: Path) -> None:

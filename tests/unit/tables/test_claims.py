@@ -144,8 +144,9 @@ def test_points_of_a_figure_are_cells():
 
 def test_check_claims(config: dict[str, Any]):
     made(config)
-    Path("table1.csv").write_bytes(Path("results/tables/tiny/table1.csv").read_bytes())
-    check_claims(quiet(), config, "tiny", ["table1.csv"], {"md": "claims.md", "html": "claims.html"})
+    check_claims(
+        quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "claims.md", "html": "claims.html"}
+    )
     first = "1 claims. On the published numbers: 1 hold. On ours, at this scale: 1 hold."
     assert Path("claims.md").read_text().splitlines()[2] == first
     assert "A beats B & \\<co\\>." in Path("claims.md").read_text()

@@ -16,7 +16,7 @@ from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 from retort.tables.tidy import HEADER
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, collected, made, paths, write_results
+from tests.tiny.results import SCORES, change_record, collected, made, paths, write_results
 
 # --- collecting
 
@@ -81,7 +81,7 @@ def test_refuses_a_score_of_other_settings(config: dict[str, Any]):
     path = Path("results/scores/tiny-kd/rating/seed-2.json")
     record = json.loads(path.read_text())
     record["settings"]["stages"][0]["schedule"]["steps"] = 99
-    path.write_text(json.dumps(record))
+    change_record(path, settings=record["settings"])
     with pytest.raises(RetortError) as refused:
         read_scores(study, [path])
     assert str(refused.value) == (
@@ -112,7 +112,7 @@ def test_refuses_a_profile_of_other_settings(config: dict[str, Any]):
     path = Path("results/profiles/tiny-attention.json")
     record = json.loads(path.read_text())
     del record["settings"]["batch"]
-    path.write_text(json.dumps(record))
+    change_record(path, settings=record["settings"])
     with pytest.raises(RetortError, match='batch is "absent" in it and 1 in the study'):
         read_profiles(study, [path])
 
@@ -200,7 +200,7 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
     study = write_results(config)
     for seed in (1, 2, 3):
         path = Path(f"results/scores/tiny-kd/mood/seed-{seed}.json")
-        path.write_text(json.dumps({**json.loads(path.read_text()), "sample": {"train": [8000, 104743]}}))
+        change_record(path, sample={"train": [8000, 104743]})
     spec, lines = collected(study, "table1", read_scores(study, paths()[0]))
     told = "measured on a sample: train 8,000 of 104,743 rows"
     assert [line.column for line in lines if line.note == told and line.student == "tiny-kd"] == ["Acc. %"]
@@ -214,7 +214,7 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
 def test_rows_without_labels_have_no_score(config: dict[str, Any]):
     study = write_results(config)
     path = Path("results/scores/tiny-teacher/mood/seed-1.json")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "metrics": {}, "unlabelled": ["test"]}))
+    change_record(path, metrics={}, unlabelled=["test"])
     _, lines = collected(study, "table1", read_scores(study, paths()[0]))
     cell = next(line for line in lines if (line.student, line.column) == ("tiny-teacher", "Acc. %"))
     assert (cell.mean, cell.state) == (None, "missing (the rows have no labels)")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from retort.checksums import take
 from retort.errors import RetortError
+from retort.jobs import this_code
 from retort.tables.tidy import Status, read, sentence, write
 
 from tests.tiny.results import line
@@ -17,6 +19,7 @@ def test_tidy_round_trip_and_a_foreign_file(tmp_path: Path):
     back = read(tmp_path / "t.csv")[0]
     assert (back.row, back.mean, back.published) == ('a "quoted", label', pytest.approx(0.3), None)
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    take(tmp_path / "t.csv", "job", this_code(), (), {})
     with pytest.raises(RetortError, match=r"t\.csv is not a tidy CSV"):
         read(tmp_path / "t.csv")
 
@@ -46,9 +49,33 @@ def test_every_status_has_its_sentence():
     assert len({sentence(status) for status in Status}) == len(Status)
 
 
+def test_a_value_that_was_edited_by_hand_is_refused_and_so_is_a_table_without_checksum(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    write(path, [line(71.25)])
+    path.write_text(path.read_text().replace("71.25", "91.25"))
+    with pytest.raises(RetortError, match=r"t\.csv is not as it was made: its content has changed; delete .*t\.csv"):
+        read(path)
+    write(path, [line(71.25)])
+    (tmp_path / ".t.csv.checksums.json").unlink()
+    with pytest.raises(RetortError, match=r"t\.csv has no checksum beside it"):
+        read(path)
+
+
+@pytest.mark.parametrize("label", ["=1+1", "+ value relation", "-Att", "@cmd", "'quoted", "plain"])
+def test_no_cell_is_a_formula_and_pandas_reads_the_file(label: str, tmp_path: Path):
+    import pandas
+
+    write(tmp_path / "t.csv", [line(-1.5, row=label)])
+    assert read(tmp_path / "t.csv")[0].row == label
+    cells = pandas.read_csv(tmp_path / "t.csv").iloc[0]
+    assert cells["mean"] == -1.5
+    assert cells["row"][0] not in "=+-@"
+
+
 def test_an_unknown_status_is_refused(tmp_path: Path):
     write(tmp_path / "t.csv", [line(1.0)])
     text = (tmp_path / "t.csv").read_text()
     (tmp_path / "t.csv").write_text(text.replace(",ok,", ",fine,"))
+    take(tmp_path / "t.csv", "job", this_code(), (), {})
     with pytest.raises(RetortError, match=r"t\.csv, line 2: 'fine' is not a valid Status"):
         read(tmp_path / "t.csv")

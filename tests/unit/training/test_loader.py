@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from retort.jobs import job
+
+from tests.rule_job import rule_job
 
 TRAINING = """
 import multiprocessing, sys, time
@@ -64,9 +65,9 @@ def test_workers_end_when_the_job_is_killed() -> None:
      (1, True, {"dataloader_num_workers": 0}, 0), (1, True, {"dataloader_num_workers": None}, 2)],
 )  # fmt: skip
 def test_a_job_with_a_gpu_has_two_unless_the_configuration_says_otherwise(
-    gpu: int, cuda: bool, config: dict[str, int | None], expected: int, monkeypatch: pytest.MonkeyPatch
+    gpu: int, cuda: bool, config: dict[str, int | None], expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
-    job_of_rule = SimpleNamespace(rule="r", wildcards=[], log=[], threads=1, resources={"gpu": gpu}, config=config)
-    with job(job_of_rule) as running:
+    with job(rule_job(resources={"gpu": gpu}, config=config)) as running:
         assert running.num_workers == expected

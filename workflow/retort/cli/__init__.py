@@ -7,11 +7,24 @@ import os
 import sys
 from typing import Any
 
-from retort.cli import bench, compare, cost, pin, published, record, schemas, show, study
+from retort.cli import bench, compare, cost, pin, published, record, schemas, show, study, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
-__all__ = ["bench", "compare", "cost", "main", "parser", "pin", "published", "record", "schemas", "show", "study"]
+__all__ = [
+    "bench",
+    "compare",
+    "cost",
+    "main",
+    "parser",
+    "pin",
+    "published",
+    "record",
+    "schemas",
+    "show",
+    "study",
+    "verify",
+]
 
 
 def parser() -> argparse.ArgumentParser:

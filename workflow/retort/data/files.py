@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from retort.checksums import sha256 as sha256
 from retort.errors import RetortError
-
-
-def sha256(path: Path) -> str:
-    """Return the hexadecimal SHA-256 digest of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def plain_or_gzip(path: Path) -> Path:

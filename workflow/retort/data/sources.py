@@ -8,11 +8,11 @@ from pathlib import Path
 
 from retort.data import hub, packages, streams
 from retort.errors import RetortError
-from retort.settings import SourceSettings
+from retort.settings import FetchSettings
 from retort.specs.source import Folder, HubRepository, Package
 
 
-def fetch(source: SourceSettings, output: Path, state: Path) -> int:
+def fetch(source: FetchSettings, output: Path, state: Path) -> int:
     """Fetch the files of a source into a folder and return how many there are.
 
     Args:
@@ -78,3 +78,20 @@ def link(folder: Path, output: Path) -> int:
             (output / entry.name).symlink_to(Path(entry.path).absolute())
             count += 1
     return count
+
+
+@singledispatch
+def link_again(source: object, output: Path) -> None:
+    """Link a folder's files again if it was moved; the files of other sources are in `output` itself."""
+
+
+@link_again.register
+def _(source: Folder, output: Path) -> None:
+    """Link the files again if a link leads elsewhere than to the folder, which holds what the links led to."""
+    folder = Path(source.path).expanduser().absolute()
+    links = [path for path in output.rglob("*") if path.is_symlink()]
+    if not folder.is_dir() or all(link.readlink() == folder / link.relative_to(output) for link in links):
+        return
+    for path in links:
+        path.unlink()
+    link(folder, output)

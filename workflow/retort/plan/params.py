@@ -71,7 +71,7 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
     corpora = list(study.corpora)
     on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
     return Params(
-        sources={name: resolve.fetched(study, name) for name in study.sources},
+        sources={name: resolve.fetched_content(study, name) for name in study.sources},
         tasks=each(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
         corpora=each(dict.fromkeys(study.tokenizers, corpora), resolve.tokenized_corpus),
         teachers=each(on_tasks, resolve.teacher),

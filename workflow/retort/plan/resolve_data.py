@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from retort.data.contents import content_of
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     CorpusSettings,
+    FetchSettings,
+    FolderContent,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -14,7 +21,7 @@ from retort.settings import (
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
-from retort.specs.source import HubRepository
+from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
 from retort.study.questions import tested_sources
 from retort.study.reading import files_of
@@ -22,8 +29,26 @@ from retort.study.study import Study
 
 
 def source(study: Study, name: str) -> SourceSettings:
-    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's path."""
-    return study.sources[name].in_use(study.config).fetched
+    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's content."""
+    settings: SourceSettings = _known_by_content(study.sources[name].in_use(study.config).fetched, name)
+    return settings
+
+
+def fetched_content(study: Study, name: str) -> SourceSettings:
+    """Return the settings of what is fetched of a source: like `fetched`, but a folder by its content."""
+    settings: SourceSettings = _known_by_content(fetched(study, name), name)
+    return settings
+
+
+@singledispatch
+def _known_by_content(fetched: Any, name: str) -> Any:
+    """Return what a source is known by: what says where it is says what it holds, except for a folder."""
+    return fetched
+
+
+@_known_by_content.register
+def _(fetched: Folder, name: str) -> FolderContent:
+    return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
 
 
 def tokenizer(study: Study, name: str) -> SourceSettings:
@@ -31,13 +56,16 @@ def tokenizer(study: Study, name: str) -> SourceSettings:
     return source(study, study.models[study.tokenizer_of(name)].source)
 
 
-def fetched(study: Study, name: str) -> SourceSettings:
-    """Return the settings with which a source is fetched: like `source`, but a part of it where that is enough.
+def fetched(study: Study, name: str) -> FetchSettings:
+    """Return what is needed to fetch the source in use: an archive, a commit of the hub or a part of it, or a path.
 
     A part is enough for a data set of the hub that is used by corpora alone, if each corpus says how many blocks of it
     are needed. The number of characters is no setting of the corpora: they read the first texts in both cases.
     """
-    settings, corpora = source(study, name), [c for c in study.corpora.values() if name in c.sources]
+    settings, corpora = (
+        study.sources[name].in_use(study.config).fetched,
+        [c for c in study.corpora.values() if name in c.sources],
+    )
     others = {source for task in study.tasks.values() for source in (*task.sources, *tested_sources(task))}
     if not (isinstance(settings, HubRepository) and settings.hub.repo_type == "dataset" and corpora) or name in others:
         return settings

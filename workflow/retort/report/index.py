@@ -8,11 +8,11 @@ from typing import Any
 
 from retort.jobs import Job
 from retort.report.html import PageExhibit, exhibit, heading, write_page
-from retort.report.origin import collect_runs, origin
 from retort.report.tally import Tally, tally
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables.origin import collect_runs, origin
 
 
 @dataclass(frozen=True)

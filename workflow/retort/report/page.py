@@ -11,12 +11,12 @@ from retort.audit import Finding, audit
 from retort.jobs import Job
 from retort.plan import resolve
 from retort.report.html import article, with_verdicts, write_page
-from retort.report.origin import collect_runs, origin, spent
 from retort.report.tally import tally
 from retort.specs.config import read_config
 from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
+from retort.tables.origin import collect_runs, origin, spent
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ re-runs the job) and stand in every result. They are read without torch.
 from retort.settings.base import Settings
 from retort.settings.data import (
     CorpusSettings,
+    FetchSettings,
+    FolderContent,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -14,7 +16,6 @@ from retort.settings.data import (
     TaskSettings,
     TokenizedCorpusSettings,
     TokenizedTaskSettings,
-    validate_source,
 )
 from retort.settings.jobs import (
     ActivationSettings,
@@ -41,7 +42,9 @@ __all__ = [
     "CorpusDistillationSettings",
     "CorpusSettings",
     "DistillationSettings",
+    "FetchSettings",
     "FinetuneSettings",
+    "FolderContent",
     "GridSettings",
     "InitialisationSettings",
     "ModelSettings",
@@ -66,5 +69,4 @@ __all__ = [
     "TokenizedCorpusSettings",
     "TokenizedTaskSettings",
     "UnreadTeacherSettings",
-    "validate_source",
 ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from retort.settings.base import Settings, left_out_if_none
 from retort.specs.base import Options
@@ -13,12 +11,19 @@ from retort.specs.model import Architecture
 from retort.specs.source import Folder, HubRepository, Package
 from retort.specs.task import Reader, Split, Windows
 
-SourceSettings = Package | Folder | HubRepository
+
+class FolderContent(Settings):
+    """A folder of the user as settings know it: by the name of its source and the digest of its files.
+
+    Its path is in none of them: the same files elsewhere are the same source, and a path may tell what is private.
+    """
+
+    local: str
+    sha256: str
 
 
-def validate_source(value: Any) -> SourceSettings:
-    """Return the settings of a source from their JSON values."""
-    return TypeAdapter[SourceSettings](SourceSettings).validate_python(value)
+SourceSettings = Package | FolderContent | HubRepository
+FetchSettings = Package | Folder | HubRepository  # what fetch_source needs: where the files are
 
 
 class SplitFile(Settings):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from torch import nn
 
 from retort.errors import Diverged
-from retort.jobs import Job
+from retort.jobs import Job, write_text
 from retort.models import build
 from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
@@ -54,7 +53,7 @@ def run_grid(
         checkpoint.note(trial.as_json())
         lines.append(trial.as_json())
         job.log.write(f"{json.dumps(trial.as_json())}\n")
-    Path(trials_file).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    write_text(trials_file, "".join(f"{json.dumps(line)}\n" for line in lines))
     checkpoint.remove()
     job.say(f"{len(points)} grid points  ({job.seconds():.0f} s)")
 
@@ -90,7 +89,7 @@ def finetune_student(
     point = PointSettings()
     checkpoint, network = checkpoint_of(job, settings, seed, lines_of(trials_files)), None
     try:
-        point = choose(trials_files)
+        point = choose(trials_files, settings.points)
         network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))
         result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:

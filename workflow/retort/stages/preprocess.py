@@ -9,11 +9,11 @@ from retort.data import corpora, corpus_parts, encoding, sources
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job, write_json
-from retort.settings import SourceSettings, TokenizedCorpusSettings, TokenizedTaskSettings
+from retort.settings import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.tasks import task_type_of
 
 
-def fetch_source(job: Job, settings: SourceSettings, output: str) -> None:
+def fetch_source(job: Job, settings: FetchSettings, output: str) -> None:
     """Fetch the files of a source into the folder `output`, and write the settings to a file beside it.
 
     The file outlives the folder: who deletes the folder to save space can run on without the hub.

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from retort.bench.latency import further_latencies, latency
+from retort.checksums import sealed
 from retort.jobs import Job, write_json
 from retort.models import build
 from retort.models.recorder import embeddings_of
@@ -28,17 +29,16 @@ def profile_student(job: Job, settings: ProfileSettings, student: str, model_fol
     further = further_latencies(network, settings, job.device)
     parameters = sum(p.numel() for p in network.parameters())
     embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
-    write_json(
-        profile_file,
-        {
-            "student": student,
-            "parameters": parameters,
-            "without_embeddings": parameters - embeddings,
-            "latency_ms": runs,
-            **({"further": further} if further else {}),
-            "settings": settings.as_json(),
-            "seconds": job.seconds(),
-            **stamp(job.device, settings.threads),
-        },
-    )
+    profile = {
+        "student": student,
+        "parameters": parameters,
+        "without_embeddings": parameters - embeddings,
+        "latency_ms": runs,
+        **({"further": further} if further else {}),
+        "settings": settings.as_json(),
+        "seconds": job.seconds(),
+        **stamp(job.device, settings.threads),
+        **job.lineage(),
+    }
+    write_json(profile_file, sealed(profile))
     job.say(f"{statistics.mean(runs):.2f} ms a pass  ({job.seconds():.0f} s)")

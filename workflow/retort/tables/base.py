@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from retort.specs.exhibit import Exhibit
 from retort.study.study import Study
-from retort.tables.collect import Record, Scores
+from retort.tables.collect import Scores
 from retort.tables.layout import Sheet
+from retort.tables.proof import Record
 from retort.tables.tidy import Line
 
 

@@ -19,6 +19,7 @@ from retort.tables.difference import Part, welch
 from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
+from retort.tables.origin import mixed_in
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
@@ -119,8 +120,8 @@ def counts(claims: list[Judged]) -> str:
     return f"{len(claims)} claims. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
 
 
-def markdown(title: str, claims: list[Judged]) -> str:
-    """Return the judged claims as a Markdown table."""
+def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
+    """Return the judged claims as a Markdown table, with the rule of judging below."""
     lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
     lines += ["| claim | published | ours |", "| --- | --- | --- |"]
     for item in claims:
@@ -131,7 +132,7 @@ def markdown(title: str, claims: list[Judged]) -> str:
             remark = f", {side.remark}" if side.remark else ""
             cells.append(f"**{side.verdict}**{remark}<br>{markdown_escape(side.numbers)}")
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", RULE, ""])
+    return "\n".join([*lines, "", rule, ""])
 
 
 def check_claims(
@@ -139,9 +140,11 @@ def check_claims(
 ) -> None:
     """Judge the claims of a paper and write them as Markdown and HTML."""
     study = open_study(read_config(config))
-    claims = judge_all(study, paper, {Path(path).stem: read(path) for path in tables})
+    lines = {Path(path).stem: read(path) for path in tables}
+    claims = judge_all(study, paper, lines)
     title = study.papers[paper].title
-    write_text(renders["md"], markdown(title, claims))
-    page = html_document("claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=RULE)
+    rule = f"{mixed_in(study, paper, lines)} {RULE}".lstrip()
+    write_text(renders["md"], markdown(title, claims, rule))
+    page = html_document("claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=rule)
     write_text(renders["html"], page)
     job.say(counts(claims))

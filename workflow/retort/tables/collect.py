@@ -16,9 +16,9 @@ from retort.study import needs
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
+from retort.tables.proof import Record, check_score, read_record
 from retort.tables.tidy import AGAIN, INCOMPLETE, Status
 
-Record = dict[str, Any]
 Scores = dict[tuple[str, str, int], Record]
 
 
@@ -42,16 +42,13 @@ def _short(value: Any) -> str:
 
 
 def _read(path: Path | str, expected: Any, address: Record) -> Record:
-    """Read a result file and check that its address and its settings are those of the study.
+    """Read a result file and check its checksum, and that its address and its settings are those of the study.
 
     Raises:
-        RetortError: the file is incomplete, belongs to another address, or was made with other settings.
+        RetortError: the file is damaged, belongs to another address, or was made with other settings.
     """
-    try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-        settings = record["settings"]
-    except (ValueError, KeyError, TypeError):
-        raise RetortError(f"{path} is not a whole result", AGAIN) from None
+    record = read_record(path)
+    settings = record["settings"]
     for key, value in address.items():
         if record.get(key) != value:
             raise RetortError(f"{path} is of {key} {_short(record.get(key))}, not {_short(value)}", AGAIN)
@@ -63,14 +60,15 @@ def _read(path: Path | str, expected: Any, address: Record) -> Record:
             f"and {_short(required)} in the study",
             AGAIN,
         )
-    return dict(record)
+    return record
 
 
 def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
     """Read score files and return them by (student, task, seed).
 
     Raises:
-        RetortError: a file was made with other settings than the study's, or does not belong at its address.
+        RetortError: a file was made with other settings than the study's, does not belong at its address, or does not
+            follow from the answers beside it.
     """
     scores: Scores = {}
     expected: dict[tuple[str, str], Any] = {}
@@ -81,10 +79,12 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
             raise RetortError(f"{path} is not the address of a score of this study", "see `retort list`")
         seed = int(number)
         if (student, task) not in expected:
-            expected[student, task] = resolve.score(study, student, task).as_json()
-        scores[student, task, seed] = _read(
-            path, expected[student, task], {"student": student, "task": task, "seed": seed}
-        )
+            settings = resolve.score(study, student, task)
+            expected[student, task] = settings.as_json(), settings.task
+        stamped, task_settings = expected[student, task]
+        record = _read(path, stamped, {"student": student, "task": task, "seed": seed})
+        check_score(path, record, task_settings)
+        scores[student, task, seed] = record
     return scores
 
 

@@ -17,7 +17,6 @@ from retort.study.study import Study
 from retort.tables.base import Inputs
 from retort.tables.collect import (
     Measured,
-    Record,
     Scores,
     mean_of,
     not_run,
@@ -26,6 +25,7 @@ from retort.tables.collect import (
     value_of,
     without_value,
 )
+from retort.tables.proof import Record
 from retort.tables.tidy import INCOMPLETE, Line, Status
 
 PLAIN = Timing()

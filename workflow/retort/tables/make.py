@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
+from retort.tables.origin import mixed_in
 from retort.tables.render import formats
 from retort.tables.tidy import Status, read, write
 
@@ -42,6 +44,8 @@ def make_table(
     write(csv, spec.collect(Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
+    if mixed := mixed_in(study, paper, study.exhibits[paper, table].compares() or [table]):
+        sheet = replace(sheet, remarks=[mixed, *sheet.remarks])
     for ending, path in renders.items():
         write_text(path, formats[ending](sheet))
     verdicts = counts_of(spec.verdicts(lines).values())

@@ -13,8 +13,9 @@ from retort.specs.exhibit import Exhibit
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
-from retort.tables.collect import Record, Scores, read_scores, value_of
+from retort.tables.collect import Scores, read_scores, value_of
 from retort.tables.compare import TESTS, Comparison, Differences, pairs
+from retort.tables.proof import Record
 from retort.tables.tidy import Status, sentence
 
 CHOICES = (

@@ -11,6 +11,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import NOTHING
 from retort.study.study import Study
 from retort.tables.render import markdown_escape
+from retort.tables.tidy import as_text
 
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 
@@ -50,7 +51,7 @@ def cells_csv(study: Study) -> str:
         for cell in table.printed_cells():
             if cell.text not in NOTHING:
                 text, std = (cell.number.text, cell.number.std_text) if cell.number else (cell.text, "")
-                writer.writerow([paper, name, cell.row, cell.column, text, std])
+                writer.writerow([paper, name, as_text(cell.row), as_text(cell.column), text, std])
     return stream.getvalue()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from retort.specs.names import Names
 from retort.study.cells import expand, score_address
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
+from retort.tables.proof import read_record
 from retort.tables.tidy import AVERAGE, Line, Status, read
 
 KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # unit -> decimals kept, more than are printed
@@ -76,7 +76,7 @@ def origin(study: Study, paper: str) -> dict[str, str]:
         if cell.paper == paper and not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
         if cell.paper == paper:
-            stamps.append(json.loads(path.read_text(encoding="utf-8")))
+            stamps.append(read_record(path))
     stamped = {
         "machine": {stamp["device"] for stamp in stamps},
         "commit": {stamp["commit"] for stamp in stamps},

@@ -8,7 +8,9 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 
+from retort import checksums
 from retort.errors import RetortError
+from retort.jobs import this_code
 
 AGAIN = "delete it, the next run makes it again"
 AVERAGE = "Average"  # the column that a study of ours adds
@@ -121,14 +123,30 @@ HEADER = [field.name for field in fields(Line)]
 REQUIRED = HEADER.index("text")  # columns from here on were added later: `read` takes a file without them
 
 
+RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet takes for a formula
+
+
+def as_text(text: str) -> str:
+    """Return a text as a cell that no spreadsheet runs: an apostrophe comes before what looks like a formula."""
+    return f"'{text}" if text.startswith((*RUN_BY_SPREADSHEETS, "'")) else text
+
+
+def _of_cell(cell: str) -> str:
+    """Return the text of a cell: the inverse of `as_text`."""
+    return cell[1:] if cell.startswith("'") else cell
+
+
 def _written(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
-    return "" if value is None else str(value)
+    return "" if value is None else as_text(str(value)) if isinstance(value, str) else str(value)
 
 
 def write(path: Path | str, lines: Iterable[Line]) -> None:
-    """Write a tidy CSV atomically: the same lines give the same bytes, and no partial file is ever at the path."""
+    """Write a tidy CSV atomically, with a checksum beside it: no partial file is ever at the path.
+
+    The same lines give the same bytes.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.part")
@@ -137,14 +155,18 @@ def write(path: Path | str, lines: Iterable[Line]) -> None:
         writer.writerow(HEADER)
         writer.writerows([_written(getattr(line, name)) for name in HEADER] for line in lines)
     scratch.replace(path)
+    checksums.take(path, "tidy", this_code(), (), {})  # a job writes it again, with what it has read
 
 
 def read(path: Path | str) -> list[Line]:
     """Read the lines of a tidy CSV.
 
     Raises:
-        RetortError: the file has other columns, an unknown status, or no number where one belongs.
+        RetortError: the file is not as it was written, or has other columns, an unknown status, or no number where one
+            belongs.
     """
+    if checksums.check(Path(path), thorough=True) is None:
+        raise RetortError(f"{path} has no checksum beside it", AGAIN)
     with Path(path).open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
         names = list(reader.fieldnames or [])
@@ -157,7 +179,7 @@ def read(path: Path | str) -> list[Line]:
 
 
 def _line(record: dict[str, str]) -> Line:
-    texts = {name: value for name, value in record.items() if name not in (*NUMBERS, *COUNTS, "status")}
+    texts = {name: _of_cell(value) for name, value in record.items() if name not in (*NUMBERS, *COUNTS, "status")}
     numbers = {name: float(record[name]) for name in NUMBERS if record.get(name)}
     counts = {name: int(record[name]) for name in COUNTS if record.get(name)}
     return Line(**texts, **numbers, **counts, status=Status(record["status"]))  # type: ignore[arg-type]

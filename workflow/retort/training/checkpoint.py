@@ -1,7 +1,7 @@
 """Checkpoints for resuming a killed job.
 
-They lie outside the job's declared outputs, are valid for one set of settings only, are written atomically and never
-pickled.
+They lie outside the job's declared outputs, are valid for one set of settings only, are written atomically, have
+checksums and are never pickled. A damaged one is left out: the training begins anew, and a line says so.
 """
 
 from __future__ import annotations
@@ -11,25 +11,41 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+import xxhash
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+
+from retort.checksums import Maker, is_sealed, sealed
 
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
 
 
 @dataclass(frozen=True)
 class State:
-    """A state on disk: the number of its training run, the step after which it was written, and its tensors."""
+    """A state on disk.
+
+    Args:
+        run: the number of its training run.
+        step: the step after which it was written.
+        makers: the code that trained up to this step, each once.
+        tensors: its tensors.
+    """
 
     run: int
     step: int
+    makers: list[Maker]
     tensors: dict[str, Tensor]
+
+
+def _ignore(line: str) -> None:
+    """Print nothing."""
 
 
 class Checkpoint:
@@ -39,23 +55,46 @@ class Checkpoint:
         folder: results/checkpoints/<names of the job>.
         settings: the job's settings and seed, as JSON values; a state that was written under others is ignored.
         every: least number of seconds between two writes.
+        maker: the code that this process runs; None if nobody asks.
+        say: called with a line about a damaged state.
     """
 
-    def __init__(self, folder: Path | str, settings: Any, every: float) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        settings: Any,
+        every: float,
+        maker: Maker | None = None,
+        say: Callable[[str], None] = _ignore,
+    ) -> None:
         self.folder = Path(folder)
         self.key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         self.every = every
         self.last = time.monotonic()
+        self.say = say
+        self.maker = maker
         self.state = self._read()
+        noted = [Maker(**line["maker"]) for line in self._note_lines() if line["key"] == self.key and line["maker"]]
+        trained = [*(self.state.makers if self.state else []), *noted, *([maker] if maker else [])]
+        self.makers = list(dict.fromkeys(trained))
 
     def _read(self) -> State | None:
         """Return the state on disk, or None if there is none that is whole and of these settings."""
         try:
             header = json.loads((self.folder / "state.json").read_text())
+            if not is_sealed(header):
+                raise ValueError("state.json is not as it was written")
             if header["key"] != self.key:
                 return None
-            return State(header["run"], header["step"], load_file(str(self.folder / header["file"])))
-        except (OSError, ValueError, KeyError, SafetensorError):
+            file = self.folder / header["file"]
+            if _digest(file) != header["xxh3"]:
+                raise ValueError(f"{file.name} is not as it was written")
+            makers = [Maker(**maker) for maker in header["makers"]]
+            return State(header["run"], header["step"], makers, load_file(str(file)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            self.say(f"the checkpoint {self.folder} is damaged ({error}): the training begins anew")
             return None
 
     def past(self, run: int) -> bool:
@@ -63,18 +102,33 @@ class Checkpoint:
         return self.state is not None and self.state.run > run
 
     def notes(self) -> list[Any]:
-        """Return what `note` wrote for a job of these settings, in order."""
+        """Return what `note` wrote for a job of these settings, in order, up to the first line that is not whole."""
+        return [line["note"] for line in self._note_lines() if line["key"] == self.key]
+
+    def _note_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of the notes, up to the first that is not whole: a kill cuts the last one."""
         try:
-            lines = [json.loads(line) for line in (self.folder / "notes.jsonl").read_text().splitlines()]
-        except (OSError, ValueError):
+            texts = (self.folder / "notes.jsonl").read_text(errors="replace").splitlines()
+        except OSError:
             return []
-        return [line["note"] for line in lines if line["key"] == self.key]
+        lines = []
+        for text in texts:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                break
+            if not is_sealed(line):
+                break
+            lines.append(line)
+        return lines
 
     def note(self, note: Any) -> None:
-        """Append the result of a finished training run to the notes on disk."""
+        """Add the result of a finished training run to the notes on disk; a line that is not whole is dropped."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "notes.jsonl").open("a") as stream:
-            stream.write(json.dumps({"key": self.key, "note": note}) + "\n")
+        maker = self.maker and self.maker.model_dump()
+        lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
+        (self.folder / ".notes.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        os.replace(self.folder / ".notes.jsonl", self.folder / "notes.jsonl")
 
     @property
     def due(self) -> bool:
@@ -86,9 +140,11 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         name = f"run-{run}-step-{step}.safetensors"
         save_file({k: v.contiguous() for k, v in tensors.items()}, str(self.folder / f".{name}"))
+        digest = _digest(self.folder / f".{name}")
         os.replace(self.folder / f".{name}", self.folder / name)  # atomic: no half-written file has this name
-        header = {"key": self.key, "run": run, "step": step, "file": name}
-        (self.folder / ".state.json").write_text(json.dumps(header))
+        makers = [maker.model_dump() for maker in self.makers]
+        header = {"key": self.key, "run": run, "step": step, "file": name, "xxh3": digest, "makers": makers}
+        (self.folder / ".state.json").write_text(json.dumps(sealed(header)))
         # until here the header names the old file, which is removed only after it
         os.replace(self.folder / ".state.json", self.folder / "state.json")
         for old in self.folder.glob("*.safetensors"):
@@ -99,6 +155,15 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the state of a job that has succeeded."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _digest(path: Path) -> str:
+    """Return the digest of a file of tensors; SHA-256 would take a noticeable part of the time between two writes."""
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 22):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def pack(

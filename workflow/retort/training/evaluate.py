@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from retort.checksums import sealed, sha256
 from retort.data.collate import in_order
 from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
@@ -21,6 +21,7 @@ from retort.provenance import stamp
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
+from retort.tasks.answers import Answers, metrics_of
 from retort.training.setup import LOGITS
 
 
@@ -38,14 +39,6 @@ def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precisio
     recorder.close()
     logits: np.ndarray = all_logits.numpy()
     return logits
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The answers of a model on an encoded split, and the true ones; None where the rows have no labels."""
-
-    answers: list[Any]
-    truth: list[Any] | None
 
 
 @dataclass(frozen=True)
@@ -94,24 +87,6 @@ def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: S
     return measure(model, encoded_folder, task.evaluation_split, task, settings.precision, job.device)
 
 
-def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
-    """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
-    task_type = task_type_of(task)
-    by_subset = {name.removeprefix(split).removeprefix("-"): stored for name, stored in answers.items()}
-    if list(by_subset) != [""]:
-        truths = [stored.truth for stored in answers.values() if stored.truth is not None]
-        by_subset[ALL] = Answers(
-            answers=list(itertools.chain(*(stored.answers for stored in answers.values()))),
-            truth=list(itertools.chain(*truths)) if len(truths) == len(answers) else None,
-        )
-    return {
-        f"{name}/{subset}" if subset else name: value
-        for subset, stored in by_subset.items()
-        if stored.truth is not None
-        for name, value in task_type.scores(stored.answers, stored.truth).items()
-    }
-
-
 @dataclass(frozen=True)
 class ScoreFiles:
     """Where a score is written: the score file, and the file of the answers that it was computed from."""
@@ -132,7 +107,8 @@ def write_score(
 ) -> None:
     """Write a score file, and the answers that it was computed from to a file beside it.
 
-    The score file also holds the settings, the seed, the time, the device and the versions, so that it can be checked.
+    The score file also holds the settings, the seed, the time, the device, the versions, what it was made from, and
+    the checksums of itself and of the answers, so that it can be checked.
     A training run that diverged is recorded with the status 'diverged' and its step, without metrics.
 
     Args:
@@ -156,9 +132,10 @@ def write_score(
         "seconds": job.seconds(),
         **stamp(job.device, job.threads),
         **described(),
+        **job.lineage(),
     }
     write_json(files.answers, outcome.answers, indent=None)
-    write_json(files.score, score)
+    write_json(files.score, sealed({**score, "answers_sha256": sha256(Path(files.answers))}))
     job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retort.errors import Diverged
+from retort.checksums import remedy
+from retort.errors import Diverged, RetortError
 from retort.settings import PointSettings
 
 
@@ -34,9 +36,17 @@ class Trial:
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> Trial:
-        """Return the trial that a line of a trials file describes."""
+        """Return the trial that a line of a trials file describes.
+
+        Raises:
+            ValueError: it describes none: a key is absent or not known, or the metric is no number.
+        """
         point = {key: value for key, value in line.items() if key in PointSettings.model_fields}
-        return cls(line["number"], PointSettings(**point), line.get("dev"), line.get("step"))
+        outcome = {key: value for key, value in line.items() if key not in {*point, "number", "status"}}
+        needed = {"ok": "dev", "diverged": "step"}[line["status"]]
+        if list(outcome) != [needed] or not isinstance(outcome[needed], (int, float)):
+            raise ValueError(f"status {line['status']} with {outcome}")
+        return cls(int(line["number"]), PointSettings(**point), **outcome)
 
 
 def part_of(points: list[PointSettings], part: int, parts: int) -> list[tuple[int, PointSettings]]:
@@ -48,25 +58,65 @@ def part_of(points: list[PointSettings], part: int, parts: int) -> list[tuple[in
     return list(enumerate(points, start=1))[part - 1 :: parts]
 
 
-def choose(trials_files: list[str]) -> PointSettings:
+def choose(trials_files: list[str], points: list[PointSettings]) -> PointSettings:
     """Return the grid point with the best dev metric, the first in the grid's order on a tie.
 
     Without a grid, the point changes nothing.
 
+    Args:
+        trials_files: the trials of all parts of the grid; empty without a grid.
+        points: the points of the whole grid.
+
     Raises:
         Diverged: every point diverged; the error has the step of the first point.
+        RetortError: the files do not hold exactly one trial of each point.
     """
-    trials = sorted(
-        (Trial.from_json(json.loads(line)) for line in lines_of(trials_files)), key=lambda trial: trial.number
-    )
-    if not trials:
+    if not trials_files:
         return PointSettings()
-    scored = [(trial.dev, trial.point) for trial in trials if trial.dev is not None]
+    trials = read_trials(trials_files, points)
+    scored = [(trial.dev, trial.point) for trial in trials if trial.dev is not None and math.isfinite(trial.dev)]
     if not scored:
         raise Diverged(trials[0].step or 0)
     return max(scored, key=lambda pair: pair[0])[1]
 
 
+def read_trials(trials_files: list[str], points: list[PointSettings]) -> list[Trial]:
+    """Return the trials of all parts of a grid, in the order of its points.
+
+    Raises:
+        RetortError: a line is no trial, or the files do not hold exactly one trial of each point of the grid.
+    """
+    trials = sorted((trial for path in trials_files for trial in _trials(Path(path))), key=lambda trial: trial.number)
+    folder = Path(trials_files[0]).parent
+    numbers = [trial.number for trial in trials]
+    for number in range(1, len(points) + 1):
+        if numbers.count(number) != 1:
+            raise RetortError(f"{folder} holds {numbers.count(number)} trials of point {number}", remedy(folder))
+    if len(trials) != len(points):
+        raise RetortError(f"{folder} holds {len(trials)} trials of {len(points)} points", remedy(folder))
+    for trial, point in zip(trials, points, strict=True):
+        if trial.point != point:
+            raise RetortError(f"{folder}: trial {trial.number} is of another point than the study's", remedy(folder))
+    return trials
+
+
+def _trials(path: Path) -> list[Trial]:
+    trials = []
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            trials.append(Trial.from_json(json.loads(line)))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise RetortError(f"{path}:{number} is no trial of a grid", remedy(path)) from None
+    return trials
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RetortError(f"{path} cannot be read ({error})", remedy(path)) from None
+
+
 def lines_of(trials_files: list[str]) -> list[str]:
     """Return the lines in the trials files of all parts of a grid."""
-    return [line for path in trials_files for line in Path(path).read_text().splitlines()]
+    return [line for path in trials_files for line in _lines(Path(path))]

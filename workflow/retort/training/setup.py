@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from retort.data.encoded import Encoded
-from retort.jobs import Job
+from retort.jobs import Job, this_code
 from retort.settings import Settings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
@@ -26,13 +26,21 @@ def set_seed(job: Job, seed: int) -> None:
 def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Checkpoint:
     """Return the job's checkpoint, from which it resumes after a kill.
 
+    It is valid for these settings, and for results of the same content as those that the job reads.
+
     Args:
         job: the running job.
         settings: its settings; a state of other settings is ignored, and so for the other arguments.
         seed: its seed.
         *inputs: JSON values that the job reads and that its settings do not fix.
     """
-    return Checkpoint(job.checkpoints, [settings.as_json(), seed, *inputs], job.checkpoint_seconds)
+    maker, contents = this_code(), [parent.sha256 for parent in job.parents.values()]
+    key = [settings.as_json(), seed, contents, *inputs]
+    checkpoint = Checkpoint(job.checkpoints, key, job.checkpoint_seconds, maker, job.say)
+    job.resumed_from |= {other for other in checkpoint.makers if other != maker}
+    if job.resumed_from:
+        job.say("goes on from a checkpoint of other code; the score says so")
+    return checkpoint
 
 
 def head_of(task: TaskSettings) -> tuple[str, int]:

@@ -1,15 +1,17 @@
-"""Collect the origin of a report's numbers: the distinct commits, versions and devices of all result files."""
+"""Collect the origin of printed numbers: the distinct commits, code, versions and devices of all result files."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from retort.study.cells import expand, profiled, score_address
 from retort.study.study import Study
+from retort.tables.proof import read_record
+
+NAMES = {"codes": "states of the code"}  # what readers are told of a key
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Origin:
     """The distinct origins of some result files; each list is sorted.
 
     Args:
+        commits: those of the results, and of the results from which they were made.
+        codes: digests of the package's files, likewise.
         first: time of the oldest result.
         newest: time of the newest result.
         seconds: summed time of all jobs.
@@ -35,6 +39,7 @@ class Origin:
 
     files: int = 0
     commits: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)
     precisions: list[str] = field(default_factory=list)
     seeds: list[str] = field(default_factory=list)
@@ -92,11 +97,24 @@ def _required(study: Study) -> dict[tuple[str, str], dict[str, str]]:
     return results
 
 
-def collect_runs(study: Study) -> list[Run]:
-    """Return every existing score and profile that the study's tables and figures read."""
-    required = {(paper, *pair) for (paper, _), paths in _required(study).items() for pair in paths.items()}
+def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = None) -> list[Run]:
+    """Return every existing score and profile that the study's tables and figures read.
+
+    Args:
+        study: the study.
+        exhibits: (paper, name) of the tables and figures that count; None for all.
+
+    Raises:
+        RetortError: a score or profile is damaged.
+    """
+    required = {
+        (key[0], *pair)
+        for key, paths in _required(study).items()
+        if exhibits is None or key in exhibits
+        for pair in paths.items()
+    }
     return [
-        Run(paper, path, result_type, json.loads(Path(path).read_text(encoding="utf-8")))
+        Run(paper, path, result_type, read_record(path))
         for paper, path, result_type in sorted(required)
         if Path(path).is_file()
     ]
@@ -123,6 +141,19 @@ def _distinct(values: Iterable[object]) -> list[str]:
     return sorted({str(value) for value in values if value is not None}, key=lambda text: (len(text), text))
 
 
+def _makers(record: dict[str, Any], key: str) -> Iterator[str | None]:
+    """Yield the commit or the code that made a result, and those of all that it was made from."""
+    yield record.get(key)
+    for maker in (*record.get("ancestors", []), *record.get("resumed_from", [])):
+        yield maker[key]
+
+
+def mixed_in(study: Study, paper: str, names: Iterable[str]) -> str:
+    """Return a sentence that says what is mixed behind the numbers of some tables or figures; '' if nothing is."""
+    mixed = origin(collect_runs(study, {(paper, name) for name in names})).mixed
+    return f"Mixed results: different {', '.join(mixed)} stand behind these numbers." if mixed else ""
+
+
 def origin(runs: Iterable[Run]) -> Origin:
     """Return the distinct origins of some result files; each file counts once."""
     records = {run.path: run for run in runs}
@@ -131,11 +162,12 @@ def origin(runs: Iterable[Run]) -> Origin:
     dates = sorted(str(record["at"]) for record in every if "at" in record)
     versions = {(name, version) for record in every for name, version in record.get("versions", {}).items()}
     distinct = {
-        "commits": _distinct(record.get("commit") for record in every),
+        "commits": _distinct(commit for record in every for commit in _makers(record, "commit")),
+        "codes": _distinct(code for record in every for code in _makers(record, "code")),
         "devices": _distinct(record.get("device") for record in every),
         "precisions": _distinct(record["settings"].get("precision") for record in scores),
     }
-    mixed = [name for name, values in distinct.items() if len(values) > 1]
+    mixed = [NAMES.get(name, name) for name, values in distinct.items() if len(values) > 1]
     if len(versions) > len({name for name, _ in versions}):
         mixed.append("versions")
     return Origin(

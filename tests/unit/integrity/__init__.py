@@ -1,0 +1,1 @@
+"""Tests that results prove themselves."""

@@ -1,0 +1,276 @@
+"""Tests of damaged, truncated, swapped and edited results: each has one line with a remedy, and none is accepted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.checksums import place_of, read, take
+from retort.cli import main
+from retort.errors import RetortError
+from retort.jobs import job, this_code
+from retort.settings import PointSettings
+from retort.tables.collect import read_profiles, read_scores
+from retort.training.grid import Trial, choose
+
+from tests.rule_job import rule_job
+from tests.tiny.results import change_record, write_results
+from tests.tiny.variant import write_study
+
+# result -> the file of it that is damaged, and its content
+RESULTS = {
+    "results/sources/texts": ("rated.txt", "1_1\t2\tgood\n"),
+    "results/encoded/mood/encoder": ("train/input_ids.npy", "the labels of rows"),
+    "results/corpora/sentences/encoder": ("data-00000-of-00001.arrow", "blocks of tokens"),
+    "results/teachers/t/mood/model": ("model.safetensors", "the weights of a teacher"),
+    "results/activations/t/mood": ("hidden-2.npy", "the tensors of a teacher"),
+    "results/students/s/model": ("config.json", '{"hidden_size": 24}'),
+    "results/trials/s/mood/1-of-1.jsonl": ("", '{"number": 1, "status": "ok", "dev": 0.5}\n'),
+    "results/scores/s/mood/seed-1.answers.json": ("", '{"test": {"answers": [1], "truth": [1]}}'),
+    "results/tables/tiny/table1.csv": ("", "paper,table\ntiny,table1\n"),
+}
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def flip_in_place(path: Path) -> None:
+    """Change one bit and leave size and time as they were, as a bad disk does."""
+    status = path.stat()
+    flip(path)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+DAMAGE: dict[str, Callable[[Path], Any]] = {
+    "flipped": flip,
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-3]),
+    "emptied": lambda path: path.write_bytes(b""),
+    "appended": lambda path: path.write_bytes(path.read_bytes() + b"x"),
+    "deleted": lambda path: path.unlink(),
+    "replaced by a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a result of each type, each with its checksums."""
+    monkeypatch.chdir(tmp_path)
+    for name, (inner, content) in RESULTS.items():
+        path = Path(name) / inner
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        take(Path(name), "job", this_code(), (), {})
+    return tmp_path
+
+
+def line_of_a_job_that_reads(result: str, capsys: pytest.CaptureFixture[str], body: Callable[[], None]) -> str:
+    """Return the line with which a job ends that reads a result; fail if it does not end."""
+    with pytest.raises(SystemExit), job(rule_job(input=[result], log=["job.log"])):
+        body()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1:] == ["  log: job.log"]
+    return lines[0]
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+FOLDERS = [result for result, (inner, _) in RESULTS.items() if inner]
+
+
+@pytest.mark.parametrize("result", RESULTS)
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "emptied", "appended"])
+def test_a_job_does_not_read_a_damaged_result(
+    result: str, damage: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(result) / RESULTS[result][0]
+    DAMAGE[damage](path)
+    line = line_of_a_job_that_reads(result, capsys, nothing)
+    assert line.startswith(f"rule(a): {path} is not as it was made: ")
+    assert line.endswith(f"; delete {result} and run again: snakemake makes it anew")
+
+
+@pytest.mark.parametrize("result", FOLDERS)
+@pytest.mark.parametrize("damage", ["deleted", "replaced by a folder"])
+def test_a_job_does_not_read_an_incomplete_folder(
+    result: str, damage: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DAMAGE[damage](Path(result) / RESULTS[result][0])
+    assert "; delete " in line_of_a_job_that_reads(result, capsys, nothing)
+
+
+@pytest.mark.parametrize("result", RESULTS)
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "emptied"])
+def test_a_job_does_not_trust_damaged_checksums(
+    result: str, damage: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DAMAGE[damage](place_of(Path(result)))
+    assert "checksums.json is damaged" in line_of_a_job_that_reads(result, capsys, nothing)
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_what_no_time_tells_is_found_by_verify_and_by_a_job_that_fails(
+    result: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = results / "config.yaml"
+    config.write_text(json.dumps(write_study(results / "study")))
+    assert main(["verify", "--config", str(config)]) == 0
+    path = Path(result) / RESULTS[result][0]
+    flip_in_place(path)
+    capsys.readouterr()
+    assert main(["verify", "--config", str(config)]) == 1
+    line = f"{path} is not as it was made: its content has changed; delete {result} and run again"
+    assert line in capsys.readouterr().out
+
+    def crash() -> None:
+        raise ValueError("cannot reshape array")
+
+    assert line in line_of_a_job_that_reads(result, capsys, crash)
+
+
+def test_verify_names_what_has_no_checksum_and_what_was_added(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (results / "config.yaml").write_text(json.dumps(write_study(results / "study")))
+    Path("results/scores/s/mood/seed-2.json").write_text("{}")
+    Path("results/students/s/model/pytorch_model.bin").write_text("pickled")
+    assert main(["verify", "--config", "config.yaml"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("results/students/s/model/pytorch_model.bin was added after")
+    assert lines[1].startswith("results/scores/s/mood/seed-2.json has no checksum")
+    assert main(["verify", "results/corpora", "--config", "config.yaml"]) == 0
+    assert main(["verify", "results/nothing", "--config", "config.yaml"]) == 2
+
+
+def test_a_copy_with_other_times_is_accepted(results: Path) -> None:
+    for result in RESULTS:
+        path = Path(result) / RESULTS[result][0]
+        os.utime(path, ns=(1, 1))
+        with job(rule_job(input=[result])) as running:
+            assert list(running.parents) == [result]
+
+
+def test_checksums_say_what_a_result_was_made_from(results: Path) -> None:
+    output = Path("results/scores/s/mood/seed-1.json")
+    with job(rule_job(input=list(RESULTS), output=[str(output)])):
+        output.write_text("{}")
+    checksums = read(output)
+    assert checksums is not None
+    assert {*checksums.parents} == {*RESULTS}
+    assert checksums.ancestors == [this_code()]
+    assert checksums.parents[FOLDERS[0]].sha256 == getattr(read(Path(FOLDERS[0])), "digest", None)
+
+
+# --- scores and profiles: what is edited, and what the line says
+
+SCORE, PROFILE = "results/scores/tiny-kd/mood/seed-2.json", "results/profiles/tiny-attention.json"
+ANSWERS = SCORE.replace(".json", ".answers.json")
+
+
+def edit(path: str, old: str, new: str) -> Callable[[], Any]:
+    """Return a function that replaces text in a file, as an editor does."""
+
+    def replace() -> None:
+        text = Path(path).read_text()
+        assert old in text
+        Path(path).write_text(text.replace(old, new))
+
+    return replace
+
+
+def forge(path: str = SCORE, **changes: Any) -> Callable[[], Any]:
+    """Return a function that changes a record and computes its checksum again."""
+    return lambda: change_record(Path(path), **changes)
+
+
+def other(student: str) -> Callable[[], Any]:
+    """Return a function that copies the files of another student over those of the score."""
+    there = SCORE.replace("tiny-kd", student)
+    return lambda: [shutil.copy(path, path.replace(student, "tiny-kd")) for path in (there,)]
+
+
+EDITED = {
+    "metric far too high": (edit(SCORE, "0.72", "9.72"), "its content and its checksum differ"),
+    "metric a little higher": (edit(SCORE, "0.72", "0.99"), "its content and its checksum differ"),
+    "seconds": (edit(SCORE, '"seconds": 2.0', '"seconds": 1.0'), "its content and its checksum differ"),
+    "commit": (edit(SCORE, "abc1234", "def5678"), "its content and its checksum differ"),
+    "forged, out of range": (forge(metrics={"accuracy": 9.72}), "accuracy is 9.72, and can be 0 to 1"),
+    "forged, negative": (forge(metrics={"accuracy": -0.1}), "accuracy is -0.1, and can be 0 to 1"),
+    "forged, in range": (forge(metrics={"accuracy": 0.99}), "accuracy is 0.99, and the answers beside it give 0.72"),
+    "forged, slightly": (forge(metrics={"accuracy": 0.72001}), "and the answers beside it give 0.72"),
+    "forged NaN": (forge(metrics={"accuracy": float("nan")}), "accuracy is nan, and the answers beside it give 0.72"),
+    "forged metric": (forge(metrics={"accuracy": 0.72, "exact": 0.9}), "exact is 0.9, and the answers beside it give"),
+    "forged, diverged with metrics": (forge(status="diverged", step=3), "has metrics, though its training diverged"),
+    "forged seed": (forge(seed=3), "is of seed 3, not 2"),
+    "no checksum": (lambda: Path(SCORE).write_text('{"settings": {}}'), "has no checksum of itself"),
+    "no object": (lambda: Path(SCORE).write_text("[]"), "is not a whole result"),
+    "null": (lambda: Path(SCORE).write_text("null"), "is not a whole result"),
+    "half": (lambda: Path(SCORE).write_text(Path(SCORE).read_text()[:99]), "is not a whole result"),
+    "empty": (lambda: Path(SCORE).write_text(""), "is not a whole result"),
+    "bytes": (lambda: Path(SCORE).write_bytes(b"\xff\xfe\x00"), "is not a whole result"),
+    "of another student": (other("tiny-attention"), 'is of student "tiny-attention"'),
+    "answers edited": (edit(ANSWERS, "0]}}", "1]}}"), "does not hold the answers that"),
+    "answers deleted": (lambda: Path(ANSWERS).unlink(), "is missing, the answers of"),
+    "answers empty": (lambda: Path(ANSWERS).write_text(""), "does not hold the answers that"),
+    "answers of another": (lambda: shutil.copy(ANSWERS.replace("seed-2", "seed-1"), ANSWERS), "does not hold"),
+    "profile edited": (edit(PROFILE, "1500000", "150000"), "its content and its checksum differ"),
+    "profile of another": (lambda: shutil.copy("results/profiles/tiny-teacher.json", PROFILE), "is of student"),
+    "profile empty": (lambda: Path(PROFILE).write_text(""), "is not a whole result"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", EDITED)
+def test_an_edited_score_is_not_collected(mistake: str, config: dict[str, Any]) -> None:
+    study = write_results(config)
+    assert read_scores(study, [SCORE])
+    assert read_profiles(study, [PROFILE])
+    spoil, said = EDITED[mistake]
+    spoil()
+    with pytest.raises(RetortError) as refused:
+        _ = read_scores(study, [SCORE]), read_profiles(study, [PROFILE])
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "delete " in str(refused.value)
+
+
+# --- trials: what the files of a grid hold, and what the line says
+
+POINTS = [PointSettings(learning_rate=rate) for rate in (0.1, 0.2)]
+LINES = [json.dumps(Trial(number, point, dev=number / 10).as_json()) for number, point in enumerate(POINTS, start=1)]
+TRIALS = {
+    "empty": ("", "holds 0 trials of point 1"),
+    "one of two": (LINES[0], "holds 0 trials of point 2"),
+    "twice the same": (f"{LINES[0]}\n{LINES[0]}\n{LINES[1]}", "holds 2 trials of point 1"),
+    "one too many": ("\n".join([*LINES, LINES[1].replace('"number": 2', '"number": 3')]), "3 trials of 2 points"),
+    "cut line": (f"{LINES[0]}\n{LINES[1][:20]}", "1-of-1.jsonl:2 is no trial"),
+    "not JSON": ("hello", "1-of-1.jsonl:1 is no trial"),
+    "a list": ("[]", "1-of-1.jsonl:1 is no trial"),
+    "no number": ("{}", "1-of-1.jsonl:1 is no trial"),
+    "no metric": (f"{LINES[0]}\n" + LINES[1].replace('"dev"', '"test"'), "1-of-1.jsonl:2 is no trial"),
+    "metric is a word": (LINES[0].replace("0.1}", '"high"}'), "1-of-1.jsonl:1 is no trial"),
+    "unknown status": (LINES[0].replace('"ok"', '"fine"'), "1-of-1.jsonl:1 is no trial"),
+    "another point": (f"{LINES[0]}\n" + LINES[1].replace(": 0.2,", ": 0.9,", 1), "trial 2 is of another point"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", TRIALS)
+def test_a_grid_with_other_trials_than_its_points_is_refused(mistake: str, tmp_path: Path) -> None:
+    path = tmp_path / "1-of-1.jsonl"
+    path.write_text("\n".join(LINES))
+    assert choose([str(path)], POINTS) == POINTS[1]
+    content, said = TRIALS[mistake]
+    path.write_text(content)
+    with pytest.raises(RetortError) as refused:
+        choose([str(path)], POINTS)
+    assert said in str(refused.value)
+    assert "delete " in str(refused.value)

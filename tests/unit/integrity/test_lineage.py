@@ -1,0 +1,196 @@
+"""Tests of what a result says of the code and the data that it was made from, and of checkpoints that are damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.checksums import Maker
+from retort.data import contents
+from retort.errors import RetortError
+from retort.jobs import Job, this_code
+from retort.plan import frozen
+from retort.specs.config import read_config
+from retort.training.checkpoint import Checkpoint
+from retort.training.setup import checkpoint_of
+
+from tests.conftest import ROOT
+from tests.job_settings import schedule
+from tests.tiny.results import quiet
+
+OLD, NEW = Maker(commit="a", code="1"), Maker(commit="a", code="2")
+ASK = "from retort import provenance; print(provenance.commit(), provenance.code())"
+
+
+def asked(package: Path) -> list[str]:
+    """Return [commit, digest of the code] of a copy of the package, as a new process sees it."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], env={**os.environ, "PYTHONPATH": str(package)}, capture_output=True, check=True
+    )
+    return done.stdout.decode().split()
+
+
+def test_a_file_that_git_does_not_know_is_a_change(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "workflow" / "retort", tmp_path / "w" / "retort", ignore=shutil.ignore_patterns("__pyc*"))
+    (tmp_path / "w" / "scripts").mkdir()
+    (tmp_path / ".gitignore").write_text("__pycache__\n")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *arguments], check=True)
+    clean = asked(tmp_path / "w")
+    assert len(clean[0]) == 40
+    (tmp_path / "w" / "retort" / "objectives" / "mine.py").write_text("version = 1\n")
+    added = asked(tmp_path / "w")
+    assert added[0] == f"{clean[0]}+changes"
+    assert added[1] != clean[1]
+
+
+# --- checkpoints
+
+
+def written(folder: Path, maker: Maker | None = OLD) -> Checkpoint:
+    """Return a checkpoint with a state and two notes on disk."""
+    checkpoint = Checkpoint(folder, "settings", 0.0, maker)
+    checkpoint.write(1, 5, {"weight": torch.arange(4.0)})
+    for note in ("one", "two"):
+        checkpoint.note(note)
+    return checkpoint
+
+
+def test_a_checkpoint_knows_all_code_that_trained_it(tmp_path: Path) -> None:
+    written(tmp_path)
+    again = Checkpoint(tmp_path, "settings", 0.0, NEW)
+    assert again.makers == [OLD, NEW]
+    again.write(1, 6, {"weight": torch.arange(4.0)})
+    assert Checkpoint(tmp_path, "settings", 0.0, NEW).makers == [OLD, NEW]
+
+
+def test_a_training_that_goes_on_under_other_code_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings: Any = schedule()
+    settings_of = type("Settings", (), {"as_json": lambda self: {"a": settings.steps}})()
+    first = Checkpoint(Job("", quiet().log).checkpoints, [settings_of.as_json(), 1, []], 0.0, OLD)
+    first.write(1, 5, {"weight": torch.arange(4.0)})
+    running = quiet()
+    assert checkpoint_of(running, settings_of, 1).state is not None
+    assert running.resumed_from == {OLD}
+    assert running.lineage()["resumed_from"] == [OLD.model_dump()]
+    fresh = quiet()
+    checkpoint_of(fresh, settings_of, 2)
+    assert "resumed_from" not in fresh.lineage()
+
+
+STATES = {
+    "a list": "[]",
+    "a number": "3",
+    "null": "null",
+    "empty": "",
+    "half": '{"key": "x", "run"',
+    "no key": "{}",
+    "bytes": "\udcff",
+}
+
+
+@pytest.mark.parametrize("mistake", STATES)
+def test_a_damaged_header_of_a_checkpoint_blocks_nothing(mistake: str, tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "state.json").write_bytes(STATES[mistake].encode(errors="surrogateescape"))
+    lines: list[str] = []
+    checkpoint = Checkpoint(tmp_path, "settings", 0.0, None, lines.append)
+    assert checkpoint.state is None
+    assert len(lines) == 1
+    assert "is damaged" in lines[0]
+    checkpoint.write(1, 1, {"weight": torch.arange(2.0)})
+    assert Checkpoint(tmp_path, "settings", 0.0).state is not None
+
+
+def test_flipped_bits_of_a_checkpoint_are_not_used(tmp_path: Path) -> None:
+    written(tmp_path)
+    path = next(tmp_path.glob("*.safetensors"))
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+    lines: list[str] = []
+    assert Checkpoint(tmp_path, "settings", 0.0, None, lines.append).state is None
+    assert "is not as it was written): the training begins anew" in lines[0]
+
+
+def test_a_step_that_was_edited_is_not_used(tmp_path: Path) -> None:
+    written(tmp_path)
+    header = json.loads((tmp_path / "state.json").read_text())
+    (tmp_path / "state.json").write_text(json.dumps({**header, "step": 50}))
+    assert Checkpoint(tmp_path, "settings", 0.0).state is None
+
+
+@pytest.mark.parametrize("end", ["", "{", '{"key": "x", "no', "null\n", "[]\n", "\udcff"])
+def test_a_cut_last_note_loses_only_itself(end: str, tmp_path: Path) -> None:
+    checkpoint = written(tmp_path)
+    with (tmp_path / "notes.jsonl").open("ab") as stream:
+        stream.write(end.encode(errors="surrogateescape"))
+    assert checkpoint.notes() == ["one", "two"]
+    checkpoint.note("three")
+    assert checkpoint.notes() == ["one", "two", "three"]
+
+
+def test_a_note_that_was_edited_ends_the_notes(tmp_path: Path) -> None:
+    checkpoint = written(tmp_path)
+    path = tmp_path / "notes.jsonl"
+    path.write_text(path.read_text().replace('"two"', '"best"'))
+    assert checkpoint.notes() == ["one"]
+
+
+# --- folders of the user, and settings of a run
+
+
+def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def content(folder: str) -> str:
+        contents.content_of.cache_clear()
+        return contents.content_of("texts", tmp_path / folder)
+
+    assert content("here") == contents.ABSENT
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "a.txt").write_text("good")
+    (tmp_path / "here" / ".hidden").write_text("x")
+    first = content("here")
+    shutil.move(tmp_path / "here", tmp_path / "there")
+    assert content("there") == first
+    assert content("here") == first  # it is gone, and was last known so
+    (tmp_path / "there" / "a.txt").write_text("evil")  # of the same size
+    changed = content("there")
+    assert changed != first
+    (tmp_path / "results/sources/.contents/texts.json").write_text('{"files": {"a.txt": 3}}')
+    assert content("there") == changed
+    (tmp_path / "there" / "a.txt").rename(tmp_path / "there" / "b.txt")
+    assert content("there") != changed
+
+
+def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study_folder.parent)
+    monkeypatch.delenv(frozen.VARIABLE, raising=False)
+    assert frozen.of_this_run() == {}
+    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
+    run = frozen.Frozen.of(config, read_config(config))
+    protocol = study_folder / "protocols" / "short.yaml"
+    before = protocol.read_text()
+    protocol.write_text("broken: [")
+    run.keep()
+    assert not any(run.folder.rglob("*.py"))
+    planned = read_config(frozen.of_this_run())
+    assert (planned.folder / "protocols" / "short.yaml").read_text() == before
+    assert planned.precision == "float32"
+    monkeypatch.setenv(frozen.VARIABLE, "results/runs/gone")
+    with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
+        frozen.of_this_run()
+
+
+def test_this_code_is_one_maker() -> None:
+    assert this_code() == this_code()

@@ -1,0 +1,98 @@
+"""Tests that content decides what runs: not the place of the user's files, the time of a script, or a late edit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from retort.plan.frozen import VARIABLE
+
+from tests.conftest import ROOT, read_json, snakemake
+from tests.tiny.edit import change
+from tests.tiny.make import make_study
+from tests.workflow.test_incremental import planned
+
+pytestmark = pytest.mark.workflow
+
+ENCODED = "results/encoded/mood/encoder"
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a tiny study of which one task is encoded."""
+    folder = make_study(tmp_path_factory.mktemp("encoded"))
+    snakemake(folder, ENCODED)
+    return folder
+
+
+def jobs(folder: Path) -> dict[str, int]:
+    """Return the number of jobs by rule that would encode the task."""
+    return planned(folder, ENCODED)[0]
+
+
+def test_a_touched_script_plans_no_job(encoded: Path) -> None:
+    for path in (ROOT / "workflow" / "scripts").glob("*.py"):
+        path.touch()
+    assert jobs(encoded) == {}
+
+
+def test_data_that_was_moved_or_touched_re_runs_nothing_and_data_that_was_changed_what_read_it(encoded: Path) -> None:
+    (encoded / "texts").rename(encoded / "moved")
+    change(encoded / "study", "sources/texts.yaml", "path: texts", "path: moved")
+    (encoded / "moved" / "rated.txt").touch()
+    assert jobs(encoded) == {}
+    snakemake(encoded, "results/encoded/rating/encoder")  # needs the files, which are elsewhere now
+    link = encoded / "results/sources/texts/rated.txt"
+    assert link.resolve() == encoded / "moved" / "rated.txt"
+    path, before = encoded / "moved" / "rated.txt", (encoded / "moved" / "rated.txt").read_bytes()
+    path.write_bytes(before.replace(b"glad", b"cold"))
+    assert jobs(encoded) == {"fetch_source": 1, "encode_task": 1}
+    path.write_bytes(before)
+    assert jobs(encoded) == {}
+
+
+def test_no_setting_names_the_place_of_the_users_files(encoded: Path) -> None:
+    from retort.plan import resolve
+    from retort.specs.config import read_config
+    from retort.study.load import open_study
+
+    study = open_study(read_config(read_json(encoded / "config.yaml")))
+    text = resolve.score(study, "tiny-kd", "mood").model_dump_json()
+    assert '"local":"texts"' in text
+    assert str(encoded) not in text
+    assert "path" not in text
+
+
+def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tmp_path: Path) -> None:
+    folder = make_study(tmp_path / "study", precision="float32")
+    snakemake(folder, "results/sources/texts", "results/sources/encoder")
+    run = next((folder / "results" / "runs").iterdir())
+    change(folder / "study", "tasks/mood.yaml", "max_length: 16", "max_length: 4")
+    late(folder, run)
+    lengths = read_lengths(folder)
+    assert max(lengths) > 4
+    shutil.rmtree(folder / ENCODED)
+    late(folder, None)  # without what the run has frozen, the edit reaches the job
+    assert max(read_lengths(folder)) == 4
+
+
+def late(folder: Path, run: Path | None) -> None:
+    """Run a job in a process of its own, as an executor for other machines does."""
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    subprocess.run(
+        [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+         "--configfile", str(folder / "config.yaml"), "--cores", "1", "--mode", "remote", "--nolock", "--force",
+         "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task"],
+        check=True, cwd=folder, env=environment | ({VARIABLE: str(run)} if run else {}), capture_output=True,
+    )  # fmt: skip
+
+
+def read_lengths(folder: Path) -> list[int]:
+    """Return the number of tokens of each row that was encoded."""
+    from retort.data.encoded import Encoded
+
+    return [int(length) for length in Encoded.load(folder / ENCODED, "train").lengths]

@@ -1,0 +1,215 @@
+"""Checksums of results: taken when a job has made a file, compared when a job reads it and by `retort verify`.
+
+The checksums of a folder lie in it, in `.checksums.json`; those of a single file lie beside it, in
+`.<name>.checksums.json`. They also say which code made the files, and from which results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from retort.errors import RetortError
+
+NAME = ".checksums.json"
+DIGEST = "sha256"  # the key of a record's own digest
+UNCHECKED = {NAME, ".snakemake_timestamp"}  # Snakemake writes its time into each folder that a job has made
+
+
+def canonical(record: Any) -> bytes:
+    """Return JSON values as bytes that do not depend on the order of keys or on white space."""
+    return json.dumps(json.loads(json.dumps(record)), sort_keys=True, separators=(",", ":")).encode()
+
+
+def digest_of(record: Any) -> str:
+    """Return the hexadecimal SHA-256 digest of JSON values."""
+    return hashlib.sha256(canonical(record)).hexdigest()
+
+
+def sealed(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record with the digest of its content under the key 'sha256'."""
+    return {**record, DIGEST: digest_of(record)}
+
+
+def is_sealed(record: Any) -> bool:
+    """Return whether a record has a digest, and the content of which this is the digest."""
+    if not isinstance(record, dict) or DIGEST not in record:
+        return False
+    return bool(record[DIGEST] == digest_of({key: value for key, value in record.items() if key != DIGEST}))
+
+
+def sha256(path: Path) -> str:
+    """Return the hexadecimal SHA-256 digest of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class FileChecksum(BaseModel):
+    """What is known of a file: its size, the time of its last change in nanoseconds, and its digest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    bytes: int
+    mtime_ns: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> FileChecksum:
+        """Return the checksum of a file as it is now."""
+        status = path.stat()
+        return cls(bytes=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256(path))
+
+    def has_moved(self, path: Path) -> bool:
+        """Return whether the file has another size or time than when the checksum was taken."""
+        status = path.stat()
+        return (status.st_size, status.st_mtime_ns) != (self.bytes, self.mtime_ns)
+
+    def fits(self, path: Path) -> bool:
+        """Return whether the file has the content of which the checksum was taken."""
+        return path.stat().st_size == self.bytes and sha256(path) == self.sha256
+
+
+class Maker(BaseModel):
+    """The code with which a result was made: git's commit, and the digest of the package's files."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    commit: str
+    code: str
+
+
+class Parent(Maker):
+    """A result that a job read: the code with which it was made, and the digest of its content."""
+
+    sha256: str
+
+
+class Checksums(BaseModel):
+    """The content of `.checksums.json`.
+
+    Args:
+        job: rule and wildcards of the job that made the files.
+        maker: the code with which it did.
+        ancestors: the code with which the results that it read were made, and those that they were made from.
+        parents: the results that it read, by path.
+        files: the files by their path in the folder; a single file by its name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    job: str
+    maker: Maker
+    ancestors: list[Maker]
+    parents: dict[str, Parent]
+    files: dict[str, FileChecksum]
+
+    @property
+    def digest(self) -> str:
+        """The digest of the content of all files."""
+        return digest_of({name: file.sha256 for name, file in self.files.items()})
+
+
+def place_of(path: Path) -> Path:
+    """Return the file that holds the checksums of a folder or of a single file."""
+    return path / NAME if path.is_dir() else path.with_name(f".{path.name}{NAME}")
+
+
+def result_of(place: Path) -> Path:
+    """Return the folder or the single file of which a file holds the checksums: the inverse of `place_of`."""
+    own = place.name.removeprefix(".").removesuffix(NAME)
+    return place.parent if place.name == NAME else place.with_name(own)
+
+
+def files_of(path: Path) -> Iterator[tuple[str, Path]]:
+    """Yield (path in the folder, path) for each file of a folder, or (name, path) of a single file."""
+    if not path.is_dir():
+        yield path.name, path
+        return
+    for folder, _, names in sorted(os.walk(path)):
+        for name in sorted(set(names) - UNCHECKED):
+            file = Path(folder) / name
+            yield str(file.relative_to(path)), file
+
+
+def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents: dict[str, Parent]) -> Checksums:
+    """Take the checksums of a result and write them, atomically, into the folder or beside the file."""
+    checksums = Checksums(
+        job=job,
+        maker=maker,
+        ancestors=sorted({*ancestors}, key=lambda each: (each.commit, each.code)),
+        parents=parents,
+        files={name: FileChecksum.of(file) for name, file in files_of(path)},
+    )
+    place = place_of(path)
+    scratch = place.with_name(f"{place.name}.part")
+    scratch.write_text(json.dumps(sealed(checksums.model_dump(mode="json"))) + "\n", encoding="utf-8")
+    os.replace(scratch, place)
+    return checksums
+
+
+def read(path: Path) -> Checksums | None:
+    """Return the checksums of a result; None if none were taken.
+
+    Raises:
+        RetortError: the file that holds them is damaged.
+    """
+    place = place_of(path)
+    if not place.is_file():
+        return None
+    try:
+        content = json.loads(place.read_text(encoding="utf-8"))
+        if not is_sealed(content):
+            raise ValueError("its own checksum differs")
+        return Checksums.model_validate({key: value for key, value in content.items() if key != DIGEST})
+    except (OSError, ValueError, ValidationError) as error:
+        reason = "" if isinstance(error, ValidationError) else f" ({error})"
+        raise RetortError(f"{place} is damaged{reason}", remedy(path)) from None
+
+
+def remedy(path: Path) -> str:
+    """Return the hint that tells how a damaged result is made again."""
+    return f"delete {path} and run again: snakemake makes it anew"
+
+
+def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[str]:
+    """Yield a line for each file of a result that is missing or has another content than when it was made.
+
+    Args:
+        path: the folder or file.
+        checksums: what was taken when it was made.
+        thorough: True to compare the content of every file; False for that of files whose size or time has moved.
+    """
+    for name, known in checksums.files.items():
+        file = path / name if path.is_dir() else path
+        try:
+            if (thorough or known.has_moved(file)) and not known.fits(file):
+                yield f"{file} is not as it was made: {_size(file, known)}"
+        except FileNotFoundError:
+            yield f"{file} is missing"
+        except OSError as error:
+            yield f"{file} cannot be read: {error.strerror}"
+
+
+def _size(file: Path, known: FileChecksum) -> str:
+    size = file.stat().st_size
+    return "its content has changed" if size == known.bytes else f"{size:,} bytes instead of {known.bytes:,}"
+
+
+def check(path: Path, thorough: bool = False) -> Checksums | None:
+    """Compare a result with the checksums of its making and return them; None if none were taken.
+
+    Raises:
+        RetortError: a file is missing or changed, or the checksums are damaged.
+    """
+    checksums = read(path)
+    if checksums is None:
+        return None
+    for line in differences(path, checksums, thorough):
+        raise RetortError(line, remedy(path))
+    return checksums

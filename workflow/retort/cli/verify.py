@@ -1,0 +1,104 @@
+"""The verb `verify`, which compares finished results with the checksums that were taken when they were made."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from retort.checksums import NAME, Checksums, differences, files_of, place_of, read, remedy, result_of
+from retort.cli.base import argument, config_of, verb
+from retort.errors import RetortError
+
+# The folders of results; what else lies in results/ is of running jobs, or no result.
+FOLDERS = (
+    "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
+    "tables", "tokenized",
+)  # fmt: skip
+
+
+@dataclass
+class Verified:
+    """What comparing one result gave: the files and bytes that were read, and a line for each difference."""
+
+    files: int = 0
+    bytes: int = 0
+    lines: list[str] = field(default_factory=list)
+
+
+@verb("verify", argument("path", nargs="*", help="files or folders of results (default: all of results/)"))
+def verify(arguments: argparse.Namespace) -> int:
+    """Compare finished results with the checksums of their making, and tell how to heal those that differ."""
+    paths = [Path(path) for path in arguments.path] or [Path("results") / name for name in FOLDERS]
+    for path in map(Path, arguments.path):
+        if not path.exists():
+            raise RetortError(f"{path} does not exist", "paths count from the working directory")
+    results = list(dict.fromkeys(result for path in paths for result in results_below(path)))
+    with ThreadPoolExecutor(max_workers=4) as pool:  # hashing leaves Python's lock
+        verified = list(pool.map(compare, results))
+    lines = [line for each in verified for line in each.lines]
+    covered = {str(path) for result in results for _, path in files_of(result)}
+    lines += [f"{path} has no checksum: no job has made it; delete it" for path in uncovered(paths, covered)]
+    lines += scores_that_do_not_follow(arguments, [result for result in results if result.match("seed-*.json")])
+    for line in dict.fromkeys(lines):
+        print(line)
+    files, size = sum(each.files for each in verified), sum(each.bytes for each in verified)
+    print(f"{files:,} files, {size / 1e6:,.1f} MB: {f'{len(lines)} differences' if lines else 'all as they were made'}")
+    return int(bool(lines))
+
+
+def results_below(path: Path) -> Iterator[Path]:
+    """Yield each result with checksums at a path, in it, or above it."""
+    if path.is_dir():
+        yield from (result_of(place) for place in sorted(path.rglob(f"*{NAME}")))
+    for above in (path, *path.parents):
+        if place_of(above).is_file():
+            yield above
+
+
+def compare(path: Path) -> Verified:
+    """Compare the content of every file of a result with its checksum; a file that came later counts as a difference.
+
+    A single file that was deleted is no difference: the next run makes it again.
+    """
+    if not path.exists():
+        return Verified()
+    try:
+        checksums = read(path)
+    except RetortError as error:
+        return Verified(lines=[str(error)])
+    assert checksums is not None
+    lines = [f"{line}; {remedy(path)}" for line in differences(path, checksums, thorough=True)]
+    lines += [f"{file} was added after {path} was made; delete it" for file in _added(path, checksums)]
+    return Verified(len(checksums.files), sum(file.bytes for file in checksums.files.values()), lines)
+
+
+def _added(path: Path, checksums: Checksums) -> list[Path]:
+    return [file for name, file in files_of(path) if path.is_dir() and name not in checksums.files]
+
+
+def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
+    """Return the files of results that no checksum covers."""
+    files = (file for path in paths for _, file in files_of(path) if path.exists())
+    return [file for file in files if str(file) not in covered and not file.name.endswith((NAME, ".part"))]
+
+
+def scores_that_do_not_follow(arguments: argparse.Namespace, scores: Iterable[Path]) -> list[str]:
+    """Return a line for each score of the study that does not follow from its answers, or is of other settings."""
+    from retort.study.load import open_study, with_every_paper
+    from retort.tables.collect import read_scores
+
+    study, lines = open_study(with_every_paper(config_of(arguments))), []
+    for path in scores:
+        student, task = path.parent.parent.name, path.parent.name
+        if path.name.endswith(".answers.json") or task not in study.tasks:
+            continue
+        if student not in study.students and student not in study.teachers:
+            continue
+        try:
+            read_scores(study, [path])
+        except RetortError as error:
+            lines.append(str(error))
+    return lines

@@ -1,0 +1,33 @@
+"""Where the files of sources are: what fetch_source needs, and what no setting of a result says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from retort.data.sources import link_again
+from retort.plan import resolve
+from retort.settings import FetchSettings
+from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.study.study import Study
+
+
+def location_of(config: dict[str, Any], source: str) -> FetchSettings:
+    """Return what is needed to fetch a source.
+
+    The params of the rule name the content alone, so that files that were moved are not fetched again.
+
+    Args:
+        config: the configuration.
+        source: the name of the source.
+    """
+    return resolve.fetched(open_study(read_config(config)), source)
+
+
+def link_moved_folders(study: Study) -> None:
+    """Link the files of the user's folders again where a folder was moved since it was fetched."""
+    for name in study.sources:
+        output = Path(f"results/sources/{name}")
+        if output.is_dir():
+            link_again(resolve.fetched(study, name), output)

@@ -1,0 +1,87 @@
+"""The settings of a run, frozen at its start: jobs on other machines read them, whatever is edited meanwhile.
+
+The process of such a job reads the Snakefile again, minutes or days after the run was planned. So the run keeps the
+configuration and the YAML files that it was planned with, in a folder named after their content, and the environment
+of its jobs names that folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retort.checksums import digest_of
+from retort.errors import RetortError
+from retort.specs.config import Config
+
+FOLDER = Path("results/runs")
+VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
+KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The configuration and the YAML files of a run.
+
+    Args:
+        config: the configuration, with the folder that the files are copied to, and the precision that was found.
+        files: path in the study's folder -> content.
+    """
+
+    config: dict[str, Any]
+    files: dict[str, str]
+
+    @classmethod
+    def of(cls, config: dict[str, Any], checked: Config) -> Frozen:
+        """Read what a run is planned with.
+
+        Args:
+            config: the configuration as Snakemake has it.
+            checked: the same, checked.
+        """
+        paths = sorted(path for path in checked.folder.rglob("*.yaml") if path.is_file())
+        files = {str(path.relative_to(checked.folder)): path.read_text(encoding="utf-8") for path in paths}
+        return cls({**config, "precision": checked.resolved_precision()}, files)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run, named after its content: equal runs share it."""
+        return FOLDER / digest_of([self.config, self.files])[:16]
+
+    def keep(self) -> None:
+        """Write the files, name their folder in the environment of the jobs to come, and delete those of old runs."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self.files.items():
+            path = self.folder / "study" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        config = {**self.config, "study": str((self.folder / "study").absolute())}
+        (self.folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        os.utime(self.folder)
+        os.environ[VARIABLE] = str(self.folder)
+        for other in FOLDER.iterdir():
+            if time.time() - other.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def of_this_run() -> dict[str, Any]:
+    """Return the configuration with which the run of this job was planned; empty if the environment names no run.
+
+    Raises:
+        RetortError: the folder of the run is gone.
+    """
+    if VARIABLE not in os.environ:
+        return {}
+    path = Path(os.environ[VARIABLE]) / "config.json"
+    try:
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RetortError(
+            f"{path}, with which this job was planned, cannot be read ({error})", "run snakemake again: it plans anew"
+        ) from None
+    return config

@@ -1,0 +1,82 @@
+"""Results prove themselves: a record has a checksum of itself, and a score follows from the answers beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from retort.checksums import is_sealed, sha256
+from retort.errors import RetortError
+from retort.settings import TaskSettings
+from retort.study.cells import answers_address
+from retort.tables.tidy import AGAIN, Status
+from retort.tasks.answers import Answers, metrics_of
+from retort.tasks.metrics import limits
+
+Record = dict[str, Any]
+ROUNDING = 1e-9  # a sum in another order differs by less; so does another processor
+
+
+def read_record(path: Path | str) -> Record:
+    """Read a score or profile.
+
+    Raises:
+        RetortError: the file is not whole, or its content is not what was written.
+    """
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise RetortError(f"{path} is not a whole result", AGAIN) from None
+    if not isinstance(record, dict) or not isinstance(record.get("settings"), dict):
+        raise RetortError(f"{path} is not a whole result", AGAIN)
+    if "sha256" not in record:
+        raise RetortError(f"{path} has no checksum of itself", AGAIN)
+    if not is_sealed(record):
+        raise RetortError(f"{path} is not as it was made: its content and its checksum differ", AGAIN)
+    return record
+
+
+def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
+    """Compute the metrics of a score again, from the answers beside it.
+
+    Raises:
+        RetortError: a metric is out of its range, or does not follow from the answers; or the answers are missing or
+            not those that the score was computed from.
+    """
+    for name, value in record["metrics"].items():
+        least, greatest = limits(name)
+        if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
+            raise RetortError(f"{path}: {name} is {value:g}, and can be {least:g} to {greatest:g}", AGAIN)
+    answers = _answers(path, record)
+    if record["status"] != Status.OK:
+        if record["metrics"]:
+            raise RetortError(f"{path} has metrics, though its training {record['status']}", AGAIN)
+        return
+    again = _computed(path, task, record["split"], answers)
+    for name, value in record["metrics"].items():
+        other = again.get(name, math.nan)
+        if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
+            raise RetortError(f"{path}: {name} is {value:g}, and the answers beside it give {other:g}", AGAIN)
+
+
+def _answers(path: Path | str, record: Record) -> dict[str, Any]:
+    """Return the content of the file of answers of which the score has the checksum."""
+    beside = Path(answers_address(str(path)))
+    if not beside.is_file():
+        raise RetortError(f"{beside} is missing, the answers of {path}", f"delete {path}, the next run makes both")
+    if sha256(beside) != record.get("answers_sha256"):
+        raise RetortError(
+            f"{beside} does not hold the answers that {path} was computed from",
+            f"delete {path}, the next run makes both",
+        )
+    content: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
+    return content
+
+
+def _computed(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
+    try:
+        return metrics_of(task, split, {name: Answers(**stored) for name, stored in answers.items()})
+    except (TypeError, ValueError, KeyError, IndexError) as error:
+        raise RetortError(f"no metric of {path} can be computed from the answers beside it ({error})", AGAIN) from None
