@@ -39,7 +39,7 @@ def test_a_task_may_hold_its_source(study_folder: Path) -> None:
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     assert study.tasks["filed"].source == "filed"
     assert study.tasks["filed"].sources == ["filed"]
-    assert resolve.source(study, "filed").model_dump() == {"path": "texts"}
+    assert resolve.fetched(study, "filed").model_dump() == {"path": "texts"}
     assert study.files["sources", "filed"] == study_folder / "tasks/filed.yaml"
 
 
@@ -47,7 +47,7 @@ def test_a_task_may_hold_its_source(study_folder: Path) -> None:
     ("source", "said"),
     [
         ("{title: T, paht: texts}", "source.paht: no key is called 'paht'; did you mean 'path'?"),
-        ("{title: T}", "source: where the files come from is missing; give one of the keys 'path', 'hub'"),
+        ("{title: T}", "source: where the files come from is not clear; give one of the keys 'path', 'hub'"),
         ("{title: T, hub: {repository: a/b, repo_type: dataset}}", "source.hub.files: Field required"),
         ("5", "source: Input should be a valid string"),
     ],

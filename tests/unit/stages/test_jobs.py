@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rule_job import rule_job
+
 
 @pytest.mark.parametrize(
     ("error", "said"),
@@ -16,10 +18,11 @@ import pytest
     ],
 )
 def test_full_or_read_only_results(
-    error: OSError, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    error: OSError, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from retort.jobs import job
 
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit), job(stand_in(tmp_path / "log")):
         raise error
     assert said in capsys.readouterr().err
@@ -28,13 +31,12 @@ def test_full_or_read_only_results(
 
 def stand_in(log: Path) -> object:
     """Return a stand-in for Snakemake's object, with the few attributes that a job reads."""
-    from types import SimpleNamespace
-
-    return SimpleNamespace(rule="rule", wildcards=["a"], log=[str(log)], threads=1, resources={}, config={})
+    return rule_job(log=[str(log)])
 
 
-def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+def test_a_bug_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retort.jobs import job
 
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ZeroDivisionError), job(stand_in(tmp_path / "log")):
         _ = 1 / 0
