@@ -180,11 +180,11 @@ def test_missing_source_folder(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_no_rated_text(tmp_path: Path) -> None:
-    from retort.data.texts import rated_line_texts
+    from retort.data.texts import Section, rated_line_texts
 
     (tmp_path / "bad.txt").write_text("1\t0.5\tfine\n2\tmissing the rest\n")
     with pytest.raises(RetortError, match=r"bad.txt:2: not 'id, rating, text'"):
-        list(rated_line_texts(tmp_path / "bad.txt"))
+        list(rated_line_texts(Section(tmp_path / "bad.txt")))
 
 
 def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ class Batches(torch.utils.data.Dataset):
         return Batch(values, values, values > 0)
 
 
-for batch in loaded(Batches(), 0, 1000, "cpu", 2):
-    print(*[child.pid for child in multiprocessing.active_children()], flush=True)
-    time.sleep(60)
+batches = loaded(Batches(), 0, 1000, "cpu", 2)
+next(batches), next(batches)  # a batch of each worker: only then both know the process that they must not outlive
+print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+time.sleep(60)
 """
 
 

@@ -26,6 +26,11 @@ def source(study: Study, name: str) -> SourceSettings:
     return study.sources[name].in_use(study.config).fetched
 
 
+def tokenizer(study: Study, name: str) -> SourceSettings:
+    """Return the settings of the source that holds the files of a pre-trained model's tokenizer."""
+    return source(study, study.models[study.tokenizer_of(name)].source)
+
+
 def fetched(study: Study, name: str) -> SourceSettings:
     """Return the settings with which a source is fetched: like `source`, but a part of it where that is enough.
 
@@ -40,11 +45,6 @@ def fetched(study: Study, name: str) -> SourceSettings:
     if None in parts or len({(*part.files, part.column) for part in parts if part}) > 1:
         return settings
     return HubRepository(hub=settings.hub, first=max(filter(None, parts), key=lambda part: part.characters))
-
-
-def tokenizer(study: Study, name: str) -> SourceSettings:
-    """Return the settings of the source that holds the files of a pre-trained model's tokenizer."""
-    return source(study, study.models[study.tokenizer_of(name)].source)
 
 
 def model(study: Study, name: str) -> ModelSettings:
