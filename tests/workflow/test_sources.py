@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from retort.data.encoded import Encoded
 from retort.specs.task import Task
 
 from tests.tiny.forms import add_to_card, write_sample
@@ -102,4 +102,4 @@ def test_a_task_in_one_file_is_encoded_from_a_configuration_of_the_hub(
         "train": 2,
         "dev": 2,
     }
-    assert np.load(folder / "results/encoded/moods/encoder/dev/labels.npy").tolist() == [1, 0]
+    assert Encoded.load(folder / "results/encoded/moods/encoder", "dev").labels.tolist() == [1, 0]
