@@ -18,7 +18,13 @@ SHAPE = {"layers": 4, "heads": 3, "hidden": 21, "intermediate": 50}
 
 def described(**changes: Any) -> ModelSettings:
     """Return the settings of the tiny encoder of a family, with changes."""
-    given = {"architecture": SHAPE, "vocabulary": 90, "positions": 32, "version": 1, "source": {"local": "encoder", "sha256": "0" * 64}}
+    given = {
+        "architecture": SHAPE,
+        "vocabulary": 90,
+        "positions": 32,
+        "version": 1,
+        "source": {"local": "encoder", "sha256": "0" * 64},
+    }
     return ModelSettings.model_validate({**given, **changes})
 
 
