@@ -35,6 +35,7 @@ def library() -> Any:
 
     huggingface_hub.constants.HF_HUB_OFFLINE = False
     huggingface_hub.constants.HF_HUB_DISABLE_XET = True  # it keeps a cache and logs in the user's home
+    huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it asks for a list of agents and keeps it there too
     huggingface_hub.utils.disable_progress_bars()  # type: ignore[attr-defined]
     return huggingface_hub
 
