@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import place_of, sealed, take
+from retort.jobs import this_code
 
 from tests.conftest import read_json, snakemake
 from tests.tiny.edit import change
@@ -57,8 +64,6 @@ def test_seeds_differ_and_the_grid_point_is_the_best_on_dev(finished: Path) -> N
 
 def eval_line(line: str) -> Any:
     """Parse a line of JSON."""
-    import json
-
     return json.loads(line)
 
 
@@ -131,17 +136,26 @@ def test_a_second_run_does_nothing_and_says_so(finished: Path) -> None:
     assert "Nothing to be done" in done.stdout + done.stderr
 
 
+def test_everything_is_as_it_was_made(finished: Path) -> None:
+    command = [sys.executable, "-m", "retort", "verify", "--config", str(finished / "config.yaml")]
+    done = subprocess.run(command, cwd=finished, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1].endswith("MB: all as they were made"), done.stdout + done.stderr
+
+
 def test_a_score_of_other_settings_is_refused(finished: Path) -> None:
     path = finished / "results/scores/tiny-kd/mood/seed-1.json"
     whole = path.read_text()
     stamp = path.stat()
+    record = {key: value for key, value in json.loads(whole).items() if key != "sha256"}
+    edited = json.loads(json.dumps(record).replace('"learning_rate": 0.001', '"learning_rate": 0.5', 1))
+    taken = place_of(path).read_text()
     try:
-        path.write_text(whole.replace('"learning_rate": 0.001', '"learning_rate": 0.5', 1))
+        path.write_text(json.dumps(sealed(edited)))
+        take(path, "job", this_code(), (), {})
         done = snakemake(finished, "results/tables/tiny/table1.csv", "--force", check=False)
     finally:
-        import os
-
         path.write_text(whole)
+        place_of(path).write_text(taken)
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert done.returncode
     said = done.stdout + done.stderr
@@ -151,9 +165,6 @@ def test_a_score_of_other_settings_is_refused(finished: Path) -> None:
 
 
 def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_path: Path) -> None:
-    import json
-    import shutil
-
     shutil.copytree(finished / "study", tmp_path / "study")
     change(tmp_path / "study", "papers/tiny/students.yaml", "mapping: uniform", "mapping: unifrom")
     config = read_json(finished / "config.yaml")
@@ -167,8 +178,6 @@ def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_p
 
 
 def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> None:
-    import shutil
-
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder, symlinks=True)
     relocate(folder)
@@ -187,7 +196,5 @@ def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> Non
 
 def relocate(folder: Path) -> None:
     """Point the configuration of the copied study to its own files."""
-    import json
-
     config = read_json(folder / "config.yaml")
     (folder / "config.yaml").write_text(json.dumps({**config, "study": str(folder / "study")}))

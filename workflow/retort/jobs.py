@@ -146,7 +146,7 @@ def job(snakemake: Any) -> Iterator[Job]:
             dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
         )
         try:
-            with locked(RESULTS / "checkpoints" / ".locks" / slug, name):
+            with locked(RESULTS / ".locks" / slug, name):
                 read_parents(running, _results(snakemake.input))
                 yield running
                 for output in _results(snakemake.output):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from retort.checksums import NAME, Checksums, differences, files_of, place_of, read, remedy, result_of
 from retort.cli.base import argument, config_of, verb
+from retort.data.contents import KNOWN
 from retort.errors import RetortError
 
 # The folders of results; what else lies in results/ is of running jobs, or no result.
@@ -17,6 +18,7 @@ FOLDERS = (
     "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
     "tables", "tokenized",
 )  # fmt: skip
+NOTES = (Path("results/sources"), KNOWN)  # what was fetched, and what the user's folders hold: no results
 
 
 @dataclass
@@ -82,7 +84,11 @@ def _added(path: Path, checksums: Checksums) -> list[Path]:
 def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
     """Return the files of results that no checksum covers."""
     files = (file for path in paths for _, file in files_of(path) if path.exists())
-    return [file for file in files if str(file) not in covered and not file.name.endswith((NAME, ".part"))]
+    return [
+        file
+        for file in files
+        if str(file) not in covered and not file.name.endswith((NAME, ".part")) and file.parent not in NOTES
+    ]
 
 
 def scores_that_do_not_follow(arguments: argparse.Namespace, scores: Iterable[Path]) -> list[str]:
