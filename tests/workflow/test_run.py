@@ -17,7 +17,7 @@ from retort.checksums import place_of, sealed, take
 from retort.jobs import this_code
 
 from tests.conftest import read_json, snakemake
-from tests.tiny.edit import change
+from tests.tiny.edit import CLAIMS, STUDENTS, TABLE, change, remove
 
 pytestmark = pytest.mark.workflow
 SCORES = [
@@ -181,17 +181,29 @@ def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> Non
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder, symlinks=True)
     relocate(folder)
-    change(
-        folder / "study",
-        "papers/tiny/students.yaml",
-        "{objective: supervised, weight: 0.5}",
-        "{objective: supervised, weight: 1.0e+38}",
-    )
-    snakemake(folder, "results/tables/tiny/table1.csv", "--rerun-triggers", "params", "mtime")
+    study = folder / "study"
+    change(study, STUDENTS, "{objective: supervised, weight: 0.5}", "{objective: attention-mse, mapping: uniform}")
+    change(study, TABLE, "  - {task: mood, metric: accuracy, label: Mood, average: true}\n", "")
+    change(study, TABLE, "  - {student: tiny-attention, label: Attention}\n", "")
+    change(study, TABLE, "{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", "{Rating: [0.0, 20.0]}")
+    remove(study, CLAIMS)
+    with_huge_attention_scores(folder / "encoder/model.safetensors")
+    snakemake(folder, "results/tables/tiny/table1.csv", "--forcerun", "fetch_source")
     score = read_json(folder / "results/scores/tiny-kd/rating/seed-1.json")
     assert score["status"] == "diverged"
     assert score["step"] >= 1
     assert "div." in (folder / "reports/tiny/table1.md").read_text()
+
+
+def with_huge_attention_scores(path: Path) -> None:
+    """Change the weights of an encoder so that its scores are near 1e20: softmax takes them, their squares overflow."""
+    from safetensors.torch import load_file, save_file
+
+    weights = {
+        name: value * 1e10 if name.endswith(("query.weight", "key.weight")) else value
+        for name, value in load_file(path).items()
+    }
+    save_file(weights, path, metadata={"format": "pt"})
 
 
 def relocate(folder: Path) -> None:

@@ -85,7 +85,7 @@ MISTAKES = [
         ("learning_rate: 1.0e-3, betas: [0.9, 0.99, 0.999],",
          "schedule.betas: List should have at most 2 items after validation, not 3"),
         ("learning_rate: 1.0e-3, betas: 0.9,", "schedule.betas: give a list, not 0.9"),
-        ("learning_rate: 1.0e-3, epsilon: 0,", "schedule.epsilon: Input should be greater than 0, not 0"),
+        ("learning_rate: 1.0e-3, epsilon: 0,", "schedule.epsilon: Input should be greater than or equal to"),
         ("learning_rate: 1.0e-3, epsilon: 1,", "schedule.epsilon: Input should be less than 1, not 1"),
         ("learning_rate: 1.0e-3, dropout: 1,", "schedule.dropout: Input should be less than 1, not 1"),
         ("learning_rate: 1.0e-3, dropout: -0.1,",

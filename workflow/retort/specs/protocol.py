@@ -38,7 +38,7 @@ class Schedule(Spec):
     warmup_ratio: Real = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
     weight_decay: Real = Field(default=0.01, ge=0, le=1, description="of AdamW")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of Adam")
-    epsilon: Real = Field(default=1e-8, gt=0, lt=1, description="of Adam")
+    epsilon: Real = Field(default=1e-8, ge=1e-12, lt=1, description="of Adam")
     max_grad_norm: Real = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
     freeze: Distinct[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
     dropout: Real | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
