@@ -165,7 +165,6 @@ def test_a_score_of_other_settings_is_refused(finished: Path) -> None:
 
 
 def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_path: Path) -> None:
-
     shutil.copytree(finished / "study", tmp_path / "study")
     change(tmp_path / "study", "papers/tiny/students.yaml", "mapping: uniform", "mapping: unifrom")
     config = read_json(finished / "config.yaml")
@@ -179,7 +178,6 @@ def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_p
 
 
 def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> None:
-
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder, symlinks=True)
     relocate(folder)
