@@ -72,7 +72,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, (family, layers, vocabulary) in models.items():
         make_family(home / name, family, num_hidden_layers=layers)
         write(study_folder / f"sources/{name}.yaml", {"title": name, "path": name})
-        model = {"title": name, "source": name, "vocabulary": vocabulary, "architecture": {**SHAPE, "layers": layers}}
+        model = {
+            "title": name,
+            "source": name,
+            "vocabulary": vocabulary,
+            "positions": 32,
+            "architecture": {**SHAPE, "layers": layers},
+        }
         write(study_folder / f"models/{name}.yaml", {**model, **({"tokenizer": "big"} if name == "small" else {})})
     (home / "small/tokenizer.json").unlink()  # as published models that name another's vocabulary
     write_paper(study_folder)
@@ -90,17 +96,15 @@ def test_where_a_student_started_stands_in_its_score(home: Path) -> None:
         return read_json(home / f"results/scores/starts-{name}/mood/seed-1.json")["settings"]
 
     assert settings("truncated")["initialisation"]["layers"] == [1]
-    assert (
-        settings("published")["parent"]["source"]
-        == settings("plain")["student"]["parent"]["source"]
-        == {"path": "small"}
-    )
+    source = settings("published")["parent"]["source"]
+    assert source == settings("plain")["student"]["parent"]["source"]
+    assert source["local"] == "small"
     assert settings("grown")["parent"]["architecture"] == NARROW
 
 
 def test_a_model_without_a_tokenizer_has_the_one_that_it_names(home: Path) -> None:
     score = read_json(home / "results/scores/starts-small/mood/seed-1.json")
-    assert score["settings"]["teacher"]["model"]["tokenizer"] == {"path": "big"}
+    assert score["settings"]["teacher"]["model"]["tokenizer"]["local"] == "big"
     assert sorted(path.name for path in (home / "results/encoded/mood").iterdir()) == ["big", "other"]
     saved = home / "results/teachers/starts-borrower/mood/model/tokenizer.json"
     assert saved.read_bytes() == (home / "big/tokenizer.json").read_bytes()
