@@ -6,6 +6,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from retort.data.encoded import Encoded
+from retort.data.epochs import epoch_batches
+from retort.errors import RetortError
 from retort.settings import TaskSettings
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
@@ -35,6 +40,7 @@ class Volume:
         unread: corpus -> the tokens that it is assumed to have; None where nothing is known of its size. Only corpora
             whose number of blocks matters, because a schedule counts epochs.
         kept: the rows of the splits that were asked for, by (task, split, model).
+        padded: the rows of the batches that were asked for, by (task, model, batch size, grouping, longest row).
     """
 
     def __init__(self, study: Study) -> None:
@@ -43,6 +49,7 @@ class Volume:
         self.uncounted: set[str] = set()
         self.unread: dict[str, float | None] = {}
         self.kept: dict[tuple[str, str, str], Rows] = {}
+        self.padded: dict[tuple[str, str, int, bool, int | None], Rows] = {}
 
     def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
         """Return the rows of a task's split, encoded with the tokenizer of a model.
@@ -51,10 +58,30 @@ class Volume:
         """
         key = (task, split, model)
         if key not in self.kept:
-            file = Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
+            file = self._folder(task, model) / "rows.json"
             encoded = _encoded(file, settings.encoded_splits(split)) if file.is_file() else None
             self.kept[key] = encoded or self._expected(task, split)
         return self.kept[key]
+
+    def _folder(self, task: str, model: str) -> Path:
+        return Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}")
+
+    def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
+        """Return the rows that a schedule is trained on, as long on average as their batches are padded.
+
+        Args:
+            task: the name of the task.
+            settings: its settings.
+            model: the model whose tokenizer encodes it.
+            schedule: the schedule, which says how rows are put into batches.
+        """
+        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
+        if key not in self.padded:
+            rows = self.split(task, settings, settings.train_split, model)
+            length = min(rows.length, schedule.max_length or rows.length)
+            lengths = _lengths(self._folder(task, model), settings.train_split)
+            self.padded[key] = Rows(rows.count, length) if lengths is None else padded_rows(lengths, schedule)
+        return self.padded[key]
 
     def _expected(self, task: str, split: str) -> Rows:
         spec = self.study.tasks[task]
@@ -80,6 +107,13 @@ class Volume:
             self.unread[corpus] = tokens
         return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
 
+    def tokens(self, corpus: str, model: str) -> float:
+        """Return the tokens of the texts of a corpus; where nothing is known of their size, those of `UNKNOWN` blocks."""
+        spec = self.study.corpora[corpus]
+        if spec.blocks:
+            return spec.blocks * spec.block
+        return self._tokens(corpus, model) or UNKNOWN * spec.block
+
     def _tokens(self, corpus: str, model: str) -> float | None:
         """Return the tokens of a corpus by the words of its sources; None where the study's files give no numbers."""
         each = self.study.models[self.study.tokenizer_of(model)].tokens_per_word
@@ -90,6 +124,26 @@ class Volume:
         source = self.study.sources[component.source]
         size = source.size if isinstance(source, HubSource) else None
         return component.sample * size.words if size else None
+
+
+def padded_rows(lengths: np.ndarray, schedule: Schedule) -> Rows:
+    """Return rows of these lengths as the batches of an epoch pad them: each to the longest row of its batch."""
+    lengths = np.minimum(lengths, schedule.max_length or lengths.max())
+    by_length = lengths if schedule.group_by_length else None
+    batches = epoch_batches(len(lengths), schedule.batch_size, seed=1, epoch=0, lengths=by_length)
+    tokens = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
+    return Rows(len(lengths), tokens / len(lengths))
+
+
+def _lengths(folder: Path, split: str) -> np.ndarray | None:
+    """Return the tokens of each row of an encoded split, (rows,); None if it is not encoded, or has no rows."""
+    if not (folder / "rows.json").is_file():
+        return None
+    try:
+        lengths = Encoded.load(folder, split).lengths
+    except RetortError:  # a job that reads it says so
+        return None
+    return lengths if len(lengths) else None
 
 
 def _encoded(file: Path, names: list[str]) -> Rows | None:
