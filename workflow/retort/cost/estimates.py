@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from retort.cost import flops, memory, work
@@ -37,13 +38,13 @@ class Estimate:
     Args:
         work: what it computes and moves.
         ram: bytes of memory of the machine.
-        gpu: whether it runs on a GPU where the scale has one.
+        runs_model: whether it trains or runs a model, on a GPU where the scale has one.
         step: the memory of its training step; None if it trains nothing.
     """
 
     work: Work
     ram: float = memory.PROCESS[False]
-    gpu: bool = False
+    runs_model: bool = False
     step: Step | None = None
 
 
@@ -129,7 +130,7 @@ class Estimates:
 
     def _on_task(self, student: str, task: str) -> Estimate:
         settings, model = self.settings.distillations[student][task], self._vocabulary(student)
-        runs = not self.plan.stores_activations(student, task)
+        runs = not self.plan.student_activations(SimpleNamespace(student=student, task=task))
         done = work.task_distillation(settings, task, self.volume, model, runs)
         vocabulary, taught = settings.teacher.model.vocabulary, settings.teacher.model.architecture
         steps = []

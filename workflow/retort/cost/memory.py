@@ -140,8 +140,8 @@ def of_stage(
     layers, logits = losses.last_layer(terms, 0, student.layers)
     state, gradients = trained(student, vocabulary, schedule)
     ran = layers if logits else _layers_run(terms, layers)
-    taught, their_logits = losses.last_layer(terms, 1, teacher.layers)
-    state += read(teacher, vocabulary, taught) if taught or their_logits else 0.0
+    taught, _ = losses.last_layer(terms, 1, teacher.layers)
+    state += read(teacher, vocabulary, taught)
     loss = losses.cost_of(terms, student, teacher, length, outputs)
     return Step(schedule.batch_size, state, gradients, row(student, ran, length, precision), loss)
 
