@@ -6,11 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from retort.data.encoded import Encoded
-from retort.data.epochs import epoch_batches
-from retort.errors import RetortError
 from retort.settings import TaskSettings
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
@@ -66,6 +61,15 @@ class Volume:
     def _folder(self, task: str, model: str) -> Path:
         return Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}")
 
+    @staticmethod
+    def _padded(folder: Path, split: str, schedule: Schedule) -> float | None:
+        """Return the mean tokens of an encoded row with its padding; None if the split is not encoded."""
+        if not (folder / "rows.json").is_file():
+            return None
+        from retort.cost.padding import padded_length  # imported late: it imports pyarrow, and most plans need it not
+
+        return padded_length(folder, split, schedule)
+
     def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
         """Return the rows that a schedule is trained on, as long on average as their batches are padded.
 
@@ -79,8 +83,8 @@ class Volume:
         if key not in self.padded:
             rows = self.split(task, settings, settings.train_split, model)
             length = min(rows.length, schedule.max_length or rows.length)
-            lengths = _lengths(self._folder(task, model), settings.train_split)
-            self.padded[key] = Rows(rows.count, length) if lengths is None else padded_rows(lengths, schedule)
+            padded = self._padded(self._folder(task, model), settings.train_split, schedule)
+            self.padded[key] = Rows(rows.count, length if padded is None else padded)
         return self.padded[key]
 
     def _expected(self, task: str, split: str) -> Rows:
@@ -108,7 +112,7 @@ class Volume:
         return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
 
     def tokens(self, corpus: str, model: str) -> float:
-        """Return the tokens of the texts of a corpus; where nothing is known of their size, those of `UNKNOWN` blocks."""
+        """Return the tokens of the texts of a corpus; where nothing is known of their size, `UNKNOWN` blocks."""
         spec = self.study.corpora[corpus]
         if spec.blocks:
             return spec.blocks * spec.block
@@ -124,26 +128,6 @@ class Volume:
         source = self.study.sources[component.source]
         size = source.size if isinstance(source, HubSource) else None
         return component.sample * size.words if size else None
-
-
-def padded_rows(lengths: np.ndarray, schedule: Schedule) -> Rows:
-    """Return rows of these lengths as the batches of an epoch pad them: each to the longest row of its batch."""
-    lengths = np.minimum(lengths, schedule.max_length or lengths.max())
-    by_length = lengths if schedule.group_by_length else None
-    batches = epoch_batches(len(lengths), schedule.batch_size, seed=1, epoch=0, lengths=by_length)
-    tokens = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
-    return Rows(len(lengths), tokens / len(lengths))
-
-
-def _lengths(folder: Path, split: str) -> np.ndarray | None:
-    """Return the tokens of each row of an encoded split, (rows,); None if it is not encoded, or has no rows."""
-    if not (folder / "rows.json").is_file():
-        return None
-    try:
-        lengths = Encoded.load(folder, split).lengths
-    except RetortError:  # a job that reads it says so
-        return None
-    return lengths if len(lengths) else None
 
 
 def _encoded(file: Path, names: list[str]) -> Rows | None:

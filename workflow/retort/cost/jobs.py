@@ -88,7 +88,9 @@ class Jobs:
         if first != path:  # another output of a job that its first output names
             return self.at(first)
         estimate = self.estimates.of(rule.name, wildcards)
-        return Job(rule.name, values, path, tuple(rule.needs(wildcards)), estimate, self._settings(rule.name, wildcards))
+        return Job(
+            rule.name, values, path, tuple(rule.needs(wildcards)), estimate, self._settings(rule.name, wildcards)
+        )
 
     def _settings(self, rule: str, wildcards: SimpleNamespace) -> Settings | None:
         """Return the settings that the first result of a job holds; None where it holds none."""

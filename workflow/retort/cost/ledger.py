@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
-from retort.cost.work import Work
+from retort.cost.work import NONE, Work
 from retort.errors import RetortError
 from retort.plan.pages import ENDINGS, Pages
 from retort.plan.plan import Plan
@@ -29,8 +29,8 @@ class Load:
 
     jobs: int = 0
     models: int = 0
-    work: Work = Work()
-    others: Work = Work()
+    work: Work = NONE
+    others: Work = NONE
 
     def __add__(self, other: Load) -> Load:
         """Return the sum of two loads."""
@@ -57,10 +57,12 @@ class Bill:
 
 
 def _load(jobs: Iterable[Job]) -> Load:
-    loads = (
-        Load(1, 1, job.estimate.work) if job.estimate.runs_model else Load(1, 0, others=job.estimate.work) for job in jobs
-    )
-    return sum(loads, Load())
+    return sum((_load_of(job) for job in jobs), Load())
+
+
+def _load_of(job: Job) -> Load:
+    work = job.estimate.work
+    return Load(1, 1, work=work) if job.estimate.runs_model else Load(1, 0, others=work)
 
 
 def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
@@ -119,4 +121,5 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
 
 def models_behind(jobs: Jobs, targets: dict[str, list[str]]) -> list[Job]:
     """Return the jobs behind some files that train or run a model, each once."""
-    return [job for job in jobs.behind([path for files in targets.values() for path in files]) if job.estimate.runs_model]
+    files = [path for paths in targets.values() for path in paths]
+    return [job for job in jobs.behind(files) if job.estimate.runs_model]

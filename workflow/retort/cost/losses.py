@@ -54,6 +54,9 @@ class LossCost:
         )
 
 
+NONE = LossCost()
+
+
 def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, bool]:
     """Return how many layers the terms read on one side (0: student, 1: teacher), and whether they read the logits."""
     objectives, last = catalogue.objectives(), 0
@@ -93,8 +96,8 @@ def cost_of(
 
 def _logits(terms: list[TermSettings], outputs: float) -> LossCost:
     """Return what the logits take; terms share those of a model."""
-    read = [any("logits" in activations_of(catalogue.objectives()[t.objective], side) for t in terms) for side in (0, 1)]
-    numbers = sum(read) * outputs
+    sides = (last_layer(terms, side, 0) for side in (0, 1))
+    numbers = sum(reads_logits for _, reads_logits in sides) * outputs
     return LossCost(traffic=PASSES * NUMBER * numbers, held=HELD["logits"] * numbers)
 
 
@@ -109,9 +112,7 @@ def _numbers(activation: str, model: Architecture, length: float) -> float:
     return sizes.get(activation, model.hidden * length)
 
 
-def _tensors(
-    term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float
-) -> LossCost:
+def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float) -> LossCost:
     """Return what a term takes that compares tensors number by number."""
     if entry.level == "layers":  # reads each of its layers once
         pairs = max(len({pair[side] for pair in term.pairs}) for side in (0, 1))
@@ -122,9 +123,7 @@ def _tensors(
         for side, model in enumerate((student, teacher))
     ]
     held = sum(HELD.get(activation, HELD_OF_VECTORS) * numbers for activation, numbers in both[1].items())
-    return LossCost(
-        traffic=pairs * PASSES * NUMBER * sum(sum(numbers.values()) for numbers in both), held=pairs * held
-    )
+    return LossCost(traffic=pairs * PASSES * NUMBER * sum(sum(numbers.values()) for numbers in both), held=pairs * held)
 
 
 def _relations(

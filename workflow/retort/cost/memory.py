@@ -52,7 +52,7 @@ class Step:
     state: float
     gradients: float
     row: float
-    loss: losses.LossCost = losses.LossCost()
+    loss: losses.LossCost = losses.NONE
 
     def bytes(self, rows: int) -> float:
         """Return the peak of a step on some rows at once."""

@@ -51,6 +51,9 @@ class Work:
         return Work(self.flops * number, self.traffic * number, self.seconds * number)
 
 
+NONE = Work()
+
+
 def examples(schedule: Schedule, rows: int) -> float:
     """Return how many rows a training run sees: its steps times the mean number of rows a step."""
     return schedule.steps_on(rows) * rows / steps_per_epoch(rows, schedule.batch_size)
