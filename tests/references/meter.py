@@ -14,13 +14,14 @@ from unittest import mock
 
 import torch
 import torch.nn.functional as F
-from retort.batch import Batch, Shape
+from retort.batch import Batch
 from retort.models import build
 from retort.models.recorder import Recorder
 from retort.objectives import divergence, loss_of
 from retort.objectives.relation_forms.plain import plain
-from retort.settings import CorpusDistillationSettings, StageSettings, TaskDistillationSettings
+from retort.settings import TermSettings
 from retort.specs.model import Architecture
+from retort.specs.protocol import Schedule
 from retort.training import optim
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -93,8 +94,8 @@ def as_on_a_gpu() -> Iterator[Meter]:
         mock.patch.object(F, "scaled_dot_product_attention", _attention),
         mock.patch.object(F, "dropout", _dropout),
         mock.patch.object(F, "layer_norm", _layer_norm),
-        mock.patch.object(masks, "_ignore_bidirectional_mask_sdpa", lambda *_, **__: False),  # batches have padding
-        mock.patch.object(divergence, "form_on", lambda _: plain),
+        mock.patch.object(masks, "_ignore_bidirectional_mask_sdpa", return_value=False),  # batches have padding
+        mock.patch.object(divergence, "form_on", return_value=plain),
     ]
     with contextlib.ExitStack() as stack:
         for change in changes:
@@ -130,46 +131,55 @@ def _batch(rows: int, length: int, positions: int | None) -> Batch:
     )
 
 
-def distillation_peak(
-    settings: CorpusDistillationSettings | TaskDistillationSettings,
-    stage: StageSettings,
+def peak(
+    terms: list[TermSettings],
+    schedule: Schedule,
+    sizes: tuple[Architecture, Architecture],
+    vocabulary: int,
     rows: int,
     length: int,
     head: str,
     outputs: int,
 ) -> int:
-    """Return the peak bytes of a step of a stage of distillation, the second, which has the moments of AdamW.
+    """Return the peak bytes of a step of distillation that finds the moments of AdamW made.
 
     Args:
-        settings: the settings of the distillation.
-        stage: the stage.
+        terms: the terms of the loss.
+        schedule: the schedule.
+        sizes: the architectures of student and teacher.
+        vocabulary: tokens of their vocabulary.
         rows: the rows that go through the device at once.
         length: tokens of a row.
         head: of both models, a key of `build.HEADS`.
         outputs: number of outputs of the head.
     """
-    teacher_size, vocabulary = settings.teacher.model.architecture, settings.teacher.model.vocabulary
     with as_on_a_gpu() as meter:
-        student = _model(settings.architecture, vocabulary, head, outputs)
-        teacher = _model(teacher_size, vocabulary, head, outputs)
-        build.prepare(student, stage.schedule)
-        shape = Shape(teacher_size.hidden, teacher_size.heads, teacher_size.intermediate, outputs)
-        loss = loss_of(stage.terms, build.shape_of(student, outputs), shape)
-        read, keys = Recorder(student, loss.needs("student")), loss.needs("teacher")
-        taught = Recorder(teacher.eval(), keys) if keys else lambda _: {}
+        student, teacher = (_model(size, vocabulary, head, outputs) for size in sizes)
+        build.prepare(student, schedule)
+        loss = loss_of(terms, *(build.shape_of(model, outputs) for model in (student, teacher)))
+        read, taught = Recorder(student, loss.needs("student")), Recorder(teacher.eval(), loss.needs("teacher"))
         weights = optim.parameters(student, loss).values()
-        optimiser = optim.adamw(weights, stage.schedule)
+        optimiser = optim.adamw(weights, schedule)
         student.train()
         positions = int(rows * length * MASKED) if head == "masked-lm" else None
         batch = _batch(rows, length, positions)
-        for _ in range(2):
-            with torch.autocast("cpu", torch.bfloat16):
-                with torch.no_grad():
-                    theirs = taught(batch)
-                value, _terms = loss(read(batch), theirs, batch)
-            value.backward()
-            torch.nn.utils.clip_grad_norm_(list(weights), 1.0)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-            del value, _terms, theirs
+        for weight in weights:  # the moments come with the first gradients
+            weight.grad = torch.zeros_like(weight) if weight.requires_grad else None
+        _update(list(weights), optimiser)
+        _differentiate(read, taught if loss.needs("teacher") else lambda _: {}, loss, batch)
+        _update(list(weights), optimiser)
     return meter.peak
+
+
+def _update(weights: list[torch.nn.Parameter], optimiser: torch.optim.Optimizer) -> None:
+    torch.nn.utils.clip_grad_norm_(weights, 1.0)
+    optimiser.step()
+    optimiser.zero_grad(set_to_none=True)
+
+
+def _differentiate(read: Any, taught: Any, loss: Any, batch: Batch) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.no_grad():
+            theirs = taught(batch)
+        value, _ = loss(read(batch), theirs, batch)
+    value.backward()

@@ -7,7 +7,7 @@ for the seeds of a student.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +26,7 @@ SECONDS = {"fetch_source": 120.0}  # guesses, for rules without a model
 OTHERS = 10.0  # the same for tables, figures and pages
 TOKENIZED = 3e5  # tokens that a core encodes in a second, cleaning included
 PACKED = 5e6  # tokens that a core packs into blocks in a second
-SHUFFLED = 16.0  # bytes for each row or block: its place in the order of an epoch
+SHUFFLED = 24.0  # bytes for each block: its place in the order of an epoch, in each process that prepares batches
 PER_TOKEN = 16.0  # bytes for each token of a task while it is encoded: its text, its id, its type, their lists
 PREPARED = 2.5e9  # bytes of a process that reads and tokenises texts
 
@@ -146,7 +146,11 @@ class Estimates:
         own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
         model = settings.teacher.model
         step = self.step_on_corpus(settings)
-        return self._trained(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
+        estimate = self._trained(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
+        corpora = {stage.data: stage.schedule for stage in settings.stages}
+        blocks = [self.volume.blocks(name, each, self._vocabulary(student)).count for name, each in corpora.items()]
+        processes = memory.LOADERS if self.gpu else 1
+        return replace(estimate, ram=estimate.ram + SHUFFLED * processes * max(blocks, default=0))
 
     def step_on_corpus(self, settings: CorpusDistillationSettings) -> Step | None:
         """Return the memory of the largest step of a task-agnostic student."""

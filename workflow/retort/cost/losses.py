@@ -131,7 +131,8 @@ def _relations(
 ) -> LossCost:
     """Return what a term takes that compares relations: heads x length x length numbers of vectors of both sides."""
     heads = relation_heads(term.options, entry, student, teacher)
-    relations = len(term.options.get("pairs") or [None]) * (len(term.pairs) or 1)
+    kinds = term.options.get("pairs")  # such as [q-q, k-k, v-v]; one relation where an objective has no such option
+    relations = (len(kinds) if isinstance(kinds, list) else 1) * (len(term.pairs) or 1)
     own, both = student.hidden * length, (student.hidden + teacher.hidden) * length
     numbers = heads * length**2
     return LossCost(

@@ -51,11 +51,11 @@ def stored(gpu: bool, path: Path = STORED) -> Speed | None:
         return None
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if (kept["device"] == "cpu") == gpu:
+        if kept["device"].startswith("cpu") == gpu:
             return None
         origin = f"measured on {kept['device']}, {kept['threads']} thread(s), {kept['precision']}, {kept['at'][:10]}"
         return Speed(float(kept["flops"]), float(kept["bandwidth"]), float(kept["start"]), origin)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise RetortError(f"{path} holds no calibration", "measure again with `retort cost --calibrate`") from None
 
 
