@@ -1,0 +1,133 @@
+"""Tests of memory, micro-batches and the resources that rules ask for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from retort.cost import memory
+from retort.cost.losses import LossCost
+from retort.cost.memory import Step, micro_batch
+from retort.cost.resources import JobResources, limits_of
+from retort.errors import RetortError
+from retort.plan.plan import Plan
+from retort.specs.config import read_config
+
+ROOM = memory.GPU_RESERVED + 100 / memory.GPU_FRACTION  # a GPU with room for 100 bytes
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [(8, None), (9, 5), (16, 8), (17, 6), (1000, 8)],  # 17 rows: 9, then 6 a part; 1000: 8 in 125 parts
+)
+def test_a_batch_is_cut_into_the_fewest_parts_that_fit(rows: int, expected: int | None) -> None:
+    step = Step(rows, state=20, gradients=0, row=10)  # 8 rows fit
+    assert micro_batch(step, ROOM) == expected
+
+
+def test_one_row_is_the_least() -> None:
+    assert micro_batch(Step(4, state=200, gradients=0, row=10), ROOM) == 1
+
+
+def test_gradients_come_while_activations_go() -> None:
+    assert Step(2, state=5, gradients=7, row=1).bytes(2) == 5 + 7
+    assert Step(20, state=5, gradients=7, row=1).bytes(20) == 5 + 20
+
+
+def test_relations_are_held_a_few_heads_at_a_time() -> None:
+    heads, head = 48, 1 << 23
+    step = Step(8, 0, 0, 0, LossCost(relation=heads * head, relation_heads=heads))
+    assert step.bytes(1) == memory.CHUNK_BYTES * memory.CHUNK  # four heads of a row
+    assert step.bytes(8) == memory.CHUNK_BYTES * 8 * head  # one head of all rows is more
+
+
+def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
+    step = Step(2, state=100, gradients=30, row=1)
+    assert memory.host(step, 10, gpu=False, written=50) == memory.PROCESS[False] + 130 + 40 + 50
+    beside = memory.LOADERS * memory.LOADER_BYTES
+    assert memory.host(step, 10, gpu=True, written=50) == memory.PROCESS[True] + beside + 40 + 50
+
+
+# --- partitions
+
+
+def partitions(folder: Path, **limits: Any) -> str:
+    """Write a file of partitions and return its path."""
+    (folder / "partitions.yaml").write_text(yaml.safe_dump({"partitions": limits}))
+    return str(folder / "partitions.yaml")
+
+
+def test_limits_are_those_of_the_largest_partition(tmp_path: Path) -> None:
+    path = partitions(tmp_path, cpu={"max_runtime": 9000}, short={"max_gpu": 1, "max_runtime": 60},
+                      gpu={"max_gpu": 2, "max_runtime": 600, "max_mem_mb": 1000})  # fmt: skip
+    assert limits_of(path, gpu=True).minutes == 600
+    assert limits_of(path, gpu=False).minutes == 9000
+    assert limits_of(None, gpu=True).minutes == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"cpu": {}}, "no partition has GPUs"),
+        ({"gpu": {"max_gpu": 1, "max_runtime": "2-00:00"}}, "max_runtime is '2-00:00'; give a number of minutes"),
+        ({"gpu": {"max_gpu": 1, "max_mem_mb": 0}}, "max_mem_mb is 0; give a number of megabytes"),
+    ],
+)
+def test_partitions_that_cannot_be(tmp_path: Path, limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(RetortError, match=message):
+        limits_of(partitions(tmp_path, **limits), gpu=True)
+
+
+# --- jobs
+
+
+def needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: str, **cluster: Any) -> JobResources:
+    """Return the resources of the papers' jobs at a scale, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return JobResources(Plan(read_config({"scale": scale, "precision": "bfloat16", "cluster": cluster})))
+
+
+STUDENT = SimpleNamespace(student="udagawa2023-od-layer-12-6l-distilbert-mono")  # 960 rows of 256 tokens: 82 GB
+
+
+@pytest.mark.parametrize(("gigabytes", "rows"), [(None, 0), (141, 0), (80, 480), (40, 320), (24, 192)])
+def test_the_papers_largest_step_fits_any_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, rows: int
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", gpu_memory_gb=gigabytes)
+    assert asked.micro_batch(STUDENT, "distill_student") == rows
+
+
+def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"gpu": {"max_gpu": 8, "max_runtime": 600, "max_mem_mb": 15_000}}
+    path = partitions(tmp_path, **limits)
+    alone = needs(tmp_path, monkeypatch, "paper", partitions=path)
+    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
+    assert (alone.gpu(*job), alone.runtime(*job)) == (1, 600)  # as long as the partition allows; it goes on then
+    assert needs(tmp_path, monkeypatch, "paper", partitions=path, gpus_per_job=4).gpu(*job) == 4
+    assert alone.mem_mb(*job, attempt=1) * 2 > 15_000 == alone.mem_mb(*job, attempt=2)
+    assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source") == 0
+
+
+def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = {"gpu_memory_gb": 40, "gpus_per_job": 4, "partitions": partitions(tmp_path, gpu={"max_gpu": 4})}
+    before = needs(tmp_path, monkeypatch, "paper", **cluster)
+    kept = {"flops": 1e13, "bandwidth": 1e12, "start": 9, "device": "cuda: a GPU", "threads": 1, "precision": "x"}
+    Path("results").mkdir()
+    Path("results/calibration.json").write_text(json.dumps({**kept, "at": "2026-11-22"}))
+    after = needs(tmp_path, monkeypatch, "paper", **cluster)
+    job = STUDENT, "distill_student"
+    assert after.runtime(*job) > before.runtime(*job)
+    for name in ("gpu", "micro_batch"):
+        assert getattr(after, name)(*job) == getattr(before, name)(*job)
+
+
+def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = SimpleNamespace(student="pocket-kd", task="movies", seed="1"), "distill_on_task"
+    assert needs(tmp_path, monkeypatch, "pocket", gpu_memory_gb=0.1).micro_batch(*job) == 0
+    assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job) == 4
+    assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0
