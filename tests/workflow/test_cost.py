@@ -21,15 +21,17 @@ from tests.conftest import ROOT, snakemake
 pytestmark = pytest.mark.workflow
 LIMIT = 2880  # minutes of the partition's longest job
 PARTITIONS = {"cpu": {"max_runtime": 300}, "gpu": {"max_gpu": 4, "max_runtime": LIMIT, "max_mem_mb": 64_000}}
-CLUSTER = {"partitions": "partitions.yaml", "gpu_memory_gb": 40, "gpus_per_job": 2}
+CLUSTER = {"partitions": PARTITIONS, "gpu_memory_gb": 40, "gpus_per_job": 2}
 
 JobKey = tuple[str, frozenset[tuple[str, str]]]
 
 
 def planned(folder: Path, scale: str) -> dict[JobKey, dict[str, str]]:
     """Return the resources of all jobs of a dry run, by rule and wildcards; `all` only collects."""
-    (folder / "config.yaml").write_text(json.dumps({"scale": scale, "precision": "bfloat16", "cluster": CLUSTER}))
-    (folder / "partitions.yaml").write_text(yaml.safe_dump({"partitions": PARTITIONS}))
+    (folder / "config.yaml").write_text(
+        json.dumps({"scale": scale, "precision": "bfloat16", "cluster": "cluster.yaml"})
+    )
+    (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--dry-run"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -83,4 +85,4 @@ def measured(finished: Path) -> Any:
 
 def test_resources_re_run_nothing(measured: Path) -> None:
     assert "Nothing to be done" in snakemake(measured, "-n").stdout
-    assert "Nothing to be done" in snakemake(measured, "-n", "--config", 'cluster={"micro_batch":2}').stdout
+    assert "Nothing to be done" in snakemake(measured, "-n", "--config", "micro_batch=2").stdout

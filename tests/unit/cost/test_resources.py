@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,10 @@ import yaml
 from retort.cost import memory
 from retort.cost.losses import LossCost
 from retort.cost.memory import Step, micro_batch
-from retort.cost.resources import JobResources, limits_of
+from retort.cost.resources import JobResources
 from retort.errors import RetortError
 from retort.plan.plan import Plan
+from retort.specs.cluster import read_cluster
 from retort.specs.config import read_config
 
 ROOM = memory.GPU_RESERVED + 100 / memory.GPU_FRACTION  # a GPU with room for 100 bytes
@@ -52,43 +54,48 @@ def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
     assert memory.host(step, 10, gpu=True, written=50) == memory.PROCESS[True] + beside + 40 + 50
 
 
-# --- partitions
+# --- the cluster
 
 
-def partitions(folder: Path, **limits: Any) -> str:
-    """Write a file of partitions and return its path."""
-    (folder / "partitions.yaml").write_text(yaml.safe_dump({"partitions": limits}))
-    return str(folder / "partitions.yaml")
+def cluster(folder: Path, gpus: dict[str, Any] | None = None, **partitions: Any) -> str:
+    """Write the file of a cluster, with what it says of GPUs and of partitions, and return its path."""
+    (folder / "cluster.yaml").write_text(yaml.safe_dump({"partitions": partitions, **(gpus or {})}))
+    return str(folder / "cluster.yaml")
 
 
 def test_limits_are_those_of_the_largest_partition(tmp_path: Path) -> None:
-    path = partitions(tmp_path, cpu={"max_runtime": 9000}, short={"max_gpu": 1, "max_runtime": 60},
-                      gpu={"max_gpu": 2, "max_runtime": 600, "max_mem_mb": 1000})  # fmt: skip
-    assert limits_of(path, gpu=True).minutes == 600
-    assert limits_of(path, gpu=False).minutes == 9000
-    assert limits_of(None, gpu=True).minutes == float("inf")
+    read = read_cluster(cluster(tmp_path, cpu={"max_runtime": 9000}, short={"max_gpu": 1, "max_runtime": 60},
+                                gpu={"max_gpu": 2, "max_runtime": "10h", "max_mem_mb": 1000}))  # fmt: skip
+    assert read.largest("max_runtime", gpu=True) == 600
+    assert read.largest("max_runtime", gpu=False) == 9000
+    assert read.largest("max_mem_mb", gpu=True) == math.inf  # of the partition without a limit
+    assert read_cluster(None).largest("max_runtime", gpu=True) == math.inf
 
 
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"cpu": {}}, "no partition has GPUs"),
-        ({"gpu": {"max_gpu": 1, "max_runtime": "2-00:00"}}, "max_runtime is '2-00:00'; give a number of minutes"),
-        ({"gpu": {"max_gpu": 1, "max_mem_mb": 0}}, "max_mem_mb is 0; give a number of megabytes"),
+        ({"max_runtime": "2-00:00"}, "gpu.max_runtime is '2-00:00'; write minutes, or a text such as 2d or 12h"),
+        ({"max_mem_mb": "much"}, "gpu.max_mem_mb is 'much'; write a number"),
     ],
 )
 def test_partitions_that_cannot_be(tmp_path: Path, limits: dict[str, Any], message: str) -> None:
-    with pytest.raises(RetortError, match=message):
-        limits_of(partitions(tmp_path, **limits), gpu=True)
+    with pytest.raises(RetortError, match=f"cluster.yaml: .*{message}"):
+        read_cluster(cluster(tmp_path, gpu=limits))
+
+
+def test_an_unknown_key_of_a_cluster(tmp_path: Path) -> None:
+    with pytest.raises(RetortError, match="gpu_memory"):
+        read_cluster(cluster(tmp_path, {"gpu_memory": 80}))
 
 
 # --- jobs
 
 
-def needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: str, **cluster: Any) -> JobResources:
+def needs(folder: Path, monkeypatch: pytest.MonkeyPatch, scale: str, **config: Any) -> JobResources:
     """Return the resources of the papers' jobs at a scale, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return JobResources(Plan(read_config({"scale": scale, "precision": "bfloat16", "cluster": cluster})))
+    monkeypatch.chdir(folder)
+    return JobResources(Plan(read_config({"scale": scale, "precision": "bfloat16", **config})))
 
 
 STUDENT = SimpleNamespace(student="udagawa2023-od-layer-12-6l-distilbert-mono")  # 960 rows of 256 tokens: 82 GB
@@ -98,28 +105,28 @@ STUDENT = SimpleNamespace(student="udagawa2023-od-layer-12-6l-distilbert-mono") 
 def test_the_papers_largest_step_fits_any_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, rows: int
 ) -> None:
-    asked = needs(tmp_path, monkeypatch, "paper", gpu_memory_gb=gigabytes)
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
     assert asked.micro_batch(STUDENT, "distill_student") == rows
 
 
 def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"gpu": {"max_gpu": 8, "max_runtime": 600, "max_mem_mb": 15_000}}
-    path = partitions(tmp_path, **limits)
-    alone = needs(tmp_path, monkeypatch, "paper", partitions=path)
+    alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))
+    several = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": 4}, **limits))
     job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
     assert (alone.gpu(*job), alone.runtime(*job)) == (1, 600)  # as long as the partition allows; it goes on then
-    assert needs(tmp_path, monkeypatch, "paper", partitions=path, gpus_per_job=4).gpu(*job) == 4
+    assert several.gpu(*job) == 4
     assert alone.mem_mb(*job, attempt=1) * 2 > 15_000 == alone.mem_mb(*job, attempt=2)
     assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source") == 0
 
 
 def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = {"gpu_memory_gb": 40, "gpus_per_job": 4, "partitions": partitions(tmp_path, gpu={"max_gpu": 4})}
-    before = needs(tmp_path, monkeypatch, "paper", **cluster)
+    path = cluster(tmp_path, {"gpu_memory_gb": 40, "gpus_per_job": 4}, gpu={"max_gpu": 4, "max_runtime": "1d"})
+    before = needs(tmp_path, monkeypatch, "paper", cluster=path)
     kept = {"flops": 1e13, "bandwidth": 1e12, "start": 9, "device": "cuda: a GPU", "threads": 1, "precision": "x"}
     Path("results").mkdir()
     Path("results/calibration.json").write_text(json.dumps({**kept, "at": "2026-11-22"}))
-    after = needs(tmp_path, monkeypatch, "paper", **cluster)
+    after = needs(tmp_path, monkeypatch, "paper", cluster=path)
     job = STUDENT, "distill_student"
     assert after.runtime(*job) > before.runtime(*job)
     for name in ("gpu", "micro_batch"):
@@ -128,6 +135,7 @@ def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pyt
 
 def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = SimpleNamespace(student="pocket-kd", task="movies", seed="1"), "distill_on_task"
-    assert needs(tmp_path, monkeypatch, "pocket", gpu_memory_gb=0.1).micro_batch(*job) == 0
+    small = cluster(tmp_path, {"gpu_memory_gb": 0.1})
+    assert needs(tmp_path, monkeypatch, "pocket", cluster=small).micro_batch(*job) == 0
     assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job) == 4
     assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0

@@ -7,16 +7,14 @@ depend on the study and the configuration alone: what was measured or encoded me
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
-from retort.errors import RetortError
 from retort.plan.plan import Plan
-from retort.specs.yaml_reader import read_yaml
+from retort.specs.cluster import read_cluster
 
 Wildcards = Any
 
@@ -27,52 +25,6 @@ RAM_MARGIN = 1.2
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The most that a job can ask for.
-
-    Args:
-        minutes: of the partition that allows the longest jobs.
-        mem_mb: of the partition whose nodes have the most memory.
-    """
-
-    minutes: float = math.inf
-    mem_mb: float = math.inf
-
-
-def limits_of(path: str | None, gpu: bool) -> Limits:
-    """Read the limits of jobs from a file of Slurm's partitions, as snakemake-executor-plugin-slurm reads it.
-
-    Args:
-        path: the file; None where there is none, and no limit.
-        gpu: whether the jobs ask for a GPU.
-
-    Raises:
-        RetortError: the file cannot be read, or has no partition for such jobs.
-    """
-    if path is None:
-        return Limits()
-    content = read_yaml(Path(path))
-    partitions = content.get("partitions") if isinstance(content, dict) else None
-    if not isinstance(partitions, dict):
-        raise RetortError(f"{path} has no partitions", "list them under 'partitions', each with its limits")
-    fitting = [limits or {} for limits in partitions.values() if not gpu or (limits or {}).get("max_gpu", 0)]
-    if not fitting:
-        raise RetortError(f"{path}: no partition has GPUs", "give one 'max_gpu', the GPUs of a node")
-    return Limits(
-        max(_number(path, limits, "max_runtime") for limits in fitting),
-        max(_number(path, limits, "max_mem_mb") for limits in fitting),
-    )
-
-
-def _number(path: str, limits: dict[str, Any], key: str) -> float:
-    value = limits.get(key, math.inf)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        unit = "minutes" if key == "max_runtime" else "megabytes"
-        raise RetortError(f"{path}: {key} is {value!r}", f"give a number of {unit}")
-    return float(value)
-
-
 class JobResources:
     """The resources of the jobs of a plan: each method is a function of wildcards for `resources:` of a rule.
 
@@ -80,14 +32,15 @@ class JobResources:
         plan: the plan.
 
     Raises:
-        RetortError: the partitions or the calibration cannot be read.
+        RetortError: the file of the cluster or the calibration cannot be read.
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.config, self.cluster = plan.config, plan.config.cluster
+        self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
         self.estimates = Estimates(plan)
         self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
-        self.limits = {gpu: limits_of(self.cluster.partitions, gpu) for gpu in {False, self.config.gpus > 0}}
+        self.minutes = {gpu: self.cluster.largest("max_runtime", gpu) for gpu in (False, True)}
+        self.most_mb = {gpu: self.cluster.largest("max_mem_mb", gpu) for gpu in (False, True)}
 
     def gpu(self, wildcards: Wildcards, rulename: str) -> int:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""
@@ -98,7 +51,7 @@ class JobResources:
             return 0
         if estimate.step is None:
             return self.config.gpus
-        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.limits[True].minutes
+        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.minutes[True]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
 
     def runtime(self, wildcards: Wildcards, rulename: str) -> int:
@@ -107,18 +60,18 @@ class JobResources:
         gpus = self._gpus(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
-        return int(min(_up_to(minutes, STEP_MINUTES), self.limits[gpus > 0].minutes))
+        return int(min(_up_to(minutes, STEP_MINUTES), self.minutes[gpus > 0]))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
         estimate = self.estimates.of(rulename, wildcards)
         needed = _up_to(RAM_MARGIN * estimate.ram / 1e6, STEP_MB) * attempt
-        return int(min(needed, self.limits[self._gpus(estimate) > 0].mem_mb))
+        return int(min(needed, self.most_mb[self._gpus(estimate) > 0]))
 
     def micro_batch(self, wildcards: Wildcards, rulename: str) -> int:
         """Return how many rows of a batch go through a device at once; 0 where all do."""
-        if self.cluster.micro_batch is not None:
-            return self.cluster.micro_batch
+        if self.config.micro_batch is not None:
+            return self.config.micro_batch
         estimate = self.estimates.of(rulename, wildcards)
         gpus = self._gpus(estimate)
         if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, field_validator
 
 from retort.errors import RetortError, StudyError
-from retort.specs.base import Distinct, Name, Real, Spec, Whole
+from retort.specs.base import Distinct, Name, Spec, Whole
 from retort.specs.load import Problems
 from retort.specs.yaml_reader import read_yaml
 
@@ -24,27 +24,6 @@ class RunSources(Spec):
     commits: dict[str, str] = Field(default={}, description="source -> its commit, where its file names none")
     missing: dict[str, str] = Field(
         default={}, description="what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why"
-    )
-
-
-class Cluster(Spec):
-    """What a job can have on the cluster that the workflow runs on; no number depends on it but by rounding."""
-
-    partitions: str | None = Field(
-        default=None, description="the file of Slurm's partitions: no job asks for more than one of them allows"
-    )
-    gpu_memory_gb: Real | None = Field(
-        default=None,
-        gt=0,
-        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: no batch is divided",
-    )
-    gpus_per_job: Whole = Field(
-        default=1, ge=1, description="GPUs that a training may ask for if one would take longer than a job may last"
-    )
-    micro_batch: Whole | None = Field(
-        default=None,
-        ge=1,
-        description="rows of a batch that go through a device at once, on a CPU too; null: what gpu_memory_gb holds",
     )
 
 
@@ -73,7 +52,14 @@ class Config(Spec):
         default=None, description="a folder a model; a folder that is there wins over the hub"
     )
     sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
-    cluster: Cluster = Field(default=Cluster(), description="what a job can have where the workflow runs")
+    cluster: str | None = Field(
+        default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"
+    )
+    micro_batch: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="rows of a batch that go through a device at once; null: all, or what fits a GPU",
+    )
     run_sources: RunSources = Field(
         default=RunSources(), description="the workflow hands this to its jobs; not for you"
     )
