@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import yaml
 from retort.cost import memory
+from retort.cost.estimates import Estimates
 from retort.cost.losses import LossCost
 from retort.cost.memory import Step, micro_batch
 from retort.cost.resources import JobResources
+from retort.cost.work import Work
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
@@ -52,6 +54,12 @@ def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
     assert memory.host(step, 10, gpu=False, written=50) == memory.PROCESS[False] + 130 + 40 + 50
     beside = memory.LOADERS * memory.LOADER_BYTES
     assert memory.host(step, 10, gpu=True, written=50) == memory.PROCESS[True] + beside + 40 + 50
+
+
+def test_companions_keep_their_states_and_take_turns() -> None:
+    one = Step(8, state=100, gradients=30, row=10, teacher=50)
+    other = Step(8, state=60, gradients=20, row=4, teacher=50)
+    assert memory.together([other, one]) == Step(8, state=160, gradients=30, row=10, teacher=50)
 
 
 # --- the cluster
@@ -139,3 +147,23 @@ def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest
     assert needs(tmp_path, monkeypatch, "pocket", cluster=small).micro_batch(*job) == 0
     assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job) == 4
     assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0
+
+
+STUDENTS = [f"udagawa2023-{name}-6l-distilbert-mono" for name in ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")]
+
+
+def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = Plan(read_config({"scale": "paper", "precision": "bfloat16"}))
+    alone = Estimates(plan)
+    beside = Estimates(plan, {"teacher.1": STUDENTS})
+    apart = sum((alone.alone(student).work for student in STUDENTS), Work())
+    shared = beside.of("distill_together", SimpleNamespace(companions="teacher.1"))
+    # two of three passes of a whole teacher of 12 layers are saved: its forward pass takes as much as two thirds of
+    # what a student of 6 layers takes, forward and backward
+    assert 0.6 < shared.work.flops / apart.flops < 0.8
+    assert shared.work.traffic == pytest.approx(apart.traffic)
+    own = SimpleNamespace(student=STUDENTS[0])
+    assert beside.of("distill_student", own).work == Work()  # its checkpoint is finished
+    limits = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
+    assert limits[0].runtime(own, "distill_student") == limits[1].runtime(own, "distill_student")

@@ -6,7 +6,7 @@ for the seeds of a student.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -53,10 +53,13 @@ class Estimates:
 
     Args:
         plan: the plan.
+        companions: job -> the task-agnostic students that it distils side by side, beside one teacher.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] | None = None) -> None:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
+        self.companions = companions or {}
+        self.distilled = {student for students in self.companions.values() for student in students}
         self.gpu = plan.config.gpus > 0
         self.volume = Volume(plan.study)
         self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
@@ -68,6 +71,7 @@ class Estimates:
             "record_activations": (self._activations, ("teacher", "task")),
             "distill_on_task": (self._on_task, ("student", "task")),
             "distill_student": (self._on_corpus, ("student",)),
+            "distill_together": (self._together, ("companions",)),
             "run_grid": (self._grid, ("student", "task", "part", "parts")),
             "finetune_student": (self._finetuning, ("student", "task")),
             "predict_test": (self._prediction, ("student", "task")),
@@ -142,15 +146,35 @@ class Estimates:
         return self._trained(done, _largest(steps), settings.architecture, vocabulary, taught)
 
     def _on_corpus(self, student: str) -> Estimate:
+        alone = self.alone(student)  # what it takes if it is trained, so that its limits hold in any case
+        return replace(alone, work=Work()) if student in self.distilled else alone
+
+    def alone(self, student: str) -> Estimate:
+        """Return what it takes to distil a task-agnostic student in a job of its own."""
+        own, taught, step = self._parts(student)
         settings = self.settings.students[student]
-        own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
         model = settings.teacher.model
-        step = self.step_on_corpus(settings)
         estimate = self._trained(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
         corpora = {stage.data: stage.schedule for stage in settings.stages}
         blocks = [self.volume.blocks(name, each, self._vocabulary(student)).count for name, each in corpora.items()]
         processes = memory.LOADERS if self.gpu else 1
         return replace(estimate, ram=estimate.ram + SHUFFLED * processes * max(blocks, default=0))
+
+    def _parts(self, student: str) -> tuple[Work, Work, Step | None]:
+        """Return the work of a task-agnostic student and that of its teacher, and the memory of its largest step."""
+        settings = self.settings.students[student]
+        own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
+        return own, taught, self.step_on_corpus(settings)
+
+    def _together(self, companions: str) -> Estimate:
+        """Return the estimate of a job that distils students side by side: the teacher runs for the longest of them."""
+        students = self.companions[companions]
+        parts = [self._parts(student) for student in students]
+        taught = max((part[1] for part in parts), key=lambda work: work.flops)
+        steps = [step for _, _, step in parts if step]
+        done = sum((own for own, _, _ in parts), taught)
+        ram = max(self.alone(student).ram for student in students)
+        return Estimate(done, ram, True, memory.together(steps) if steps else None)
 
     def step_on_corpus(self, settings: CorpusDistillationSettings) -> Step | None:
         """Return the memory of the largest step of a task-agnostic student."""

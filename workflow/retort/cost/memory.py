@@ -13,7 +13,7 @@ model with a meter that runs the step on tensors without values.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retort.cost import flops, losses
 from retort.settings import TermSettings
@@ -42,10 +42,11 @@ class Step:
 
     Args:
         rows: the rows of a batch.
-        state: bytes of weights and moments of the student, and the weights of the teacher.
+        state: bytes of weights and moments of the student.
         gradients: bytes of all gradients; they come while what the rows hold goes.
         row: bytes that each row holds.
         loss: what the loss takes.
+        teacher: bytes of the weights of a teacher that runs beside it.
     """
 
     rows: int
@@ -53,13 +54,14 @@ class Step:
     gradients: float
     row: float
     loss: losses.LossCost = losses.NONE
+    teacher: float = 0.0
 
     def bytes(self, rows: int) -> float:
         """Return the peak of a step on some rows at once."""
         relation = rows * self.loss.relation
         chunk = max(min(CHUNK, relation), relation / self.loss.relation_heads)
         held = rows * (self.row + self.loss.held + self.loss.scratch) + CHUNK_BYTES * chunk
-        return self.state + max(held, self.gradients)
+        return self.teacher + self.state + max(held, self.gradients)
 
 
 def micro_batch(step: Step, gpu_bytes: float) -> int | None:
@@ -76,6 +78,16 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
         return None
     sizes = (math.ceil(step.rows / parts) for parts in range(2, step.rows + 1))
     return next((rows for rows in sizes if step.bytes(rows) <= usable), 1)
+
+
+def together(steps: list[Step]) -> Step:
+    """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
+
+    The states of all stay; what rows hold, and gradients, are those of one student at a time.
+    """
+    largest = max(steps, key=lambda step: step.bytes(step.rows))
+    state, teacher = sum(step.state for step in steps), max(step.teacher for step in steps)
+    return replace(largest, state=state, teacher=teacher)
 
 
 def layer(architecture: Architecture, length: float, precision: str) -> float:
@@ -141,9 +153,9 @@ def of_stage(
     state, gradients = trained(student, vocabulary, schedule)
     ran = layers if logits else _layers_run(terms, layers)
     taught, _ = losses.last_layer(terms, 1, teacher.layers)
-    state += read(teacher, vocabulary, taught)
     loss = losses.cost_of(terms, student, teacher, length, outputs)
-    return Step(schedule.batch_size, state, gradients, row(student, ran, length, precision), loss)
+    held = row(student, ran, length, precision)
+    return Step(schedule.batch_size, state, gradients, held, loss, read(teacher, vocabulary, taught))
 
 
 def _layers_run(terms: list[TermSettings], last: int) -> float:

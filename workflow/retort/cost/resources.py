@@ -7,6 +7,7 @@ depend on the study and the configuration alone: what was measured or encoded me
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,14 +31,15 @@ class JobResources:
 
     Args:
         plan: the plan.
+        companions: job -> the task-agnostic students that it distils side by side.
 
     Raises:
         RetortError: the file of the cluster or the calibration cannot be read.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] | None = None) -> None:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
-        self.estimates = Estimates(plan)
+        self.estimates = Estimates(plan, companions)
         self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
         self.minutes = {gpu: self.cluster.largest("max_runtime", gpu) for gpu in (False, True)}
         self.most_mb = {gpu: self.cluster.largest("max_mem_mb", gpu) for gpu in (False, True)}
@@ -45,6 +47,12 @@ class JobResources:
     def gpu(self, wildcards: Wildcards, rulename: str) -> int:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""
         return self._gpus(self.estimates.of(rulename, wildcards))
+
+    def _alone(self, rulename: str, wildcards: Wildcards) -> Estimate:
+        """Return the estimate of a job that finds no checkpoint of a job of companions."""
+        if rulename == "distill_student":
+            return self.estimates.alone(wildcards.student)
+        return self.estimates.of(rulename, wildcards)
 
     def _gpus(self, estimate: Estimate) -> int:
         if not (self.config.gpus and estimate.runs_model):
@@ -56,7 +64,7 @@ class JobResources:
 
     def runtime(self, wildcards: Wildcards, rulename: str) -> int:
         """Return the minutes of a job, at most those that a partition allows: a training that is cut off goes on."""
-        estimate = self.estimates.of(rulename, wildcards)
+        estimate = self._alone(rulename, wildcards)
         gpus = self._gpus(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
