@@ -35,8 +35,8 @@ RULE = (
     f"met on both. '{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells holds zero "
     "(Welch, by their own standard deviations and runs, published or ours). Where cells have no number, the others "
     f"decide if they suffice; '{SO_FAR}': they do not contradict the claim, and more would be needed. '{ON_DEV}': our "
-    "scores on dev stand in for those that only a test server can compute. If an average that a paper prints is not the "
-    "mean of its row and the mean would turn the verdict, both are shown."
+    "scores on dev stand in for those that only a test server can compute. If the mean of a row, taken anew, turns a "
+    "verdict on its printed average, both are shown."
 )
 
 

@@ -103,8 +103,10 @@ def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
         for cell in exhibit.cells():
             key, parts = (name, cell.row, cell.column), [(name, cell.row, column) for column in cell.spec.mean_of]
             if key in cells and parts and all(part in side.cells for part in parts):
-                mean = statistics.mean(side.cells[part].number.value for part in parts)
-                cells[key] = replace(cells[key], number=Number(f"{mean:.2f}", mean, cells[key].number.std_text))
+                numbers = [side.cells[part].number for part in parts]
+                mean = statistics.mean(number.value for number in numbers)
+                error = statistics.mean(number.half for number in numbers)
+                cells[key] = replace(cells[key], number=Number(f"{mean:.2f}", mean, cells[key].number.std_text, error))
     return replace(side, cells=cells)
 
 
