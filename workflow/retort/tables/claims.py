@@ -97,7 +97,9 @@ def judge_one(statement: Statement, side: Side) -> Judgement:
         SO_FAR if verdict.holds is None else "",
         ON_DEV if _on_dev(statement, side) else "",
     ]
-    return Judgement(_VERDICTS[verdict.holds], ", ".join(filter(None, remarks)), f"{verdict.numbers}{text}{stated}")
+    missing = f"; {verdict.missing}" if verdict.missing else ""
+    numbers = f"{verdict.numbers}{text}{stated}{missing}"
+    return Judgement(_VERDICTS[verdict.holds], ", ".join(filter(None, remarks)), numbers)
 
 
 def _on_dev(statement: Statement, side: Side) -> bool:

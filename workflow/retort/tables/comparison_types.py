@@ -54,12 +54,14 @@ class Verdict:
         numbers: the cells that decide, with their numbers, as text.
         result: the one computed number that decides, as text; empty if there is no single one.
         pair: the two cells that decide; None if they are not exactly two.
+        missing: which cells have no number, and why, as text.
     """
 
     holds: bool | None
     numbers: str
     result: str = ""
     pair: Pair | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
             if line.status is Status.DIVERGED:
                 diverged.add(key)
             if line.dev is not None:
-                text = Number(f"dev {formatted(line.dev, digits)}", line.dev)
+                text = Number(f"dev {formatted(line.dev, digits)}", line.dev, error=0.0)
                 dev[key] = NumberedCell(*key, text, unit=line.unit)
     return Side(numbers, reasons, Reached, dev, frozenset(diverged))
 
@@ -163,8 +163,7 @@ def takes_parts(statement: Statement) -> bool:
 def decide(statement: Statement, side: Side) -> Verdict | str:
     """Return the verdict on a statement, or, as text, why its cells cannot decide it.
 
-    The verdict holds None if the numbers that are there do not contradict the statement and others are missing; the
-    reasons then stand after the numbers.
+    The verdict holds None if the numbers that are there do not contradict the statement and others are missing.
     """
     if statement.undecided:
         return statement.undecided
@@ -176,4 +175,4 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
     verdict = _compared(statement, side) if takes_parts(statement) else Verdict(None, "")
     if not verdict.numbers:
         return side.why(missing)
-    return replace(verdict, numbers=f"{verdict.numbers}; {side.why(missing)}")
+    return replace(verdict, missing=side.why(missing))
