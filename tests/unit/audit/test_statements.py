@@ -131,7 +131,9 @@ def test_comparisons_are_read_without_importing_them() -> None:
         ({"number": ""}, "one: comparison 'value' needs 'number'"),
         ({"cells": []}, "held against 'cells' of tables or against the 'other' number"),
         ({"undecided": "a run"}, "held against 'cells' of tables or against the 'other' number"),
-        ({"cells": [], "undecided": "a run"}, "names the comparison in 'compare', unless it is 'undecided'"),
+        ({"cells": [], "undecided": "a run"}, "names the comparison in 'compare', unless it has 'undecided'"),
+        ({"cells": [], "compare": "", "number": "", "undecided": "a run"}, "one: 'undecided' is for claims"),
+        ({"cells": [], "compare": "", "number": "", "but": "it is not"}, None),
         ({"compare": "gains-little", "within": 1, "than": [B, A]}, None),
         (
             {"compare": "gains-little", "within": 1, "cells": [A, B], "than": [B, A, A]},

@@ -62,15 +62,20 @@ class Statement(Spec):
         default="", description="what would decide the statement, if neither the paper nor the study has numbers of it"
     )
 
+    but: str = Field(
+        default="",
+        description="audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it",
+    )
+
     @model_validator(mode="after")
     def _something(self) -> Statement:
-        if [bool(self.cells), bool(self.other), bool(self.undecided)].count(True) != 1:
+        if [bool(self.cells), bool(self.other), bool(self.undecided), bool(self.but)].count(True) != 1:
             raise ValueError(
                 "a statement is held against 'cells' of tables or against the 'other' number of a text; if there is "
-                "neither, 'undecided' says what would decide it"
+                "neither, 'undecided' says what would decide a claim, and 'but' in audit.yaml what is wrong with a text"
             )
-        if bool(self.compare) == bool(self.undecided):
-            raise ValueError("a statement names the comparison in 'compare', unless it is 'undecided'")
+        if bool(self.compare) == bool(self.undecided or self.but):
+            raise ValueError("a statement names the comparison in 'compare', unless it has 'undecided' or 'but'")
         if self.cells and self.number and read_number(self.number) is None:
             raise ValueError(f"'{self.number}' is not a number as papers print it")
         return self

@@ -83,7 +83,11 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                 for cells in (*statement.cells, *statement.than):
                     if known(path, name, "table", cells.table, tables):
                         check(cells, tables[cells.table], functools.partial(known, path, name))
-                if statement.undecided:
+                if statement.undecided and check is _check_printed:
+                    problems.add(path, f"{name}: 'undecided' is for claims; the audit says what is wrong in 'but'")
+                if statement.but and check is _check_cells:
+                    problems.add(path, f"{name}: 'but' says what is wrong with a text, which audit.yaml is for")
+                if not statement.compare:
                     continue
                 is_known = known(path, f"{name}.compare", "comparison", statement.compare, comparisons)
                 if is_known and len(problems.lines) == before:  # a wrong name would be reported twice

@@ -165,8 +165,8 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
 
     The verdict holds None if the numbers that are there do not contradict the statement and others are missing.
     """
-    if statement.undecided:
-        return statement.undecided
+    if not statement.compare:
+        return statement.undecided or statement.but
     if not statement.test_alone:
         side = replace(side, cells={**side.dev, **side.cells})
     missing = side.missing([*_keys(statement.cells), *_keys(statement.than)])
