@@ -132,8 +132,8 @@ def test_comparisons_are_read_without_importing_them() -> None:
         ({"cells": []}, "held against 'cells' of tables or against the 'other' number"),
         ({"undecided": "a run"}, "held against 'cells' of tables or against the 'other' number"),
         ({"cells": [], "undecided": "a run"}, "names the comparison in 'compare', unless it has 'undecided'"),
-        ({"cells": [], "compare": "", "number": "", "undecided": "a run"}, "one: 'undecided' is for claims"),
-        ({"cells": [], "compare": "", "number": "", "but": "it is not"}, None),
+        ({"cells": [], "compare": None, "number": "", "undecided": "a run"}, "one: 'undecided' is for claims"),
+        ({"cells": [], "compare": None, "number": "", "but": "it is not"}, None),
         ({"compare": "gains-little", "within": 1, "than": [B, A]}, None),
         (
             {"compare": "gains-little", "within": 1, "cells": [A, B], "than": [B, A, A]},
@@ -148,6 +148,7 @@ def test_comparisons_are_read_without_importing_them() -> None:
 )
 def test_a_mistake_in_a_statement(tmp_path: Path, change: dict[str, Any], said: str | None) -> None:
     statement = {"says": "s", "where": "w", "compare": "value", "number": "60.0", "cells": [A], **change}
+    statement = {key: value for key, value in statement.items() if value is not None}
     problems = read(read_config(study_config(tmp_path, statements={"one": statement}, table1=TWO)))[1]
     if said is None:
         assert problems == []

@@ -144,7 +144,9 @@ def test_parts_that_have_numbers_decide_where_they_suffice():
     assert one_missing("near", ["B", "C"], A75, B70, C_GONE, within=1.0)[0] == "does not hold"
     assert one_missing("best-above", ["B", "C"], A75, B70, C_GONE) == ("cannot be decided", "at this scale")
     found = on_ours(claim("above", ["A"], ["B", "C"]), [A75, line(70.0, row="B"), C_DIVERGED])
-    assert found.numbers.startswith("c: 75.0 ± 1.0 (A) against 70.0 ± 1.0 (B): difference 5.0; no number of C: diverged at step 9")
+    assert found.numbers.startswith(
+        "c: 75.0 ± 1.0 (A) against 70.0 ± 1.0 (B): difference 5.0; no number of C: diverged at step 9"
+    )
 
 
 def test_most_columns_decide_before_all_have_numbers():

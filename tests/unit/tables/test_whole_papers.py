@@ -77,7 +77,7 @@ def test_single_runs_on_both_sides_say_what_is_assumed(tables: Tables) -> None:
 
 
 def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it(study: Study) -> None:
-    """With a number in every cell of ours, what stays open is quoted from other work, a test server's, or unmeasured."""
+    """With a number in every cell of ours, what stays open is quoted, a test server's, or not measured at all."""
     lines = filled(study)
     counts: Counter[str] = Counter()
     for paper, claims in study.claims.items():

@@ -112,8 +112,9 @@ def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> 
         runs: the number of runs behind a mean with a deviation; 0 if it is not known.
     """
     mean, *std = values
+    std_text = str(std[0]) if std else ""
     text = f"{mean:.3f}" if round(mean, 3) == mean else f"{mean:.10g}"
-    return PublishedCell(row, column, text, Number(text, mean, *map(str, std)), runs if std else 1)
+    return PublishedCell(row, column, text, Number(text, mean, std_text), runs if std else 1)
 
 
 class Measure(Spec):
