@@ -17,14 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, provenance
+from retort import checksums, forkserver, provenance
 from retort.checksums import Maker, Parent
 from retort.errors import RetortError
 from retort.locks import locked
 
 RESULTS = Path("results")
+TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
+FEW = 3  # jobs for which a server would cost more than it saves
 FULL = {errno.ENOSPC, errno.EDQUOT}
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -131,6 +133,8 @@ def job(snakemake: Any) -> Iterator[Job]:
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
     The log gets the traceback of both.
     """
+    if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
+        forkserver.hand_over()
     _prepare_environment(snakemake)
     me = this_code()  # before the long imports: the files may be edited while the job runs
     name, slug = _named(snakemake)
@@ -168,6 +172,14 @@ def _prepare_environment(snakemake: Any) -> None:
     if snakemake.rule != DOWNLOADS:
         for name in TOKENS:
             os.environ.pop(name, None)
+
+
+def start_forkserver(jobs: int) -> None:
+    """Start a server that forks the jobs of this run, unless they are too few to pay for it."""
+    if jobs > FEW:
+        kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
+        # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
+        forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
 
 
 def this_code() -> Maker:
@@ -221,6 +233,13 @@ def share_package() -> None:
     """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
     package = str(Path(__file__).resolve().parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+
+
+def remove_activations() -> None:
+    """Delete the recorded activations; the folders stay, so that Snakemake does not record them anew for nobody."""
+    for path in RESULTS.glob("activations/*/*/*"):
+        if path.name != TIMESTAMP:
+            path.unlink()
 
 
 def ignore_script_times() -> None:
