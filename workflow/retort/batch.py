@@ -20,7 +20,7 @@ class Batch:
         attention_mask: attention mask, (batch, length), bool, True at real tokens.
         labels: (batch,) class numbers or scores of a task; (batch, 2) positions where an answer starts and ends;
             (positions,) input ids of the masked tokens of masked-LM; None without labels.
-        rows: (batch,) the number of each example in its data set, for memory banks; None where it has none.
+        rows: (batch,) the number of each example in its data set, for memory banks, on the CPU; None where it has none.
         positions: (positions,) of masked-LM: indices of the labels' tokens in the batch flattened to
             (batch * length,); None for other tasks.
     """
@@ -33,13 +33,13 @@ class Batch:
     positions: Tensor | None = None
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
-        """Return the batch with every tensor on the device.
+        """Return the batch with every tensor on the device, but for the row numbers, which the host reads.
 
         Args:
             device: the device.
             non_blocking: do not wait for the copy; it runs beside the program only from pinned memory to a GPU.
         """
-        return self._mapped(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        return replace(self._mapped(lambda tensor: tensor.to(device, non_blocking=non_blocking)), rows=self.rows)
 
     def pin_memory(self) -> Batch:
         """Return the batch in pinned memory; torch's DataLoader calls this."""

@@ -38,6 +38,7 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
+        micro_batch: the most rows of a batch that go through the device at once; None for all of them.
         slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
         checkpoint_seconds: time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
@@ -51,6 +52,7 @@ class Job:
     log: TextIO
     threads: int = 1
     gpu: bool = False
+    micro_batch: int | None = None
     slug: str = "job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
@@ -141,6 +143,7 @@ def job(snakemake: Any) -> Iterator[Job]:
             log=log,
             threads=snakemake.threads,
             gpu=bool(snakemake.resources.get("gpu", 0)),
+            micro_batch=snakemake.resources.get("micro_batch", 0) or None,
             slug=slug,
             checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
             dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),

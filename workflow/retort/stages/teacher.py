@@ -15,7 +15,7 @@ from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSett
 from retort.training.evaluate import ScoreFiles, evaluate, write_score
 from retort.training.finetuning import masked_lm_head, supervised
 from retort.training.loop import train
-from retort.training.setup import checkpoint_of, head_of, progress_of, set_seed, training_rows
+from retort.training.setup import checkpoint_of, division_of, head_of, progress_of, set_seed, training_rows
 
 
 def finetune_teacher(
@@ -56,7 +56,7 @@ def finetune_teacher(
     run = supervised(network, rows, settings.schedule, settings.task, seed)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers)
+        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers, division_of(job))
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
@@ -99,7 +99,16 @@ def fit_teacher_head(
     run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)
     try:
-        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device, job.num_workers)
+        train(
+            run,
+            settings.seed,
+            checkpoint,
+            progress_of(job),
+            settings.precision,
+            job.device,
+            job.num_workers,
+            division_of(job),
+        )
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     title = f"{teacher} with a masked-LM head, on {corpus}"

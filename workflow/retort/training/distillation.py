@@ -30,7 +30,7 @@ from retort.settings import (
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
 from retort.training.loop import TrainingRun, train
-from retort.training.setup import head_of, progress_of
+from retort.training.setup import division_of, head_of, progress_of
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
 Teacher = Callable[[set[Key], bool], Activations]
@@ -87,7 +87,7 @@ def run_stages(
             loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape).to(job.device)
             run = _training_run(stage, student, loss, source, number, steps)
             run.steps_before = steps_before
-            train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
+            train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
             run.close()
         steps_before += steps
     for what, form in described().items():

@@ -131,6 +131,7 @@ def write_score(
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **stamp(job.device, job.threads),
+        **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
         **described(),
         **job.lineage(),
     }

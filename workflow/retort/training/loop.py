@@ -74,8 +74,8 @@ def train(
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
     """
-    trainer = Trainer(run, precision, device, division)
-    torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
+    trainer = Trainer(run, seed * 1000 + run.number, precision, device, division)
+    torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
     start = trainer.resume(checkpoint.state)
     for module in run.modules:
         module.train()
@@ -98,13 +98,16 @@ class Trainer:
 
     Args:
         run: the training run.
+        seed: of the dropout.
         precision: 'bfloat16' for autocast, or 'float32'.
         device: 'cpu' or 'cuda'.
         division: how batches are divided among passes through the device.
     """
 
-    def __init__(self, run: TrainingRun, precision: str, device: str, division: Division = UNDIVIDED) -> None:
-        self.run, self.division = run, division
+    def __init__(
+        self, run: TrainingRun, seed: int, precision: str, device: str, division: Division = UNDIVIDED
+    ) -> None:
+        self.run, self.seed, self.division = run, seed, division
         self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
         self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
         self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
@@ -114,9 +117,11 @@ class Trainer:
     def step(self, step: int, batch: Any) -> None:
         """Take a step, counted from 1, on a batch as the division makes it; no step is taken after a divergence."""
         optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
-        self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast)
+        self.division.seed_dropout(self.seed, step)
+        parameters = self.parameters.values()
+        self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
         # of all gradients together, before clipping
-        norm = optim.clip_grad_norm(self.parameters.values(), self.run.schedule.max_grad_norm)
+        norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)
         # before the update: a NaN must not reach the weights
         optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))
 

@@ -12,6 +12,8 @@ from retort.jobs import Job, this_code
 from retort.settings import Settings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
+from retort.training.division import UNDIVIDED, Division
+from retort.training.parts import InParts
 from retort.training.progress import Progress
 
 LOGITS = ("logits", None)
@@ -41,6 +43,11 @@ def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Chec
     if job.resumed_from:
         job.say("goes on from a checkpoint of other code; the score says so")
     return checkpoint
+
+
+def division_of(job: Job) -> Division:
+    """Return how a job divides its batches: into as small parts as it was told."""
+    return InParts(job.micro_batch) if job.micro_batch else UNDIVIDED
 
 
 def head_of(task: TaskSettings) -> tuple[str, int]:
