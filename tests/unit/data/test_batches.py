@@ -119,17 +119,12 @@ def test_a_far_batch_is_drawn_without_those_before_it() -> None:
     assert len(calls) == 1  # the lengths of one epoch
 
 
-def tensors(batch: Batch) -> dict[str, torch.Tensor]:
-    """Return the tensors of a batch by name, without those that are None."""
-    return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
-
-
 @pytest.mark.parametrize("size", [2, 3])
 def test_parts_of_a_batch_are_its_rows_at_its_length(size: int) -> None:
     whole = TaskBatches(encoded(LENGTHS), 8, 1)[20]
     parts = [divided(whole, None, rank, size).parts[0] for rank in range(size)]
-    for name, tensor in tensors(whole).items():
-        assert torch.equal(torch.cat([tensors(part)[name] for part in parts]), tensor), name
+    for name, tensor in whole.tensors().items():
+        assert torch.equal(torch.cat([part.tensors()[name] for part in parts]), tensor), name
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -191,8 +186,8 @@ def test_workers_change_no_byte(corpus: Path, maker: str, workers: int) -> None:
     assert torch.equal(torch.get_rng_state(), state)  # the random state of dropout
     assert len(batches) == 23
     for number, batch in enumerate(batches, start=9):
-        expected = tensors(direct[number])
-        assert tensors(batch).keys() == expected.keys()
-        for name, tensor in tensors(batch).items():
+        expected = direct[number].tensors()
+        assert batch.tensors().keys() == expected.keys()
+        for name, tensor in batch.tensors().items():
             assert tensor.dtype == expected[name].dtype
             assert torch.equal(tensor, expected[name]), name

@@ -33,6 +33,7 @@ MIXED = [  # means over tokens, over pairs of tokens and over examples; and two 
     {"objective": "emd", "mapping": "emd"},
 ]
 SHORT = [{"objective": "hidden-cls", "mapping": {"single": {"layer": 1}}}]  # stops below the student's last layer
+NAMES = ["mixed", "short", "masked"]
 MASKED = [
     {"objective": "masked-lm"},
     {"objective": "soft-labels"},
@@ -103,7 +104,7 @@ def assert_close(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -
 
 
 @pytest.mark.parametrize("micro_batch", [1, 2, 4])
-@pytest.mark.parametrize(("terms", "masked"), [(MIXED, False), (SHORT, False), (MASKED, True)], ids=str)
+@pytest.mark.parametrize(("terms", "masked"), [(MIXED, False), (SHORT, False), (MASKED, True)], ids=NAMES)
 def test_parts_train_the_weights_of_the_whole_batch(
     terms: list[dict[str, Any]], masked: bool, micro_batch: int, tmp_path: Path
 ) -> None:
@@ -166,4 +167,4 @@ def test_workers_prepare_the_same_parts() -> None:
         expected = batches[number]
         assert (batch.first, batch.counts, len(batch.parts)) == (expected.first, expected.counts, len(expected.parts))
         for one, other in zip([batch.whole, *batch.parts], [expected.whole, *expected.parts], strict=True):
-            assert all(torch.equal(x, vars(other)[name]) for name, x in vars(one).items())
+            assert all(torch.equal(x, other.tensors()[name]) for name, x in one.tensors().items())
