@@ -92,3 +92,19 @@ def test_a_divergence_is_told_with_its_step_and_touches_no_weight(
     assert written.step == 1  # no state after the divergence
     for one, other in zip(before.modules, run.modules, strict=True):
         assert all(torch.equal(x, other.state_dict()[name]) for name, x in one.state_dict().items())
+
+
+def test_tf32_is_for_the_products_of_a_step_alone() -> None:
+    run, seen = distillation(SHORT), []
+    loss = run.loss
+
+    def asks(batch: Any) -> Any:
+        seen.append(torch.backends.cuda.matmul.fp32_precision)
+        return loss(batch)
+
+    run.loss = asks
+    before = torch.backends.cuda.matmul.fp32_precision
+    for precision in ("tf32", "float32"):
+        Trainer(run, 1, precision, "cpu").step(1, Texts(False)[0])
+    assert seen == ["tf32", "ieee"]
+    assert torch.backends.cuda.matmul.fp32_precision == before

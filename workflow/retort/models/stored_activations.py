@@ -19,6 +19,7 @@ from retort.data.collate import in_order, positions
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models.recorder import Key, Recorder, basis, derive
+from retort.precision import float32_products
 
 
 def file_of(folder: Path, key: Key) -> Path:
@@ -74,12 +75,12 @@ def store_activations(
         rows: the encoded split.
         keys: the (activation, layer) keys to store.
         output: the folder to write, which exists.
-        precision: 'bfloat16' or 'float32'.
+        precision: 'bfloat16', 'tf32' or 'float32'.
         device: 'cpu' or 'cuda'.
     """
     recorder = Recorder(network, keys)
     stores: dict[Key, Store] = {}
-    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for numbers, batch in in_order(rows, 64):
             for key, value in recorder(batch.to(device)).items():
                 per_token = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D

@@ -14,6 +14,7 @@ from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.errors import Diverged
+from retort.precision import float32_products
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, State, pack, unpack
@@ -66,7 +67,8 @@ def train(
         seed: seed of the dropout.
         checkpoint: where the state is read from and written to.
         progress: where steps and losses are reported.
-        precision: 'bfloat16' runs the forward pass under autocast; weights and moments are always in float32.
+        precision: 'bfloat16' runs the forward pass under autocast, 'tf32' multiplies matrices on a GPU in that; weights
+            and moments are always in float32.
         device: 'cpu' or 'cuda'.
         num_workers: processes that prepare batches beside the training; no number depends on it.
         division: how batches are divided among passes through the device.
@@ -99,7 +101,7 @@ class Trainer:
     Args:
         run: the training run.
         seed: of the dropout.
-        precision: 'bfloat16' for autocast, or 'float32'.
+        precision: 'bfloat16' for autocast, 'tf32' for products of matrices on a GPU, or 'float32'.
         device: 'cpu' or 'cuda'.
         division: how batches are divided among passes through the device.
     """
@@ -107,7 +109,7 @@ class Trainer:
     def __init__(
         self, run: TrainingRun, seed: int, precision: str, device: str, division: Division = UNDIVIDED
     ) -> None:
-        self.run, self.seed, self.division = run, seed, division
+        self.run, self.seed, self.precision, self.division = run, seed, precision, division
         self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
         self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
         self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
@@ -119,7 +121,8 @@ class Trainer:
         optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
         self.division.seed_dropout(self.seed, step)
         parameters = self.parameters.values()
-        self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
+        with float32_products(self.precision):
+            self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
         # of all gradients together, before clipping
         norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)
         # before the update: a NaN must not reach the weights

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from retort.objectives.relation_forms.cached import cached
 from retort.objectives.relation_forms.plain import plain
+from retort.precision import float32_products
 
 Vectors = tuple[Tensor, Tensor]
 Form = Callable[[Vectors, Vectors, int, Tensor, Tensor, float], Tensor]
@@ -64,7 +65,8 @@ def choose(device: torch.device) -> Choice:
     except ImportError:
         return Choice(plain, "plain", "triton is not installed")
     try:
-        reason = disagreement(fused, device)
+        with float32_products("float32"):
+            reason = disagreement(fused, device)
         reason = reason or slowness(fused, device)
     except Exception as error:  # a kernel that cannot be compiled or started raises errors of many types
         reason = f"the kernels fail: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
