@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from retort.objectives.relation_forms.cached import cached
+from retort.objectives.relation_forms.pieces import Form, Vectors
 from retort.objectives.relation_forms.plain import plain
 from retort.precision import float32_products
-
-Vectors = tuple[Tensor, Tensor]
-Form = Callable[[Vectors, Vectors, int, Tensor, Tensor, float], Tensor]
 
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-2}  # of the norm of the loss and of each gradient
 # Batch, length, width, teacher width and heads of what forms are compared on: blocks that are not full, head sizes that
