@@ -40,6 +40,10 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
+        gpus: the number of GPUs, each of which has a process of its own in a training.
+        processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
+        rank: the number of this process, from 0; that with number 0 writes the results.
+        micro_batch: the most rows of a batch that go through a device at once; None for all of them.
         slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
         checkpoint_seconds: time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
@@ -53,6 +57,10 @@ class Job:
     log: TextIO
     threads: int = 1
     gpu: bool = False
+    gpus: int = 0
+    processes: int = 1
+    rank: int = 0
+    micro_batch: int | None = None
     slug: str = "job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
@@ -80,6 +88,11 @@ class Job:
     def checkpoints(self) -> Path:
         """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
         return RESULTS / "checkpoints" / self.slug
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes the results of the job: one of them does."""
+        return self.rank == 0
 
     def seconds(self) -> float:
         """Return the seconds since the job began, rounded to one decimal."""
@@ -145,6 +158,8 @@ def job(snakemake: Any) -> Iterator[Job]:
             log=log,
             threads=snakemake.threads,
             gpu=bool(snakemake.resources.get("gpu", 0)),
+            gpus=snakemake.resources.get("gpu", 0),
+            micro_batch=snakemake.resources.get("micro_batch", 0) or None,
             slug=slug,
             checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
             dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),

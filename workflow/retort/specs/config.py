@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from retort.errors import RetortError, StudyError
 from retort.specs.base import Distinct, Name, Spec
@@ -32,8 +32,10 @@ class Config(Spec):
 
     papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
     scale: Literal["pocket", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
+    precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
+        default="auto",
+        description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; "
+        "tf32: float32, but matrix products of a GPU keep 10 bits of each factor",
     )
     study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
@@ -68,6 +70,13 @@ class Config(Spec):
             raise ValueError(f"there is no folder {path}; null takes data and models from the hub")
         return path
 
+    @field_validator("precision")
+    @classmethod
+    def _of_a_gpu(cls, precision: str, info: ValidationInfo) -> str:
+        if precision == "tf32" and not GPUS.get(info.data.get("scale", ""), 1):
+            raise ValueError(f"tf32 is for GPUs, and scale '{info.data['scale']}' trains on CPUs; write float32")
+        return precision
+
     @property
     def file(self) -> str:
         """The name of the file that holds the configuration, for messages."""
@@ -94,7 +103,7 @@ class Config(Spec):
         return GPUS[self.scale]
 
     def resolved_precision(self) -> str:
-        """Return the precision of training: 'bfloat16' or 'float32'.
+        """Return the precision of training: 'bfloat16', 'tf32' or 'float32'.
 
         With 'auto' this is 'bfloat16' at scales that train on a GPU, and on a CPU that has bfloat16 instructions.
         """

@@ -15,9 +15,11 @@ from retort.models.stored_activations import StoredActivations, has_stored, stor
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import Activations, TeacherAndData, online, run_stages, task_agnostic, task_specific
 from retort.training.evaluate import Measured, ScoreFiles, evaluate, write_score
+from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 
 
+@on_every_gpu
 def distill_on_task(
     job: Job,
     settings: TaskDistillationSettings,
@@ -90,6 +92,7 @@ def _teacher_and_data(
     return task_specific(settings, rows, seed, stored)
 
 
+@on_every_gpu
 def distill_student(
     job: Job,
     settings: CorpusDistillationSettings,

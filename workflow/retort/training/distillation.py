@@ -28,8 +28,9 @@ from retort.settings import (
     TaskDistillationSettings,
 )
 from retort.training.checkpoint import Checkpoint
+from retort.training.division import Comparison, no_teacher
 from retort.training.loop import TrainingRun, train
-from retort.training.setup import head_of, progress_of
+from retort.training.setup import division_of, head_of, progress_of
 
 Activations = Callable[[Batch], dict[Key, Tensor]]
 Teacher = Callable[[set[Key], bool], Activations]
@@ -86,7 +87,7 @@ def run_stages(
             loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape).to(job.device)
             run = _training_run(stage, student, loss, source, number, steps)
             run.steps_before = steps_before
-            train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
+            train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
             run.close()
         steps_before += steps
     for what, form in described().items():
@@ -98,20 +99,13 @@ def _training_run(
 ) -> TrainingRun:
     recorder = Recorder(student, loss.needs("student"))
     keys = loss.needs("teacher")
-    teacher = source.activations(keys, stage.teacher_dropout) if keys else lambda _: {}
-
-    def compute(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        with torch.no_grad():
-            teacher_activations = teacher(batch)
-        value: tuple[Tensor, dict[str, Tensor]] = loss(recorder(batch), teacher_activations, batch)
-        return value
-
+    teacher = source.activations(keys, stage.teacher_dropout) if keys else no_teacher
     return TrainingRun(
         modules=[student, loss],
         schedule=stage.schedule,
         steps=steps,
         batches=source.batches(number, stage),
-        loss=compute,
+        loss=Comparison(loss, recorder, teacher),
         number=number,
         close=recorder.close,
     )
