@@ -45,6 +45,17 @@ class Batch:
         """Return the batch in pinned memory; torch's DataLoader calls this."""
         return self._mapped(lambda tensor: tensor.pin_memory())
 
+    def part(self, first: int, last: int) -> Batch:
+        """Return the rows from `first` to `last` - 1, padded as the whole batch."""
+        rows = slice(first, last)
+        cut = replace(self._mapped(lambda tensor: tensor[rows]), positions=None)
+        if self.positions is None:
+            return cut
+        assert self.labels is not None
+        start, end = (row * self.input_ids.shape[1] for row in (first, last))  # in the flat batch
+        chosen = (self.positions >= start) & (self.positions < end)  # (positions,)
+        return replace(cut, labels=self.labels[chosen], positions=self.positions[chosen] - start)
+
     def __getstate__(self) -> dict[str, np.ndarray | None]:
         """Return the batch as numpy arrays to be pickled.
 

@@ -54,7 +54,7 @@ class Contrast(nn.Module):
     version = 1
     level = "layers"
     activations = ("cls",)
-    reduction = "examples"
+    reduction = "batch"  # a mean over examples, but each call changes the bank that the next one reads
     has_parameters = True
     bank: Tensor
     calls: Tensor

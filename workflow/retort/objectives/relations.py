@@ -42,6 +42,7 @@ class ValueRelation:
     ) -> None:
         self.heads = shapes.teacher.heads
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
+        self.reduction = "examples" if padded_queries else "tokens"  # with padding all examples have as many
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -96,7 +97,8 @@ class Relations:
         )  # only what these pairs read
         self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
-        self.reduction = "examples" if normaliser == "sum" else "tokens"
+        # with padding all examples have as many tokens
+        self.reduction = "examples" if normaliser == "sum" or padded_queries else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:

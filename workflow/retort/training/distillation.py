@@ -28,6 +28,7 @@ from retort.settings import (
     TaskDistillationSettings,
 )
 from retort.training.checkpoint import Checkpoint
+from retort.training.division import Comparison, no_teacher
 from retort.training.loop import TrainingRun, train
 from retort.training.setup import head_of, progress_of
 
@@ -98,20 +99,13 @@ def _training_run(
 ) -> TrainingRun:
     recorder = Recorder(student, loss.needs("student"))
     keys = loss.needs("teacher")
-    teacher = source.activations(keys, stage.teacher_dropout) if keys else lambda _: {}
-
-    def compute(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        with torch.no_grad():
-            teacher_activations = teacher(batch)
-        value: tuple[Tensor, dict[str, Tensor]] = loss(recorder(batch), teacher_activations, batch)
-        return value
-
+    teacher = source.activations(keys, stage.teacher_dropout) if keys else no_teacher
     return TrainingRun(
         modules=[student, loss],
         schedule=stage.schedule,
         steps=steps,
         batches=source.batches(number, stage),
-        loss=compute,
+        loss=Comparison(loss, recorder, teacher),
         number=number,
         close=recorder.close,
     )

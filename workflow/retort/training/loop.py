@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +17,10 @@ from retort.errors import Diverged
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, State, pack, unpack
+from retort.training.division import UNDIVIDED, Division, Loss
+from retort.training.guard import Guard
 from retort.training.loader import loaded
 from retort.training.progress import Progress
-
-Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
 
 
 @dataclass
@@ -32,7 +33,7 @@ class TrainingRun:
         steps: the number of steps.
         batches: the batch of each step by its number, from 0; `data` has those of tasks and of corpora.
         loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
-            fine-tuning differ.
+            fine-tuning differ. A batch can be divided where it is a `Comparison`.
         number: the position of the training run in its job, from 1.
         steps_before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
         close: called when the training run is done, to remove the hooks from the modules.
@@ -56,6 +57,7 @@ def train(
     precision: str,
     device: str,
     num_workers: int = 0,
+    division: Division = UNDIVIDED,
 ) -> None:
     """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
 
@@ -67,61 +69,83 @@ def train(
         precision: 'bfloat16' runs the forward pass under autocast; weights and moments are always in float32.
         device: 'cpu' or 'cuda'.
         num_workers: processes that prepare batches beside the training; no number depends on it.
+        division: how batches are divided among passes through the device.
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
     """
-    parameters, buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
-    optimiser = optim.adamw(parameters.values(), run.schedule)
+    trainer = Trainer(run, precision, device, division)
     torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
-    start = _resumed(run, checkpoint.state, parameters, buffers, optimiser)
+    start = trainer.resume(checkpoint.state)
     for module in run.modules:
         module.train()
     progress.begin(run.number, start, run.steps)
     # closed also after an error, so that the processes that prepare batches end with the training
-    with closing(loaded(run.batches, start, run.steps, device, num_workers)) as batches:
+    with closing(loaded(division.batches(run.batches), start, run.steps, device, num_workers)) as batches:
         for step, batch in enumerate(batches, start + 1):
-            value, terms = _step(run, step, batch, parameters, optimiser, precision, device)
-            progress.step(step, value, terms)
-            if checkpoint.due and step < run.steps:
-                checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
+            trainer.step(step, batch)
+            if progress.due(step):
+                progress.step(step, *trainer.numbers(raises=progress.logs(step)))
+            if checkpoint.due and step < run.steps and not trainer.diverged():
+                checkpoint.write(run.number, step, trainer.state())
     progress.end(run.steps)
 
 
-def _step(
-    run: TrainingRun,
-    step: int,
-    batch: Batch,
-    parameters: dict[str, nn.Parameter],
-    optimiser: torch.optim.Optimizer,
-    precision: str,
-    device: str,
-) -> tuple[float, dict[str, Tensor]]:
-    """Take a step on a batch, and return the loss and its terms by name; raise `Diverged` if it is not finite."""
-    optim.set_rate(optimiser, optim.rate(step, run.steps, run.schedule))
-    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-        loss, terms = run.loss(batch)  # scalar, scalars by name
-    loss.backward()  # type: ignore[no-untyped-call]
-    value = loss.detach().item()
-    # of all gradients together, before clipping
-    norm = optim.clip_grad_norm(parameters.values(), run.schedule.max_grad_norm)
-    # before the update: a NaN must not reach the weights
-    if not (math.isfinite(value) and math.isfinite(norm)):
-        raise Diverged(run.steps_before + step)
-    optimiser.step()
-    optimiser.zero_grad(set_to_none=True)
-    return value, terms
+class Trainer:
+    """All that the steps of one training run change: its optimiser, its divergence, and its last loss.
 
+    A step queues its work on the device and waits for nothing; what the host wants to know it asks for afterwards.
 
-def _resumed(
-    run: TrainingRun,
-    state: State | None,
-    parameters: dict[str, nn.Parameter],
-    buffers: dict[str, Tensor],
-    optimiser: torch.optim.Optimizer,
-) -> int:
-    """Restore a state of this run and return its step; return 0 if there is none, or it is of another run."""
-    if state is None or state.run != run.number:
-        return 0
-    unpack(state.tensors, parameters, buffers, optimiser)
-    return state.step
+    Args:
+        run: the training run.
+        precision: 'bfloat16' for autocast, or 'float32'.
+        device: 'cpu' or 'cuda'.
+        division: how batches are divided among passes through the device.
+    """
+
+    def __init__(self, run: TrainingRun, precision: str, device: str, division: Division = UNDIVIDED) -> None:
+        self.run, self.division = run, division
+        self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
+        self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
+        self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
+        self.guard = Guard(device)
+        self.value, self.values = torch.zeros((), device=device), dict[str, Tensor]()
+
+    def step(self, step: int, batch: Any) -> None:
+        """Take a step, counted from 1, on a batch as the division makes it; no step is taken after a divergence."""
+        optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
+        self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast)
+        # of all gradients together, before clipping
+        norm = optim.clip_grad_norm(self.parameters.values(), self.run.schedule.max_grad_norm)
+        # before the update: a NaN must not reach the weights
+        optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))
+
+    def numbers(self, raises: bool = True) -> tuple[float, dict[str, float]]:
+        """Return the loss and its terms by name; waits once for the device.
+
+        Args:
+            raises: raise an error if a step diverged.
+
+        Raises:
+            Diverged: the loss or a gradient of a step was not finite.
+        """
+        scalars = [self.guard.first, self.value, *self.values.values()]
+        first, value, *values = torch.stack([scalar.double() for scalar in scalars]).tolist()
+        if raises and first:
+            raise Diverged(self.run.steps_before + int(first))
+        return value, dict(zip(self.values, values, strict=True))
+
+    def diverged(self) -> bool:
+        """Return whether a step diverged; waits for the device."""
+        return bool(self.guard.first.item())
+
+    def state(self) -> dict[str, Tensor]:
+        """Return all that the next step depends on."""
+        return pack(self.parameters, self.buffers, self.optimiser)
+
+    def resume(self, state: State | None) -> int:
+        """Restore a state of this run and return its step; return 0 if there is none, or it is of another run."""
+        if state is None or state.run != self.run.number:
+            return 0
+        unpack(state.tensors, self.parameters, self.buffers, self.optimiser)
+        return state.step
