@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +23,7 @@ from retort.errors import RetortError
 from retort.locks import locked
 
 RESULTS = Path("results")
+STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 FEW = 3  # jobs for which a server would cost more than it saves
@@ -181,6 +182,28 @@ def start_forkserver(jobs: int) -> None:
         forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
 
 
+@contextlib.contextmanager
+def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) -> Iterator[Job]:
+    """Yield a job for which the running one does a part of the work, with its checkpoints, its log and its lock.
+
+    Args:
+        running: the running job.
+        rule: the rule of the other job.
+        wildcard: its one wildcard.
+        inputs: what the other job reads, in its order.
+
+    Raises:
+        RetortError: another process is at work on that job.
+    """
+    name, slug = f"{rule}({wildcard})", f"{rule}.{wildcard}"
+    path = RESULTS / "logs" / rule / f"{wildcard}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(RESULTS / ".locks" / slug, name), path.open("a", encoding="utf-8") as log:
+        other = replace(running, name=name, slug=slug, log=log, parents={}, ancestors=set(), resumed_from=set())
+        read_parents(other, _results(inputs))
+        yield other
+
+
 def this_code() -> Maker:
     """Return the code that this process runs."""
     return Maker(commit=provenance.commit(), code=provenance.code())
@@ -188,7 +211,8 @@ def this_code() -> Maker:
 
 def _results(paths: Iterable[str]) -> list[Path]:
     """Return those of a job's inputs or outputs that are results and exist."""
-    return [path for path in map(Path, paths) if path.parts[:1] == RESULTS.parts and path.exists()]
+    results = (path for path in map(Path, paths) if path.is_relative_to(RESULTS) and path.parent != STAMPS)
+    return [path for path in results if path.exists()]
 
 
 def read_parents(running: Job, inputs: Iterable[Path]) -> None:
@@ -243,3 +267,15 @@ def ignore_script_times() -> None:
     import snakemake.jobs
 
     snakemake.jobs.get_script_mtime = lambda path: 0.0
+
+
+def ignore_stamps() -> None:
+    """Make Snakemake plan no job because a stamp joins its inputs or leaves them: a finished job waits for none.
+
+    Snakemake runs a job again when the set of its inputs has changed. `ancient` would not help: a job that runs hides
+    the changes of all jobs behind an edge that is `ancient`.
+    """
+    from snakemake.persistence import PersistenceBase
+
+    inputs = PersistenceBase._input
+    PersistenceBase._input = lambda self, job: [path for path in inputs(self, job) if Path(path).parent != STAMPS]

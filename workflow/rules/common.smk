@@ -11,7 +11,8 @@ from retort.plan.scale_guard import guard_scale
 from retort.plan import run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import ignore_script_times, share_package, start_forkserver
+from retort.jobs import ignore_script_times, ignore_stamps, share_package, start_forkserver
+from retort.plan.companions import Companions
 from retort.plan.plan import Plan
 from retort.study.cells import answers_address
 
@@ -23,13 +24,16 @@ elif workflow.output_settings.dryrun:
 else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
+ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
+    companions = Companions(plan, workflow.dag_settings.targets)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
+config["companions"] = companions.groups  # for jobs on other machines
 planned = frozen.Frozen.of(config, plan.config)
 
 
