@@ -184,7 +184,9 @@ def start_forkserver(jobs: int) -> None:
 
 @contextlib.contextmanager
 def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) -> Iterator[Job]:
-    """Yield a job for which the running one does a part of the work, with its checkpoints, its log and its lock.
+    """Yield a job for which the running one does a part of the work, with its checkpoints and its lock.
+
+    It has a log of its own in the folder of the running job's: Snakemake deletes a job's log before it runs it.
 
     Args:
         running: the running job.
@@ -196,7 +198,7 @@ def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) ->
         RetortError: another process is at work on that job.
     """
     name, slug = f"{rule}({wildcard})", f"{rule}.{wildcard}"
-    path = RESULTS / "logs" / rule / f"{wildcard}.log"
+    path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(RESULTS / ".locks" / slug, name), path.open("a", encoding="utf-8") as log:
         other = replace(running, name=name, slug=slug, log=log, parents={}, ancestors=set(), resumed_from=set())

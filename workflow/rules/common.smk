@@ -29,12 +29,11 @@ try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
-    companions = Companions(plan, workflow.dag_settings.targets)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
-config["companions"] = companions.groups  # for jobs on other machines
 planned = frozen.Frozen.of(config, plan.config)
+companions = Companions(plan, lambda: workflow.dag_settings.targets)
 
 
 onstart:  # of a run, not of a dry one
@@ -47,7 +46,7 @@ onstart:  # of a run, not of a dry one
         guard_scale(plan.study)
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
-        planned.keep()
+        planned.having(companions=companions.groups).keep()
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:

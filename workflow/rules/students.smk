@@ -41,7 +41,7 @@ rule distill_together:
     log:
         "results/logs/distill_together/{companions}.log",
     wildcard_constraints:
-        companions=plan.pattern(companions.groups),
+        companions=r"[A-Za-z0-9-]+\.\d+",
     conda:
         "../../envs/retort.yaml"
     resources:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,17 +31,22 @@ class Companions:
 
     Args:
         plan: the plan of the study.
-        targets: the files that the user asks for by name; all if empty.
-
-    Attributes:
-        groups: name of a job -> its students, two or more.
+        targets: returns the files that the user asks for by name, none if that is everything; called when the first
+            job is planned.
     """
 
-    def __init__(self, plan: Plan, targets: Iterable[str] = ()) -> None:
-        self.plan = plan
-        decided = plan.config.companions
-        self.groups = self._groups(self.unmade(wanted(plan, targets))) if decided is None else decided
-        self._group_of = {student: name for name, students in self.groups.items() for student in students}
+    def __init__(self, plan: Plan, targets: Callable[[], Iterable[str]] = tuple) -> None:
+        self.plan, self.targets = plan, targets
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """Name of a job -> its students, two or more; in a job on another machine, as when the run was planned."""
+        decided = self.plan.config.companions
+        return self._groups(self.unmade(wanted(self.plan, self.targets()))) if decided is None else decided
+
+    @cached_property
+    def _group_of(self) -> dict[str, str]:
+        return {student: name for name, students in self.groups.items() for student in students}
 
     def unmade(self, students: Iterable[str]) -> list[str]:
         """Return those of the students that are still to be distilled, or to be distilled again."""
