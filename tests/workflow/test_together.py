@@ -20,7 +20,10 @@ STUDENT = """{name}:
   protocol: short
   architecture: {{layers: 2, heads: 3, hidden: 24, intermediate: 48}}
   initialisation: {{layers: [2, 4]}}
-  stages: [{{data: sentences, terms: [{{objective: value-relation, mapping: last, weight: {weight}}}], steps_factor: {steps}}}]
+  stages:
+    - data: sentences
+      steps_factor: {steps}
+      terms: [{{objective: value-relation, mapping: last, weight: {weight}}}]
 """
 NAMES = ("narrow", "values", "more")
 RATES = {"values": "weight: 2.0}]", "more": "weight: 4.0}]"}

@@ -41,7 +41,7 @@ def run_of(number: int, stop: int | None = None, bad: int | None = None) -> Trai
 
 def training(folder: Path, number: int, run: TrainingRun, every: float = 1e9) -> Training:
     checkpoint = Checkpoint(folder / str(number), {"run": number}, every)
-    return Training(Trainer(run, "float32", "cpu"), 7, checkpoint, Progress("job", io.StringIO()))
+    return Training(Trainer(run, 7 * 1000 + run.number, "float32", "cpu"), checkpoint, Progress("job", io.StringIO()))
 
 
 def weights(run: TrainingRun) -> list[torch.Tensor]:

@@ -37,4 +37,6 @@ def save_with_card(
     job: Job, settings: Settings, model: nn.Module, tokenizer_folder: Path | str, output: Path | str, title: str
 ) -> None:
     """Save a model with the tokenizer of a folder, and a model card with the title, the settings and the device."""
+    if not job.writes:
+        return
     build.save(model, tokenizer_folder, output, card(title, settings, job.device))

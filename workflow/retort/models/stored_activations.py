@@ -27,6 +27,11 @@ def file_of(folder: Path, key: Key) -> Path:
     return folder / (f"{activation}.npy" if layer is None else f"{activation}-{layer}.npy")
 
 
+def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
+    """Return whether a folder holds all arrays from which the activations of these keys are computed."""
+    return all(file_of(folder, key).is_file() for key in basis(keys))
+
+
 class Store:
     """The array of one activation on disk, open for writing."""
 
@@ -92,6 +97,11 @@ def token_indices(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
     return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])
 
 
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor of the CPU on a device; copied to a GPU from pinned memory, the program does not wait for it."""
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+
+
 class StoredActivations:
     """A teacher whose activations are read from disk.
 
@@ -119,8 +129,8 @@ class StoredActivations:
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
         """Return the activations of the batch by key, padded with zeros to the length of the batch."""
         assert batch.rows is not None
-        rows = batch.rows.cpu().numpy()
-        indices, mask = positions(self.encoded, rows)  # (batch, length) each
+        rows = batch.rows.numpy()
+        indices, mask = positions(self.encoded, rows, batch.input_ids.shape[1])  # (batch, length) each
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
             per_token = len(array) == self.tokens  # one vector a token, else one a row
@@ -130,5 +140,5 @@ class StoredActivations:
                 tensor = tensor.view(torch.bfloat16)
             if per_token:
                 tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
-            caught[key] = tensor.to(batch.input_ids.device)
+            caught[key] = moved(tensor, batch.input_ids.device)
         return derive(self.keys, caught, self.heads)

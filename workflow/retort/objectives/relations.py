@@ -104,7 +104,7 @@ class Relations:
     def weights_of(self, queries: Tensor) -> Tensor:
         """Return the weight of each row in the sum over heads and rows, (batch, length)."""
         if self.normaliser == "sum":
-            return queries / queries.shape[0]  # 1 / batch for each token that counts
+            return queries.double() / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:

@@ -32,7 +32,7 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
 from retort.training.loop import Ended, Trainer, Training, TrainingRun, train_together
 from retort.training.progress import Progress
-from retort.training.setup import head_of, progress_of
+from retort.training.setup import division_of, head_of, progress_of
 from retort.training.shared_pass import Activations, SharedPass
 
 Teacher = Callable[[set[Key], bool], Activations]
@@ -120,8 +120,9 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], source: 
     trainings = []
     for (student, progress), loss in zip(students, losses, strict=True):
         run = _training_run(student, number, loss, teacher, source)
-        trainer = Trainer(run, student.settings.precision, student.job.device)
-        trainings.append(Training(trainer, student.seed, student.checkpoint, progress, student.ended))
+        seed, job = student.seed * 1000 + number, student.job
+        trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
+        trainings.append(Training(trainer, student.checkpoint, progress, student.ended))
     train_together(trainings, first.job.device, first.job.num_workers)
     for (student, _), training in zip(students, trainings, strict=True):
         training.run.close()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from retort.batch import Batch
@@ -57,7 +57,12 @@ class Division(Protocol):
     def batches(self, batches: Dataset[Batch]) -> Dataset[Any]:
         """Return the batches by number, as `backward` takes them."""
 
-    def backward(self, loss: Any, batch: Any, autocast: Autocast) -> tuple[Tensor, Values]:
+    def seed_dropout(self, seed: int, step: int) -> None:
+        """Seed the dropout of a step, counted from 1, where several processes draw it."""
+
+    def backward(
+        self, loss: Any, batch: Any, autocast: Autocast, parameters: Iterable[nn.Parameter]
+    ) -> tuple[Tensor, Values]:
         """Add the gradient of a batch to the parameters; return the scalar loss and its terms, without a graph."""
 
 
@@ -68,7 +73,12 @@ class Undivided:
         """Return the batches as they are."""
         return batches
 
-    def backward(self, loss: Loss, batch: Batch, autocast: Autocast) -> tuple[Tensor, Values]:
+    def seed_dropout(self, seed: int, step: int) -> None:
+        """Leave the random state as it is: it goes on from step to step."""
+
+    def backward(
+        self, loss: Loss, batch: Batch, autocast: Autocast, parameters: Iterable[nn.Parameter]
+    ) -> tuple[Tensor, Values]:
         """Add the gradient of a batch to the parameters; return the scalar loss and its terms, without a graph."""
         with autocast():
             value, values = loss(batch)

@@ -121,6 +121,8 @@ def write_score(
         result: what was measured, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
     """
+    if not job.writes:
+        return
     outcome = _of_divergence(result) if isinstance(result, Diverged) else _of_measurement(result)
     score = {
         "student": student,
@@ -131,6 +133,8 @@ def write_score(
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **stamp(job.device, job.threads),
+        **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
+        **({} if job.processes == 1 else {"gpus": job.processes}),
         **described(),
         **job.lineage(),
     }

@@ -20,7 +20,7 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
-from retort.training.setup import LOGITS, head_of, set_seed, training_rows
+from retort.training.setup import LOGITS, division_of, head_of, set_seed, training_rows
 
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
@@ -86,6 +86,6 @@ def finetune_at(
     build.prepare(model, schedule)
     run = supervised(model, training_rows(encoded_folder, settings.task), schedule, settings.task, seed)
     run.number = number
-    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
+    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
     run.close()
     return model

@@ -78,7 +78,8 @@ def train(
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
     """
-    training = Training(Trainer(run, precision, device, division), seed, checkpoint, progress)
+    trainer = Trainer(run, seed * 1000 + run.number, precision, device, division)
+    training = Training(trainer, checkpoint, progress)
     train_together([training], device, num_workers)
     if training.diverged:
         raise training.diverged
@@ -122,7 +123,6 @@ class Training:
 
     Args:
         trainer: takes its steps.
-        seed: seed of the dropout.
         checkpoint: where its state is read from and written to.
         progress: where its steps and losses are reported.
         ended: called when it has taken its last step, with the state after it; see `Ended`.
@@ -134,7 +134,6 @@ class Training:
     def __init__(
         self,
         trainer: Trainer,
-        seed: int,
         checkpoint: Checkpoint,
         progress: Progress,
         ended: Ended | None = None,
@@ -142,7 +141,7 @@ class Training:
         self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
         self.ended = ended
         self.diverged: Diverged | None = None
-        torch.manual_seed(seed * 1000 + self.run.number)  # for dropout; each run has its own, to resume at any
+        torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
         self.step = trainer.resume(checkpoint.state)
         self.random = RandomState()
         for module in self.run.modules:
@@ -192,13 +191,16 @@ class Trainer:
 
     Args:
         run: the training run.
+        seed: of the dropout.
         precision: 'bfloat16' for autocast, or 'float32'.
         device: 'cpu' or 'cuda'.
         division: how batches are divided among passes through the device.
     """
 
-    def __init__(self, run: TrainingRun, precision: str, device: str, division: Division = UNDIVIDED) -> None:
-        self.run, self.division = run, division
+    def __init__(
+        self, run: TrainingRun, seed: int, precision: str, device: str, division: Division = UNDIVIDED
+    ) -> None:
+        self.run, self.seed, self.division = run, seed, division
         self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
         self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
         self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
@@ -208,9 +210,11 @@ class Trainer:
     def step(self, step: int, batch: Any) -> None:
         """Take a step, counted from 1, on a batch as the division makes it; no step is taken after a divergence."""
         optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
-        self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast)
+        self.division.seed_dropout(self.seed, step)
+        parameters = self.parameters.values()
+        self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
         # of all gradients together, before clipping
-        norm = optim.clip_grad_norm(self.parameters.values(), self.run.schedule.max_grad_norm)
+        norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)
         # before the update: a NaN must not reach the weights
         optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))
 
