@@ -63,11 +63,14 @@ def test_students_that_see_the_same_batches_are_companions(study_folder: Path, c
         {"schedule": {"batch_size": 4}},
         {"teacher_dropout": True},
         {"terms": [{"objective": "soft-labels"}]},  # another teacher: with a masked-LM head
-        {"terms": [{"objective": "hidden-sequence", "mapping": "last"}], "initialisation": {"student": "tiny-narrow"}, "architecture": {"layers": 1, "heads": 2, "hidden": 16,
-                                                                        "intermediate": 32}},
+        {
+            "terms": [{"objective": "hidden-sequence", "mapping": "last"}],
+            "initialisation": {"student": "tiny-narrow"},
+            "architecture": {"layers": 1, "heads": 2, "hidden": 16, "intermediate": 32},
+        },
         {"stages": []},
     ],
-)  # fmt: skip
+)
 def test_students_that_do_not_have_no_companions(study_folder: Path, changes: dict[str, Any]) -> None:
     plan = plan_of(study_folder, **changes)
     assert [job for job in jobs_of(plan, plan.task_agnostic) if FIRST in job] == []
