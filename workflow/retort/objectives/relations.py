@@ -43,6 +43,7 @@ class ValueRelation:
     ) -> None:
         self.heads = shapes.teacher.heads
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
+        self.reduction = "examples" if padded_queries else "tokens"  # with padding all examples have as many
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -98,13 +99,14 @@ class Relations:
         )  # only what these pairs read
         self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
-        self.reduction = "examples" if normaliser == "sum" else "tokens"
+        # with padding all examples have as many tokens
+        self.reduction = "examples" if normaliser == "sum" or padded_queries else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:
         """Return the weight of each row in the sum over heads and rows, (batch, length)."""
         if self.normaliser == "sum":
-            return queries / queries.shape[0]  # 1 / batch for each token that counts
+            return queries.double() / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
