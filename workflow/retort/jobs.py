@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +23,7 @@ from retort.errors import RetortError
 from retort.locks import locked
 
 RESULTS = Path("results")
+STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
@@ -197,6 +198,36 @@ def start_forkserver(jobs: int) -> None:
         forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
 
 
+def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]:
+    """Return the lock of the job of a rule with one wildcard, for a block in which no other process may do that job.
+
+    Raises:
+        RetortError: on entering: another process is at work on that job.
+    """
+    return locked(RESULTS / ".locks" / f"{rule}.{wildcard}", f"{rule}({wildcard})")
+
+
+@contextlib.contextmanager
+def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) -> Iterator[Job]:
+    """Yield a job for which the running one does a part of the work, with its checkpoints.
+
+    It has a log of its own in the folder of the running job's: Snakemake deletes a job's log before it runs it.
+
+    Args:
+        running: the running job.
+        rule: the rule of the other job.
+        wildcard: its one wildcard.
+        inputs: what the other job reads, in its order.
+    """
+    path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path if running.writes else os.devnull, "a", encoding="utf-8") as log:
+        name, slug = f"{rule}({wildcard})", f"{rule}.{wildcard}"
+        other = replace(running, name=name, slug=slug, log=log, parents={}, ancestors=set(), resumed_from=set())
+        read_parents(other, _results(inputs))
+        yield other
+
+
 def this_code() -> Maker:
     """Return the code that this process runs."""
     return Maker(commit=provenance.commit(), code=provenance.code())
@@ -204,7 +235,8 @@ def this_code() -> Maker:
 
 def _results(paths: Iterable[str]) -> list[Path]:
     """Return those of a job's inputs or outputs that are results and exist."""
-    return [path for path in map(Path, paths) if path.parts[:1] == RESULTS.parts and path.exists()]
+    results = (path for path in map(Path, paths) if path.is_relative_to(RESULTS) and path.parent != STAMPS)
+    return [path for path in results if path.exists()]
 
 
 def read_parents(running: Job, inputs: Iterable[Path]) -> None:
@@ -266,3 +298,15 @@ def ignore_script_times() -> None:
     import snakemake.jobs
 
     snakemake.jobs.get_script_mtime = lambda path: 0.0
+
+
+def ignore_stamps() -> None:
+    """Make Snakemake plan no job because a stamp joins its inputs or leaves them: a finished job waits for none.
+
+    Snakemake runs a job again when the set of its inputs has changed. `ancient` would not help: a job that runs hides
+    the changes of all jobs behind an edge that is `ancient`.
+    """
+    from snakemake.persistence import PersistenceBase
+
+    inputs = PersistenceBase._input
+    PersistenceBase._input = lambda self, job: [path for path in inputs(self, job) if Path(path).parent != STAMPS]

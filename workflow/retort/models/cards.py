@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from torch import nn
@@ -11,6 +10,7 @@ from retort.jobs import Job
 from retort.models import build
 from retort.provenance import stamp
 from retort.settings import Settings
+from retort.settings.card import section
 
 
 def card(title: str, settings: Settings, device: str) -> str:
@@ -30,12 +30,7 @@ Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
-## Settings
-
-```json
-{json.dumps(settings.as_json(), indent=1)}
-```
-"""
+{section(settings)}"""
 
 
 def save_with_card(

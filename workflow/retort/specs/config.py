@@ -50,6 +50,13 @@ class Config(Spec):
         ge=0,
         description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0",
     )
+    students_together: int = Field(
+        default=4,
+        ge=1,
+        le=64,
+        strict=True,
+        description="students of one teacher that a job distils side by side, at most; 1: each in a job of its own",
+    )
     data_dir: str | None = Field(
         default=None, description="data sets in their original formats; a folder that is there wins over the hub"
     )
@@ -59,6 +66,10 @@ class Config(Spec):
     sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
     run_sources: RunSources = Field(
         default=RunSources(), description="the workflow hands this to its jobs; not for you"
+    )
+    companions: dict[str, Distinct[Name]] | None = Field(
+        default=None,
+        description="job -> the students that it distils side by side; the workflow hands it to its jobs; not for you",
     )
     _file: str = PrivateAttr(default="config.yaml")
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ from retort.training.division import UNDIVIDED, Division, Loss
 from retort.training.guard import Guard
 from retort.training.loader import loaded
 from retort.training.progress import Progress
+from retort.training.random_state import RandomState
 
 
 @dataclass
@@ -48,6 +49,9 @@ class TrainingRun:
     number: int = 1
     steps_before: int = 0
     close: Callable[[], None] = lambda: None
+
+
+Ended = Callable[[TrainingRun, dict[str, Tensor]], None]  # takes a run that has ended, and the tensors of its state
 
 
 def train(
@@ -77,20 +81,109 @@ def train(
         Diverged: the loss or a gradient became NaN or infinite.
     """
     trainer = Trainer(run, seed * 1000 + run.number, precision, device, division)
-    torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
-    start = trainer.resume(checkpoint.state)
-    for module in run.modules:
-        module.train()
-    progress.begin(run.number, start, run.steps)
-    # closed also after an error, so that the processes that prepare batches end with the training
-    with closing(loaded(division.batches(run.batches), start, run.steps, device, num_workers)) as batches:
-        for step, batch in enumerate(batches, start + 1):
-            trainer.step(step, batch)
-            if progress.due(step):
-                progress.step(step, *trainer.numbers(raises=progress.logs(step)))
-            if checkpoint.due and step < run.steps and not trainer.diverged():
-                checkpoint.write(run.number, step, trainer.state())
-    progress.end(run.steps)
+    training = Training(trainer, checkpoint, progress)
+    train_together([training], device, num_workers)
+    if training.diverged:
+        raise training.diverged
+
+
+def train_together(trainings: Sequence[Training], device: str, num_workers: int = 0) -> None:
+    """Train several training runs, which see the same batches: on each batch, one after another takes its step.
+
+    Each ends in the same bytes as alone. They may have different numbers of steps, or go on from different ones. One
+    that diverges takes no further step, and the others go on.
+
+    Args:
+        trainings: the training runs, with equal batches.
+        device: 'cpu' or 'cuda'.
+        num_workers: processes that prepare batches beside the training; no number depends on it.
+    """
+    for numbers in merged([training.left for training in trainings]):
+        # closed also after an error, so that the processes that prepare batches end with the training
+        with closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches:
+            for number, batch in zip(numbers, batches, strict=True):
+                for training in trainings:
+                    if number in training.left:
+                        training.take(batch)
+                if not any(training.left for training in trainings):
+                    break
+
+
+def merged(ranges: Iterable[range]) -> list[range]:
+    """Return the fewest ranges that together hold the same numbers, in order."""
+    found: list[range] = []
+    for each in sorted(filter(None, ranges), key=lambda each: each.start):
+        if found and each.start <= found[-1].stop:
+            found[-1] = range(found[-1].start, max(found[-1].stop, each.stop))
+        else:
+            found.append(each)
+    return found
+
+
+class Training:
+    """A training run that is under way, alone or beside others.
+
+    Args:
+        trainer: takes its steps.
+        checkpoint: where its state is read from and written to.
+        progress: where its steps and losses are reported.
+        ended: called when it has taken its last step, with the state after it; see `Ended`.
+
+    Attributes:
+        diverged: the error with its step, if the loss or a gradient became NaN or infinite; else None.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        checkpoint: Checkpoint,
+        progress: Progress,
+        ended: Ended | None = None,
+    ) -> None:
+        self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
+        self.ended = ended
+        self.diverged: Diverged | None = None
+        torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
+        self.step = trainer.resume(checkpoint.state)
+        self.random = RandomState()
+        for module in self.run.modules:
+            module.train()
+        progress.begin(self.run.number, self.step, self.run.steps)
+        self._end_if_done()
+
+    @property
+    def batches(self) -> Dataset[Any]:
+        """The batches by number, as its steps take them."""
+        return self.trainer.division.batches(self.run.batches)
+
+    @property
+    def left(self) -> range:
+        """The numbers of the batches, from 0, of the steps that are left."""
+        return range(0) if self.diverged else range(self.step, self.run.steps)
+
+    def take(self, batch: Any) -> None:
+        """Take the next step on its batch, report it, and write a checkpoint if one is due."""
+        self.step += 1
+        try:
+            with self.random.in_use():
+                self._step(batch)
+        except Diverged as error:
+            self.diverged = error
+
+    def _step(self, batch: Any) -> None:
+        run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
+        trainer.step(step, batch)
+        if progress.due(step):
+            progress.step(step, *trainer.numbers(raises=progress.logs(step)))
+        if self.checkpoint.due and step < run.steps and not trainer.diverged():
+            self.checkpoint.write(run.number, step, trainer.state())
+        if step == run.steps and self.ended:
+            self.ended(run, trainer.state())
+        self._end_if_done()
+
+    def _end_if_done(self) -> None:
+        if self.step == self.run.steps:
+            self.progress.end(self.step)
 
 
 class Trainer:
