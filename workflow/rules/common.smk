@@ -20,6 +20,7 @@ from retort.jobs import (
 )
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
+from retort.cost.resources import JobResources
 from retort.study.cells import answers_address
 
 share_package()
@@ -35,6 +36,7 @@ try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
+    needs = JobResources(plan)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts

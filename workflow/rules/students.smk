@@ -21,7 +21,10 @@ rule distill_on_task:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("distillations/{student}/{task}"),
     script:
@@ -71,7 +74,10 @@ rule distill_student:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("students/{student}"),
     script:

@@ -35,6 +35,7 @@ class ValueRelation:
     activations = ("values",)
     reduction = "tokens"
     divides_widths = ("teacher",)
+    holds_relations = True
     limits = {"floor": {"ge": 0, "lt": 1}}
 
     def __init__(
@@ -75,6 +76,7 @@ class Relations:
     activations: tuple[str, ...] = ("queries", "keys", "values")
     reduction = "tokens"
     divides_widths = ("heads",)
+    holds_relations = True
     equal_lengths = ("pairs", "weights")
     limits = {"weights": {"ge": 0, "le": 1000000}}
 
@@ -132,6 +134,7 @@ class HiddenRelation:
     activations = ("hidden",)
     reduction = "tokens"
     divides_widths = ("heads", "student")
+    holds_relations = True
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
         self.heads = shapes.student.heads if heads is None else heads
@@ -163,6 +166,7 @@ class OutputRelation:
     activations = ("context",)
     reduction = "tokens"
     divides_widths = ("splits", "student")
+    holds_relations = True
     divides_teacher_heads = {"split": ["average", "random"]}
 
     def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:

@@ -208,4 +208,4 @@ def packers() -> dict[str, Entry]:
 
 def comparisons() -> dict[str, Entry]:
     """Return every comparison, for claims and for the audit, by name."""
-    return catalogue("comparisons", "tables/comparisons.py")
+    return catalogue("comparisons", "tables/comparisons.py", "tables/gains.py", "tables/groups.py")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from retort.errors import RetortError, StudyError
-from retort.specs.base import Distinct, Name, Spec
+from retort.specs.base import Distinct, Name, Spec, Whole
 from retort.specs.load import Problems
 from retort.specs.yaml_reader import read_yaml
 
@@ -64,6 +64,14 @@ class Config(Spec):
         default=None, description="a folder a model; a folder that is there wins over the hub"
     )
     sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
+    cluster: str | None = Field(
+        default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"
+    )
+    micro_batch: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="rows of a batch that go through a device at once; null: all, or what fits a GPU",
+    )
     run_sources: RunSources = Field(
         default=RunSources(), description="the workflow hands this to its jobs; not for you"
     )
