@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import os
+import socket
 import sys
 import time
 import traceback
@@ -17,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, provenance
-from retort.checksums import Maker, Parent
+from retort import checksums, handover, provenance, slurm
+from retort.attempts import attempt
+from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError
-from retort.locks import locked
+from retort.signals import Interrupted
 
 RESULTS = Path("results")
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
@@ -61,12 +63,26 @@ class Job:
 
     @property
     def device(self) -> str:
-        """The device to run on: 'cuda' if the job was given a GPU and torch sees one, else 'cpu'."""
+        """The device to run on: 'cuda' if the job was given a GPU, else 'cpu'.
+
+        Raises:
+            RetortError: the job was given a GPU, and torch sees none.
+        """
         if not self.gpu:
             return "cpu"
         import torch
 
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        if torch.cuda.is_available():
+            return "cuda"
+        raise RetortError(
+            f"the job was promised a GPU, and torch {torch.__version__} sees none on {socket.gethostname()}",
+            f"see nvidia-smi there; to train on its CPU, --set-resources {self.rule}:gpu=0",
+        )
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        return self.name.split("(")[0]
 
     @property
     def num_workers(self) -> int:
@@ -129,35 +145,55 @@ def job(snakemake: Any) -> Iterator[Job]:
     taken when they were made, and checksums of its own results are taken when it has made them.
 
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
-    The log gets the traceback of both.
+    The log gets the traceback of both. A training that a signal ended at its limit is queued again where Slurm runs it.
     """
     _prepare_environment(snakemake)
-    me = this_code()  # before the long imports: the files may be edited while the job runs
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
-    with open(path, "a", encoding="utf-8") as log:
-        running = Job(
-            name=name,
-            log=log,
-            threads=snakemake.threads,
-            gpu=bool(snakemake.resources.get("gpu", 0)),
-            slug=slug,
-            checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
-            dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
-        )
-        try:
-            with locked(RESULTS / ".locks" / slug, name):
-                read_parents(running, _results(snakemake.input))
+    try:
+        with open(path, "a", encoding="utf-8") as log:
+            running = Job(
+                name=name,
+                log=log,
+                threads=snakemake.threads,
+                gpu=bool(snakemake.resources.get("gpu", 0)),
+                slug=slug,
+                checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
+                dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
+            )
+            with _at_work(running, snakemake):
                 yield running
-                for output in _results(snakemake.output):
-                    checksums.take(output, name, me, running.ancestors | running.resumed_from, running.parents)
-        except Exception as error:
+    except Exception as error:
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
-            line = _explain(error) or _damage(_results(snakemake.input))
-            if line is None:
-                raise
-            print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
-            sys.exit(1)
+        line = _explain(error) or _damage(_results(snakemake.input))
+        if line is None:
+            raise
+        print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
+        if isinstance(error, Interrupted) and error.ahead_of_limit:
+            slurm.queue_again()
+        sys.exit(1)
+
+
+@contextlib.contextmanager
+def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
+    """Keep all others from the job, check what it reads, and take the checksums of what it has made."""
+    me = this_code()  # before the long imports: the files may be edited while the job runs
+    locks, outputs = RESULTS / ".locks", list(map(Path, snakemake.output))
+    with handover.locked_in_turn(locks / running.slug, running.name, running.say):
+        read_parents(running, _results(snakemake.input))
+        contents = [parent.sha256 for parent in running.parents.values()]
+        key, kept = digest_of([dict(snakemake.params.items()), contents]), locks / f"{running.slug}.results"
+        if handover.accept(kept, key, outputs):
+            running.say("a job of an earlier run has made it")
+            sys.exit(0)
+        with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
+            yield
+            made = _results(snakemake.output)
+            for output in made:
+                checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
+        if made == outputs:
+            handover.offer(kept, key, made)
 
 
 def _prepare_environment(snakemake: Any) -> None:

@@ -39,16 +39,20 @@ MAY: dict[str, set[str]] = {
 TOP: dict[str, set[str]] = {
     "__init__": set(),
     "__main__": {"cli"},
+    "attempts": {"errors", "slurm"},
     "batch": set(),
     "checksums": {"errors"},
     "errors": set(),
     "formatters": {"registry"},
-    "jobs": {"checksums", "errors", "locks", "provenance"},
+    "handover": {"attempts", "checksums", "locks", "slurm"},
+    "jobs": {"attempts", "checksums", "errors", "handover", "provenance", "signals", "slurm"},
     "locks": {"errors"},
     "mappings": {"errors", "registry"},
     "provenance": set(),
     "registry": {"errors"},
+    "signals": {"errors"},
     "sizes": set(),
+    "slurm": set(),
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -13,6 +13,7 @@ from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.errors import Diverged
+from retort.signals import Interruption
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, State, pack, unpack
@@ -70,21 +71,23 @@ def train(
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
+        Interrupted: a signal asked the training to end; its state is written.
     """
     parameters, buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
     optimiser = optim.adamw(parameters.values(), run.schedule)
     torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
     start = _resumed(run, checkpoint.state, parameters, buffers, optimiser)
+    checkpoint.expect(parameters)
     for module in run.modules:
         module.train()
     progress.begin(run.number, start, run.steps)
     # closed also after an error, so that the processes that prepare batches end with the training
-    with closing(loaded(run.batches, start, run.steps, device, num_workers)) as batches:
+    with Interruption() as interruption, closing(loaded(run.batches, start, run.steps, device, num_workers)) as batches:
         for step, batch in enumerate(batches, start + 1):
             value, terms = _step(run, step, batch, parameters, optimiser, precision, device)
             progress.step(step, value, terms)
-            if checkpoint.due and step < run.steps:
-                checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
+            if step < run.steps:
+                checkpoint.after_step(run.number, step, interruption, lambda: pack(parameters, buffers, optimiser))
     progress.end(run.steps)
 
 
