@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, handover, provenance, slurm
+from retort import checksums, forkserver, handover, provenance, slurm
 from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError
@@ -27,6 +27,7 @@ from retort.signals import Interrupted
 RESULTS = Path("results")
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
+FEW = 3  # jobs for which a server would cost more than it saves
 FULL = {errno.ENOSPC, errno.EDQUOT}
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -147,6 +148,8 @@ def job(snakemake: Any) -> Iterator[Job]:
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
     The log gets the traceback of both. A training that a signal ended at its limit is queued again where Slurm runs it.
     """
+    if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
+        forkserver.hand_over()
     _prepare_environment(snakemake)
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
@@ -204,6 +207,14 @@ def _prepare_environment(snakemake: Any) -> None:
     if snakemake.rule != DOWNLOADS:
         for name in TOKENS:
             os.environ.pop(name, None)
+
+
+def start_forkserver(jobs: int) -> None:
+    """Start a server that forks the jobs of this run, unless they are too few to pay for it."""
+    if jobs > FEW:
+        kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
+        # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
+        forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
 
 
 def this_code() -> Maker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from retort.errors import RetortError
 
@@ -53,8 +53,12 @@ class Registry(Generic[Entry]):
         self.noun = noun
         self._entries: dict[str, Entry] = {}
 
-    def register(self, name: str) -> Callable[[Entry], Entry]:
+    def register(self, name: str, **facts: Any) -> Callable[[Entry], Entry]:
         """Return a decorator that adds an entry under `name`.
+
+        Args:
+            name: the name.
+            **facts: what the catalogue tells of a function, as literals; a class has them as attributes.
 
         Raises:
             RetortError: raised by the decorator if another entry has this name.

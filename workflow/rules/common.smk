@@ -11,7 +11,7 @@ from retort.plan.scale_guard import guard_scale
 from retort.plan import run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import ignore_script_times, share_package
+from retort.jobs import ignore_script_times, share_package, start_forkserver
 from retort.plan.plan import Plan
 from retort.study.cells import answers_address
 
@@ -44,6 +44,8 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.keep()
+        if workflow.local_exec:
+            start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:
         raise WorkflowError(str(error)) from None
 

@@ -37,7 +37,7 @@ BARS = '''"""Figures of scores as bars."""
 from typing import Literal
 
 from retort.figures.base import Figure, Point, point_cell
-from retort.figures.style import figure, not_drawn, save
+from retort.figures.style import figure, write_notes, save
 from retort.specs.exhibit import figure_kind
 from retort.specs.rows import Column
 
@@ -61,7 +61,7 @@ class BarsFigure(Figure):
         with figure(4.0, 3.0) as drawn:
             axes = drawn.subplots()
             axes.bar([line.row for line in lines], [line.mean or 0.0 for line in lines])
-            not_drawn(drawn, lines)
+            write_notes(drawn, lines, inputs.remark)
             save(drawn, renders)
 '''
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
 from retort.data.splits import RecordMaker, read_task
+from retort.errors import RetortError
 from retort.settings import TaskSettings
 
 Say = Callable[[str], None]
@@ -63,6 +64,8 @@ def encode_task(
         for note in rows.notes:
             say(note)
         tables = task_type.encode(task, rows.records, replace(tokenise, split=name))
+        if name == task.train_split:
+            _check_labels(task, tables[""])
         if not rows.labelled:
             tables[""] = tables[""].drop_columns("labels")
         writer.write(name, tables)
@@ -70,6 +73,15 @@ def encode_task(
         del tables  # else they would take memory beside those of the next split
     counts.write(output)
     return counts.rows
+
+
+def _check_labels(task: TaskSettings, rows: pa.Table) -> None:
+    """Raise an error if no training row has one of the task's labels: it was misspelt, or comes of another task."""
+    seen = set(rows["labels"].unique().to_pylist()) if task.labels else set()
+    absent = [label for number, label in enumerate(task.labels) if number not in seen]
+    if absent:
+        line = f"no row of split '{task.train_split}' has the label '{absent[0]}'"
+        raise RetortError(line, "correct 'labels' of the task, or leave that label out")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
             yield identity, rating, text
 
 
-@readers.register("rated-sentences")
+@readers.register("rated-sentences", limits={"neutral_below": {"ge": 0, "le": 1000}})
 def rated_sentences(
     folder: Path, *, file: str = "", neutral_below: float = 0.0, encoding: Encoding = "latin-1"
 ) -> list[Record]:
@@ -74,7 +74,7 @@ def rated_sentences(
     ]
 
 
-@readers.register("rated-texts")
+@readers.register("rated-texts", limits={"scale": {"gt": 0, "le": 1000}})
 def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
     """Read texts; the score to predict is their human rating divided by `scale`."""
     rated = rated_lines(folder / file, encoding)
@@ -86,7 +86,7 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-@readers.register("same-text-pairs")
+@readers.register("same-text-pairs", limits={"span": {"ge": 1, "le": 1000}})
 def same_text_pairs(
     folder: Path, *, file: str = "", span: int = 1, seed: int = 0, encoding: Encoding = "latin-1"
 ) -> list[Record]:
@@ -125,7 +125,7 @@ def _blocks(names: list[str], size: int) -> list[list[str]]:
     return blocks
 
 
-@readers.register("rated-pairs")
+@readers.register("rated-pairs", limits={"gap": {"ge": 0, "le": 1000}})
 def rated_pairs(
     folder: Path, *, file: str = "", gap: float = 1.0, seed: int = 0, encoding: Encoding = "latin-1"
 ) -> list[Record]:

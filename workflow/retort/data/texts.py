@@ -214,7 +214,7 @@ def mediawiki_pages(section: Section) -> Iterator[str]:
         yield from wikitext.articles(stream, section.path.name)
 
 
-@texts.register("parquet")
+@texts.register("parquet", limits={"rows": {"ge": 1, "le": 1_000_000}})
 def parquet_texts(section: Section, *, column: str = "text", rows: int = 1) -> Iterator[str]:
     """Yield the documents of a Parquet file, the hub's format: `rows` rows of `column`, a line each, make one."""
     import pyarrow.parquet

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from retort.figures.base import Figure, Point, point_cell
-from retort.figures.style import SERIES, figure, not_drawn, points, save
+from retort.figures.style import SERIES, figure, points, save, write_notes
 from retort.specs.base import Name, Text, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.names import StudentName
@@ -77,7 +77,7 @@ class LayersFigure(Figure):
                 xlim=(0.6, deepest + 0.4), xticks=range(1, deepest + 1),
             )  # fmt: skip
             axes.grid(visible=False, axis="x")
-            not_drawn(drawn, lines)
+            write_notes(drawn, lines, inputs.remark)
             save(drawn, renders)
 
     def _teacher_layers(self, study: Study) -> int:

@@ -13,6 +13,7 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs
 from retort.tables.collect import read_profiles, read_scores
+from retort.tables.origin import mixed_in
 from retort.tables.tidy import read, write
 
 
@@ -40,6 +41,7 @@ def plot_figure(
         read_scores(study, scores),
         read_profiles(study, profiles),
         {Path(path).stem: read(path) for path in tables},
+        mixed_in(study, paper, study.exhibits[paper, figure].compares() or [figure]),
     )
     spec = figure_of(study, paper, figure)
     write(csv, spec.collect(inputs))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from retort.figures.base import Figure, Point, point_cell
-from retort.figures.style import MUTED, PAPER, figure, not_drawn, points, save
+from retort.figures.style import MUTED, PAPER, figure, points, save, write_notes
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import figure_kind
 from retort.specs.printed import twice
@@ -66,7 +66,7 @@ class ParetoFigure(Figure):
                 drawn.canvas.draw()
                 labels = [(score.row, *pair) for (score, _), pair in zip(whole, zip(x, y, strict=True), strict=True)]
                 label_points(axes, labels, _bars(axes, whole))
-            not_drawn(drawn, itertools.chain.from_iterable(both))
+            write_notes(drawn, itertools.chain.from_iterable(both), inputs.remark)
             save(drawn, renders)
 
 

@@ -99,11 +99,12 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
             drawn.savefig(path, format=file_format, dpi=200, facecolor="white", metadata={"Software": None})
 
 
-def not_drawn(drawn: Figure, lines: Iterable[Line]) -> None:
-    """Write below the figure which of its points have no value, and why."""
+def write_notes(drawn: Figure, lines: Iterable[Line], remark: str = "") -> None:
+    """Write below the figure which of its points have no value, and why; then a remark on its numbers, if any."""
     left_out = [f"{line.row}: {line.state}" for line in lines if line.status is not Status.OK]
-    if left_out:
-        drawn.supxlabel(f"not drawn: {'; '.join(left_out)}", fontsize=8, color=MUTED)
+    notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
+    if notes:
+        drawn.supxlabel("\n".join(notes), fontsize=8, color=MUTED)
 
 
 def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None:

@@ -33,6 +33,7 @@ class Supervised:
     """
 
     version = 1
+    data = "task"
     level = "output"
     reduction = "examples"
     activations = ("logits",)
@@ -101,6 +102,7 @@ class MaskedLM:
     """
 
     version = 1
+    data = "corpus"
     level = "output"
     activations = ("logits",)
     teacher_activations = ()

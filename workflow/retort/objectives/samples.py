@@ -58,6 +58,7 @@ class SampleContrastive(nn.Module):
     """
 
     version = 1
+    data = "task"
     activations = ("cls",)
     reduction = "batch"
     has_parameters = True

@@ -62,6 +62,13 @@ def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str |
     return None
 
 
+def _facts(node: ast.ClassDef | ast.FunctionDef, registry: str) -> dict[str, Any]:
+    """Return the literals that are given to the registry beside the name."""
+    calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
+    keywords = [key for call in calls if ast.unparse(call.func) == f"{registry}.register" for key in call.keywords]
+    return {key.arg: _literal(key.value) for key in keywords if key.arg}
+
+
 def _literal(node: ast.expr | None) -> Any:
     """Return the value of an expression if it is a literal, else None."""
     try:
@@ -117,9 +124,11 @@ def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
     return {name: values for name, values in named.items() if values}
 
 
-def _entry(name: str, node: ast.ClassDef | ast.FunctionDef, aliases: dict[str, tuple[str, ...]]) -> Entry:
+def _entry(
+    name: str, node: ast.ClassDef | ast.FunctionDef, aliases: dict[str, tuple[str, ...]], facts: dict[str, Any]
+) -> Entry:
     """Return what a registered class or function declares; `aliases` are the names of Literal types."""
-    attributes, keywords = _attributes(node), _keywords(node)
+    attributes, keywords = {**_attributes(node), **facts}, _keywords(node)
     activations = tuple(attributes.get("activations") or ())
     return Entry(
         name=name,
@@ -163,7 +172,7 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
                 continue
             if name in entries:
                 raise RetortError(f"two {registry} are called '{name}'", f"rename the one in {path.name}")
-            entries[name] = _entry(name, node, aliases)
+            entries[name] = _entry(name, node, aliases, _facts(node, registry))
     return dict(sorted(entries.items()))
 
 

@@ -68,4 +68,6 @@ def write_submission(job: Job, settings: SubmissionSettings, answers_files: list
             files[name] = submission_text(answers[encoded_split], task)
     write_zip(Path(output), files)
     absent = sorted({*settings.server_files} - {*files})
+    if len(job.ancestors) > 1:
+        job.say("mixed results: the answers were made by different code")
     job.say(f"{len(files)} files" + (f"; the server also takes {', '.join(absent)}" if absent else ""))

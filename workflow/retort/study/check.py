@@ -155,6 +155,8 @@ class Checker:
             self.known(path, f"{where}.data", "corpus", stage.data, self.study.corpora)
         for index, term in enumerate(stage.terms, start=1):
             self.term(path, f"{where}.terms.{index}", student, term)
+            for line in check_terms.data_problems(term.objective, stage.data):
+                self.problems.add(path, f"{where}.terms.{index}.objective: {line}")
             for task in term.not_on:
                 self.known(path, f"{where}.terms.{index}.not_on", "task", task, self.study.tasks)
 

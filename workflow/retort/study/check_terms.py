@@ -53,6 +53,20 @@ def problems(
         yield f"{key}: objective '{term.objective}': {misfit.message}; {misfit.hint}"
 
 
+def data_problems(objective: str, data: str) -> Iterator[str]:
+    """Yield a line if an objective reads labels that a stage's data do not have.
+
+    Args:
+        objective: its name.
+        data: 'task' or the name of a corpus.
+    """
+    entry = catalogue.objectives().get(objective)
+    kind = "task" if data == "task" else "corpus"
+    if entry and entry.facts.get("data", kind) != kind:
+        labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[entry.facts["data"]]
+        yield f"'{objective}' reads {labels}, and this stage is on {'the task' if kind == 'task' else 'a corpus'}"
+
+
 def _mapping(term: Term, activations: list[str], pairs: list[tuple[int, int]]) -> Iterator[str]:
     inside = {name for activation in activations for name in catalogue.BASIS.get(activation, (activation,))} - {
         "hidden"

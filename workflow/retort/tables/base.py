@@ -26,6 +26,7 @@ class Inputs:
         scores: the scores that have been run.
         profiles: student or teacher -> its profile.
         tables: the tidy lines of the tables that it reads.
+        remark: a sentence on what stands behind its numbers, for readers; empty if there is nothing to say.
     """
 
     study: Study
@@ -34,6 +35,7 @@ class Inputs:
     scores: Scores = field(default_factory=dict)
     profiles: Mapping[str, Record] = field(default_factory=dict)
     tables: Mapping[str, list[Line]] = field(default_factory=dict)
+    remark: str = ""
 
 
 class Table(Exhibit):

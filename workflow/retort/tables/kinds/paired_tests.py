@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from retort.formatters import p_value
-from retort.specs.base import Distinct, Name, Spec, Text
+from retort.specs.base import Distinct, Name, Real, Spec, Text
 from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, table_kind
 from retort.specs.names import StudentPair
 from retort.specs.rows import Row
@@ -29,7 +29,7 @@ class ReportedTests(Spec):
     Papers that report tests correct no p-value, so only our uncorrected ones are compared with them.
     """
 
-    below: float = Field(gt=0, lt=1, description="the p-value below which the paper calls a difference significant")
+    below: Real = Field(gt=0, lt=1, description="the p-value below which the paper calls a difference significant")
     among: dict[Text, list[Text]] = Field(default={}, description="group -> the rows compared in it; else all rows")
     not_significant: list[tuple[Text, Text]] = Field(
         default=[], description="the pairs whose difference it does not call significant"
@@ -46,7 +46,7 @@ class PairedTestsTable(Table):
 
     kind: Literal["paired-tests"] = Field(description="which kind of table this is")
     of: Distinct[Name] = Field(min_length=1, description="tables of scores")
-    alpha: float = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
+    alpha: Real = Field(default=0.05, gt=0, lt=1, description="a p-value below it is printed bold")
     decimals: Decimals = 3
     reported: dict[Name, ReportedTests] = Field(
         default={}, description="table -> what the paper reports of its own tests of it"
@@ -70,6 +70,9 @@ class PairedTestsTable(Table):
         yield from check_known("of", "table", self.of, names)
         compared = {name: tables[name].compared_rows() for name in self.of if name in tables}
         yield from (f"of: '{name}' is not a table of kind 'scores'" for name, rows in compared.items() if not rows)
+        for name, pairs in self.published.items():
+            wrong = [pair for pair, (value, *_) in pairs.items() if not 0 <= value <= 1]
+            yield from (f"published.{name}.{pair}: a p-value lies between 0 and 1" for pair in wrong)
         yield from check_known("reported", "table of 'of'", self.reported, self.of)
         for name, tests in self.reported.items():
             named = [row for rows in (*tests.among.values(), *tests.not_significant) for row in rows]

@@ -1,0 +1,124 @@
+"""Tests of the server that forks jobs: a fork must be like the process that it stands in for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from retort import forkserver
+
+from tests.conftest import ROOT
+
+HEAD = "import os, sys\nfrom retort.forkserver import hand_over\nstarted = os.getpid()\nhand_over()\n"
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Start a server that has imported a module which the tests can ask for, and return its address."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "workflow"))
+    monkeypatch.delenv(forkserver.ADDRESS, raising=False)
+    forkserver.start(dict(os.environ), preloaded=("colorsys",))
+    yield os.environ[forkserver.ADDRESS]
+    server = forkserver._servers.pop()
+    if server.stdin:
+        server.stdin.close()
+    assert server.wait(20) == 0
+    assert not Path(os.environ.pop(forkserver.ADDRESS)).parent.exists()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Start a script in a process of its own, which asks the server for a fork where there is one."""
+
+    def start(body: str, *arguments: str, head: str = HEAD, **environment: str) -> subprocess.Popen[str]:
+        (tmp_path / "script.py").write_text(head + body)
+        command = [sys.executable, str(tmp_path / "script.py"), *arguments]
+        pipe = subprocess.PIPE
+        environment = {**os.environ, **environment}
+        return subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True, env=environment)
+
+    return start
+
+
+def is_gone(process: int) -> bool:
+    """Return True as soon as a process has ended, False if it has not after 20 seconds."""
+    for _ in range(200):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_fork_has_the_imports_of_the_server_and_all_else_of_its_client(address: str, start: Start) -> None:
+    """Modules are loaded; arguments, folder, variables and streams are those of the process that asked."""
+    body = (
+        "print('colorsys' in sys.modules, sys.argv[1], os.getcwd(), os.getenv('COLOUR'))\nprint('e', file=sys.stderr)"
+    )
+    client = start(body, "one", COLOUR="red")
+    out, err = client.communicate(timeout=60)
+    assert out.split() == ["True", "one", str(Path(client.args[1]).parent), "red"]  # type: ignore[index]
+    assert (err, client.returncode) == ("e\n", 0)
+
+
+def test_without_a_server_the_script_runs_in_its_own_process(start: Start) -> None:
+    """The address may be absent, or of a server that has ended."""
+    body = "print('colorsys' in sys.modules, os.getpid() == started)"
+    assert start(body).communicate(timeout=60)[0].split() == ["False", "True"]
+    gone = start(body, **{forkserver.ADDRESS: "/nowhere/socket"})
+    assert gone.communicate(timeout=60)[0].split() == ["False", "True"]
+
+
+def test_other_code_runs_in_its_own_process(address: str, start: Start) -> None:
+    """A server that was started with another interpreter or code does not stand in."""
+    other = "from retort import forkserver\nforkserver.identity = lambda: 'other'\n"
+    body = "print('colorsys' in sys.modules, os.getpid() == started)"
+    assert start(body, head=other + HEAD).communicate(timeout=60)[0].split() == ["False", "True"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "last"),
+    [
+        ("sys.exit(3)", 3, ""),
+        ("sys.exit('a line')", 1, "a line"),
+        ("raise ValueError('a bug')", 1, "ValueError: a bug"),
+        ("os.kill(os.getpid(), 9)", 137, ""),
+    ],
+)
+def test_the_client_ends_as_its_fork_did(address: str, start: Start, body: str, status: int, last: str) -> None:
+    """Exit statuses, tracebacks and signals reach whoever started the client."""
+    client = start(body)
+    _, err = client.communicate(timeout=60)
+    assert client.returncode == status
+    assert (err.strip().splitlines() or [""])[-1] == last
+
+
+def test_a_signal_to_the_client_reaches_the_fork(address: str, start: Start) -> None:
+    """The fork can act on SIGTERM before it ends, such as write a checkpoint."""
+    body = (
+        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+        "print(os.getpid(), flush=True)\ntime.sleep(60)"
+    )
+    client = start(body)
+    assert client.stdout is not None
+    client.stdout.readline()
+    client.send_signal(signal.SIGTERM)
+    assert client.wait(20) == 7
+
+
+def test_a_killed_client_takes_its_fork_along(address: str, start: Start) -> None:
+    """Nobody waits for a fork whose client is gone, and it would hold the job's lock."""
+    client = start("import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)")
+    assert client.stdout is not None
+    fork = int(client.stdout.readline())
+    assert fork != client.pid
+    client.kill()
+    assert is_gone(fork)
