@@ -22,7 +22,7 @@ from retort.errors import RetortError
 RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
 LATEST = Path("results/runs/latest")  # the file that names the latest run
 MOST = 2  # failures without a step forward
-KILLED = "it was killed, perhaps for want of memory"
+KILLED = "it was killed: for want of memory or of time, or by someone"
 
 
 class GivenUp(RetortError):

@@ -75,7 +75,7 @@ def offer(folder: Path, key: str, outputs: list[Path]) -> None:
 def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
     """Take over the results that a job of another run kept; return whether there were any of this key."""
     try:
-        offered = json.loads((folder / "key.json").read_text(encoding="utf-8")) == [key, len(outputs)]
+        offered = bool(json.loads((folder / "key.json").read_text(encoding="utf-8")) == [key, len(outputs)])
     except (OSError, ValueError):
         offered = False
     if offered:

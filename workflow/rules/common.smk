@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 from retort.plan import frozen
 from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
-from retort.plan import run_sources
+from retort.plan import failed_jobs, run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.jobs import ignore_script_times, share_package, start_forkserver
@@ -18,6 +18,8 @@ from retort.study.cells import answers_address
 share_package()
 if not workflow.is_main_process:
     decide = run_sources.of_this_run
+elif failed_jobs.are_known(config):  # what the run before it hands over
+    decide = None
 elif workflow.output_settings.dryrun:
     decide = run_sources.without_asking
 else:
@@ -54,6 +56,10 @@ onsuccess:  # a run of everything that had to leave something out ends with an e
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
         raise WorkflowError(run_sources.summary(missing))
+
+
+onerror:  # tables, pages and the index are made all the same
+    failed_jobs.make_pages(workflow, config)
 
 
 wildcard_constraints:

@@ -20,7 +20,7 @@ from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
 from retort.study import questions
-from retort.study.cells import Cell, expand, profiled, score_address, sent_runs
+from retort.study.cells import Cell, expand, profile_address, profiled, score_address, sent_runs
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
 from retort.study.study import Study
@@ -253,13 +253,12 @@ class Plan:
         """Return the score files that a table or figure reads."""
         read = {(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)}
         sent = sent_runs(self.study, self.study.exhibits[paper, name]) if self.sends else set()
-        return sorted(score_address(*run) for run in read | sent)
+        return sorted({score_address(*run) for run in read | sent} - self.config.run_sources.failed.keys())
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """Return the profile files that a table or figure reads."""
-        return sorted(
-            {f"results/profiles/{student}.json" for student in profiled(self.study, self.study.exhibits[paper, name])}
-        )
+        students = profiled(self.study, self.study.exhibits[paper, name])
+        return sorted({profile_address(student) for student in students} - self.config.run_sources.failed.keys())
 
     def table_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a table."""

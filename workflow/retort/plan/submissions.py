@@ -31,7 +31,8 @@ class Submit:
         """
         study = self.plan.study
         pairs = served(study, study.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
-        return list(dict.fromkeys(submission_address(study, student) for student, _ in pairs))
+        zips = dict.fromkeys(submission_address(study, student) for student, _ in pairs)
+        return [path for path in zips if path not in study.config.run_sources.failed]
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the sources of a task's test sets."""
