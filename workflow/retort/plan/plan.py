@@ -180,9 +180,11 @@ class Plan:
 
     def student_tokenizer(self, wildcards: Wildcards) -> str:
         """Return the folder with the files of the tokenizer of a student and its teacher, or of a teacher."""
-        name = wildcards.student
-        teacher = name if name in self.study.teachers else self._teacher_of(wildcards)
-        return self._folder(self.study.models[self._tokenizer(teacher)].source)
+        return self._folder(self.study.models[self.tokenizer_of(wildcards.student)].source)
+
+    def tokenizer_of(self, name: str) -> str:
+        """Return the name of the tokenizer of a student or teacher."""
+        return self._tokenizer(name if name in self.study.teachers else self.study.students[name].teacher)
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the stored activations of a student's teacher on a task.

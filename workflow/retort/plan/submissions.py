@@ -38,6 +38,10 @@ class Submit:
         """Return the folders of the sources of a task's test sets."""
         return [f"results/sources/{source}" for source in tested_sources(self.plan.study.tasks[wildcards.task])]
 
+    def test_sets(self, wildcards: Wildcards) -> str:
+        """Return the folder of a task's encoded test sets, with the tokenizer of a student or teacher."""
+        return f"results/test_sets/{wildcards.task}/{self.plan.tokenizer_of(wildcards.student)}"
+
     def weights(self, wildcards: Wildcards) -> str:
         """Return the weights of a student or teacher that is fine-tuned on a task.
 
