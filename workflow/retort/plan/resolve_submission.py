@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retort.plan import resolve
+from retort.plan.resolve_data import tokenizer
 from retort.plan.versions import VERSIONS
 from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask, TokenizedTaskSettings
 from retort.study.questions import tested
@@ -26,7 +27,7 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
 def test_sets(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
     """Return the settings of a task's test sets, encoded with the tokenizer of a model."""
     task = resolve.task(study, name, tested(study.tasks[name]))
-    return TokenizedTaskSettings(task=task, tokenizer=resolve.tokenizer(study, model_name))
+    return TokenizedTaskSettings(task=task, tokenizer=tokenizer(study, model_name))
 
 
 def submission(study: Study) -> SubmissionSettings:
