@@ -200,6 +200,18 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             handover.offer(kept, key, made)
 
 
+def weights_folder(snakemake: Any) -> str | None:
+    """Return the folder in which a job saves its weights; None if nothing reads them.
+
+    An output that Snakemake expects is made all the same; it stays empty.
+    """
+    folder = snakemake.output.get("weights")
+    if folder and not snakemake.resources.get("reads_weights", 1):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return None
+    return str(folder) if folder else None
+
+
 def _prepare_environment(snakemake: Any) -> None:
     """Set the environment variables of a job, and remove tokens from that of a job that downloads nothing."""
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))

@@ -41,6 +41,7 @@ rule finetune_student:
         "../../envs/retort.yaml"
     resources:
         gpu=plan.config.gpus,
+        reads_weights=weights.read,
     params:
         settings=plan.at("finetunings/{student}/{task}"),
     script:

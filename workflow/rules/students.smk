@@ -1,5 +1,9 @@
 """Students: task-specific (distilled on the task itself) and task-agnostic (distilled once on a corpus)."""
 
+from retort.plan.weights import Weights
+
+weights = Weights(plan)
+
 
 rule distill_on_task:
     """Distil a student on a task, stage after stage, and score it."""
@@ -22,6 +26,7 @@ rule distill_on_task:
         "../../envs/retort.yaml"
     resources:
         gpu=plan.config.gpus,
+        reads_weights=weights.read,
     params:
         settings=plan.at("distillations/{student}/{task}"),
     script:

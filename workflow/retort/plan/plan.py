@@ -170,9 +170,8 @@ class Plan:
 
     def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
         """Return the teacher fine-tuned on the task; empty if the student reads nothing of it."""
-        if not self._reads_teacher(wildcards):
-            return []
-        return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
+        model = f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
+        return model if self._reads_teacher(wildcards) else []
 
     def student_model(self, wildcards: Wildcards) -> str:
         """Return the pre-trained model of a student's teacher, which gives its family."""
@@ -259,8 +258,8 @@ class Plan:
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """Return the profile files that a table or figure reads."""
-        students = profiled(self.study, self.study.exhibits[paper, name])
-        return sorted({profile_address(student) for student in students} - self.config.run_sources.failed.keys())
+        paths = {profile_address(student) for student in profiled(self.study, self.study.exhibits[paper, name])}
+        return sorted(paths - self.config.run_sources.failed.keys())
 
     def table_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a table."""
