@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.conftest import read_json, snakemake
-from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
+SCORE = "results/scores/tiny-predicting/mood/seed-1.json"
 
-# a module that Python imports at its start: jobs whose script and wildcards match end as the variable says
+# a module that Python imports at its start: fine-tuning ends as a variable of the environment says
 BREAK = """
-import os, sys
-if os.environ.get("BREAK") and "retort" not in sys.modules:
+import os
+if os.environ.get("BREAK"):
     import builtins
     real = builtins.__import__
     def importing(name, *args, **kwargs):
@@ -32,32 +32,34 @@ if os.environ.get("BREAK") and "retort" not in sys.modules:
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    """Return the lines of the tiny study's first table."""
-    with (folder / "results/tables/tiny/table1.csv").open(encoding="utf-8") as stream:
+    """Return the lines of the table that shows the task-agnostic student."""
+    with (folder / "results/tables/tiny/table4.csv").open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
 @pytest.mark.parametrize(("how", "why"), [("raise", "no luck today"), ("kill", "it was killed")])
-def test_a_failed_job_costs_its_own_cells(how: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = make_study(tmp_path / "study")
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "sitecustomize.py").write_text(BREAK)
-    path = os.environ["PYTHONPATH"]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "broken"), path]))
+def test_a_failed_job_costs_its_own_cells(
+    how: str, why: str, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(BREAK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
     monkeypatch.setenv("BREAK", how)
-    done = snakemake(folder, "--keep-going", check=False)
+    (finished / SCORE).unlink()
+    others = (finished / "results/tables/tiny/table1.csv").stat().st_mtime_ns
+    done = snakemake(finished, "--keep-going", check=False)
     assert done.returncode != 0
-    assert "2 jobs failed; cells that need the results say 'failed'" in done.stderr or "1 job failed" in done.stderr
-    failed = [line for line in lines(folder) if line["status"] == "failed"]
-    assert failed
-    assert {line["student"] for line in failed} == {"tiny-predicting"}
-    assert all(why in line["reason"] and "results/logs/" in line["reason"] for line in failed)
-    assert any(line["status"] == "ok" for line in lines(folder))
-    index = (folder / "reports/index.html").read_text(encoding="utf-8")
-    assert "failed</h2>" in index
+    assert "1 job failed; cells that need the results say 'failed', everything else is made:" in done.stderr
+    (failed,) = lines(finished)
+    assert (failed["student"], failed["status"]) == ("tiny-predicting", "failed")
+    log = "results/logs/finetune_student/tiny-predicting.mood.1.log: "
+    assert failed["reason"].startswith(log)
+    assert why in failed["reason"]
+    index = (finished / "reports/index.html").read_text(encoding="utf-8")
+    assert "1 job failed</h2>" in index
     assert why in index
+    assert (finished / "results/tables/tiny/table1.csv").stat().st_mtime_ns == others
     monkeypatch.delenv("BREAK")
-    snakemake(folder, "--keep-going")
-    assert all(line["status"] != "failed" for line in lines(folder))
-    assert read_json(folder / "results/scores/tiny-predicting/mood/seed-1.json")["status"] == "ok"
-    assert "failed</h2>" not in (folder / "reports/index.html").read_text(encoding="utf-8")
+    snakemake(finished, "--keep-going")  # the next run tries again
+    assert [line["status"] for line in lines(finished)] == ["ok"]
+    assert read_json(finished / SCORE)["status"] == "ok"
+    assert "failed</h2>" not in (finished / "reports/index.html").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """The tensors of a training's state on disk: a safetensors file for each group of tensors.
 
-`save_file` holds a copy of all tensors of its file at once, 12 bytes a parameter for a training with AdamW. Written
-group after group, a state needs memory for the copies of one group only, and it is read a tensor at a time.
+`save_file` holds the host's copies of all tensors of its file at once: of a state on a GPU, 12 bytes a parameter with
+AdamW. Written group after group, a state needs memory for the copies of one group only; it is read a tensor at a time.
 """
 
 from __future__ import annotations
