@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 from retort.plan import frozen
 from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
-from retort.plan import failed_jobs, run_sources
+from retort.plan import failed_jobs, run_sources, slurm_status
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.jobs import ignore_script_times, remove_activations, share_package, start_forkserver
@@ -25,6 +25,7 @@ elif workflow.output_settings.dryrun:
 else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
+slurm_status.notice_lost_jobs()
 try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
