@@ -6,7 +6,6 @@ Only this module knows Snakemake's object, so stages and the scripts that call t
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import socket
@@ -14,23 +13,21 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, provenance, slurm
 from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
-from retort.errors import RetortError
+from retort.errors import RetortError, explain
+from retort.locks import locked
 from retort.signals import Interrupted
 
 RESULTS = Path("results")
-TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
+STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
-FEW = 3  # jobs for which a server would cost more than it saves
-FULL = {errno.ENOSPC, errno.EDQUOT}
-UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass
@@ -42,6 +39,10 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
+        gpus: the number of GPUs, each of which has a process of its own in a training.
+        processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
+        rank: the number of this process, from 0; that with number 0 writes the results.
+        micro_batch: the most rows of a batch that go through a device at once; None for all of them.
         slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
         checkpoint_seconds: time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
@@ -55,6 +56,10 @@ class Job:
     log: TextIO
     threads: int = 1
     gpu: bool = False
+    gpus: int = 0
+    processes: int = 1
+    rank: int = 0
+    micro_batch: int | None = None
     slug: str = "job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
@@ -97,6 +102,11 @@ class Job:
         """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
         return RESULTS / "checkpoints" / self.slug
 
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes the results of the job: one of them does."""
+        return self.rank == 0
+
     def seconds(self) -> float:
         """Return the seconds since the job began, rounded to one decimal."""
         return round(time.monotonic() - self.started, 1)
@@ -126,19 +136,6 @@ def _named(snakemake: Any) -> tuple[str, str]:
     return f"{snakemake.rule}{wildcards}", ".".join([snakemake.rule, *values])
 
 
-def _explain(error: BaseException) -> str | None:
-    """Return one line about an error that the user can correct, or None for a bug, which needs a traceback."""
-    if isinstance(error, RetortError):
-        return str(error)
-    if isinstance(error, OSError) and error.errno in UNWRITABLE:
-        hint = "free some space" if error.errno in FULL else "make the folder writable"
-        return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
-    # safetensors reports a full disk by its own error type, not by OSError
-    if "No space left" in str(error):
-        return f"cannot write results/: {error}; free some space"
-    return None
-
-
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.
@@ -161,6 +158,8 @@ def job(snakemake: Any) -> Iterator[Job]:
                 log=log,
                 threads=snakemake.threads,
                 gpu=bool(snakemake.resources.get("gpu", 0)),
+                gpus=snakemake.resources.get("gpu", 0),
+                micro_batch=snakemake.resources.get("micro_batch", 0) or None,
                 slug=slug,
                 checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
                 dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
@@ -170,7 +169,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
-        line = _explain(error) or _damage(_results(snakemake.input))
+        line = explain(error) or _damage(_results(snakemake.input))
         if line is None:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
@@ -222,12 +221,34 @@ def _prepare_environment(snakemake: Any) -> None:
             os.environ.pop(name, None)
 
 
-def start_forkserver(jobs: int) -> None:
-    """Start a server that forks the jobs of this run, unless they are too few to pay for it."""
-    if jobs > FEW:
-        kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
-        # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
-        forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
+def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]:
+    """Return the lock of the job of a rule with one wildcard, for a block in which no other process may do that job.
+
+    Raises:
+        RetortError: on entering: another process is at work on that job.
+    """
+    return locked(RESULTS / ".locks" / f"{rule}.{wildcard}", f"{rule}({wildcard})")
+
+
+@contextlib.contextmanager
+def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) -> Iterator[Job]:
+    """Yield a job for which the running one does a part of the work, with its checkpoints.
+
+    It has a log of its own in the folder of the running job's: Snakemake deletes a job's log before it runs it.
+
+    Args:
+        running: the running job.
+        rule: the rule of the other job.
+        wildcard: its one wildcard.
+        inputs: what the other job reads, in its order.
+    """
+    path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path if running.writes else os.devnull, "a", encoding="utf-8") as log:
+        name, slug = f"{rule}({wildcard})", f"{rule}.{wildcard}"
+        other = replace(running, name=name, slug=slug, log=log, parents={}, ancestors=set(), resumed_from=set())
+        read_parents(other, _results(inputs))
+        yield other
 
 
 def this_code() -> Maker:
@@ -237,7 +258,8 @@ def this_code() -> Maker:
 
 def _results(paths: Iterable[str]) -> list[Path]:
     """Return those of a job's inputs or outputs that are results and exist."""
-    return [path for path in map(Path, paths) if path.parts[:1] == RESULTS.parts and path.exists()]
+    results = (path for path in map(Path, paths) if path.is_relative_to(RESULTS) and path.parent != STAMPS)
+    return [path for path in results if path.exists()]
 
 
 def read_parents(running: Job, inputs: Iterable[Path]) -> None:
@@ -275,27 +297,3 @@ def write_text(path: Path | str, text: str) -> None:
     scratch = path.with_name(f".{path.name}.part")
     scratch.write_text(text, encoding="utf-8")
     os.replace(scratch, path)
-
-
-def share_package() -> None:
-    """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
-    package = str(Path(__file__).resolve().parent.parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-
-
-def remove_activations() -> None:
-    """Delete the recorded activations; the folders stay, so that Snakemake does not record them anew for nobody."""
-    for path in RESULTS.glob("activations/*/*/*"):
-        if path.name != TIMESTAMP:
-            path.unlink()
-
-
-def ignore_script_times() -> None:
-    """Make Snakemake plan no job because a script is newer than a result: a fresh clone makes all of them newer.
-
-    Scripts only translate, and a change of meaning raises a version, which is in the params. `--rerun-triggers mtime
-    params input software-env` says the same, but a Snakefile cannot set it.
-    """
-    import snakemake.jobs
-
-    snakemake.jobs.get_script_mtime = lambda path: 0.0

@@ -32,6 +32,10 @@ def test_a_job_that_comes_back_and_answers_that_fail_do_not_count() -> None:
     assert told == [{"1": "RUNNING"}, {}, None, {}, {"1": "PENDING"}, {}, {}]
 
 
+def test_a_job_that_someone_cancelled_is_cancelled() -> None:
+    assert asked({"1": "CANCELLED by 1000", "2": "OUT_OF_MEMORY"}) == [{"1": "CANCELLED", "2": "OUT_OF_MEMORY"}]
+
+
 def test_the_plugin_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     import snakemake_executor_plugin_slurm as plugin
 

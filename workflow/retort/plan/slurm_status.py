@@ -1,9 +1,10 @@
-"""Notice Slurm jobs that nobody knows any more.
+"""Notice Slurm jobs that nobody knows any more, and those that were cancelled.
 
 The executor plugin asks sacct or squeue for the status of its jobs, and waits for ever for a job that is not in the
 answer: after its end squeue forgets a job, and so does a Slurm that lost its state. A job that was there, and is absent
 from several answers in a row, is handed on as one that has ended: Snakemake then looks for its results, and counts it
-as failed if they are not there.
+as failed if they are not there. And sacct says who cancelled a job, 'CANCELLED by 0', which the plugin takes for a
+status of jobs at work.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def noticing(query: Query) -> Query:
         statuses, seconds = await query(command, logger)
         if statuses is None:
             return statuses, seconds
+        statuses = {job: status.split()[0] for job, status in statuses.items() if status}  # 'CANCELLED by 0'
         for job in statuses:
             absent[job] = 0
         for job in absent.keys() - statuses.keys():

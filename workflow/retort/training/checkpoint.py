@@ -25,7 +25,6 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from retort.checksums import Maker, is_sealed, sealed
-from retort.signals import Interrupted, Interruption
 from retort.training.state_files import StoredTensors, bytes_of, digest_of_file, write_groups
 
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
@@ -166,28 +165,27 @@ class Checkpoint:
         self.last, self.measured = time.monotonic(), True
         self.wait = max(self.every, SHARE * (self.last - began))
 
-    def after_step(
-        self, run: int, step: int, interruption: Interruption, state: Callable[[], dict[str, Tensor]]
-    ) -> None:
-        """Write the state if it is time, or if a signal asks the training to end.
-
-        Args:
-            run: the number of the training run.
-            step: the step that was taken; another one follows.
-            interruption: the signals that arrived.
-            state: called for the tensors of the state, if they are written.
-
-        Raises:
-            Interrupted: a signal asked the training to end; the state is written.
-        """
-        if self.due or interruption.received:
-            self.write(run, step, state())
-        if interruption.received:
-            raise Interrupted(interruption.received, step)
-
     def remove(self) -> None:
         """Remove the state of a job that has succeeded."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class ReadCheckpoint(Checkpoint):
+    """The checkpoint of a job as those of its processes see it that do not write it."""
+
+    def note(self, note: Any) -> None:
+        """Write nothing."""
+
+    @property
+    def due(self) -> bool:
+        """Return False: it is never time to write."""
+        return False
+
+    def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
+        """Write nothing."""
+
+    def remove(self) -> None:
+        """Remove nothing."""
 
 
 def pack(
