@@ -36,7 +36,7 @@ try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
-    needs = JobResources(plan)
+    needs = JobResources(plan, lambda: companions.groups)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
