@@ -59,7 +59,7 @@ class Checkpoint:
     Args:
         folder: results/checkpoints/<names of the job>.
         settings: the job's settings and seed, as JSON values; a state that was written under others is ignored.
-        every: least number of seconds between two writes.
+        every: least number of seconds between two writes; 0 writes after every step.
         maker: the code that this process runs; None if nobody asks.
         say: called with a line about a damaged state.
     """
@@ -145,7 +145,7 @@ class Checkpoint:
 
     def expect(self, parameters: dict[str, nn.Parameter]) -> None:
         """Before a write was measured, wait for the time that one of these parameters with their moments may take."""
-        if not self.measured:
+        if self.every and not self.measured:
             size = (1 + len(STATES[:2])) * sum(map(bytes_of, parameters.values()))
             self.wait = max(self.every, SHARE * size / FIRST_RATE)
 
@@ -163,7 +163,7 @@ class Checkpoint:
             if old.name not in files:
                 old.unlink()
         self.last, self.measured = time.monotonic(), True
-        self.wait = max(self.every, SHARE * (self.last - began))
+        self.wait = max(self.every, SHARE * (self.last - began)) if self.every else 0.0
 
     def remove(self) -> None:
         """Remove the state of a job that has succeeded."""
