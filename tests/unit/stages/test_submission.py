@@ -88,7 +88,7 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
     settings = resolve.predictions(study)["mnli"]
     build.save(build.load(encoder, *head_of(settings.task)), encoder, tmp_path / "model", "a card")
     to, encoded = str(tmp_path / "answers.json"), str(tmp_path / "encoded")
-    tokenized = resolve.test_sets(study, "bert-base", "mnli")
+    tokenized = resolve.test_sets(study, next(iter(study.tokenizers)), "mnli")
     assert tokenized.task == settings.task
     encode_task(quiet(), tokenized, list(map(str, where.values())), str(encoder), encoded)
     predict_test(quiet(), settings, encoded, str(tmp_path / "model"), to)

@@ -74,6 +74,7 @@ class Estimates:
             "distill_together": (self._together, ("companions",)),
             "run_grid": (self._grid, ("student", "task", "part", "parts")),
             "finetune_student": (self._finetuning, ("student", "task")),
+            "encode_test": (self._encode_test, ("task", "tokenizer")),
             "predict_test": (self._prediction, ("student", "task")),
             "profile_student": (self._profile, ("student",)),
         }
@@ -96,6 +97,12 @@ class Estimates:
         settings = self.settings.tasks[tokenizer][task].task
         splits = {settings.train_split, settings.validation_split, settings.evaluation_split}
         tokens = sum(rows.count * rows.length for rows in (self._rows(task, tokenizer, split) for split in splits))
+        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
+
+    def _encode_test(self, task: str, tokenizer: str) -> Estimate:
+        settings = self.settings.test_sets[tokenizer][task].task
+        tests = [self.volume.split(task, settings, split, tokenizer) for split in settings.splits or {}]
+        tokens = sum(rows.count * rows.length for rows in tests)
         return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
 
     def _rows(self, task: str, model: str, split: str) -> Any:

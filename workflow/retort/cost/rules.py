@@ -145,7 +145,7 @@ def _models(plan: Plan, companions: Companions) -> list[Rule]:
     on_corpus = (plan.student_corpora, plan.student_teacher_head, *begins, companions.before)
     side_by_side = (companions.corpora, companions.teacher, companions.model, companions.tokenizer, companions.parents)
     tuned = (distilled, plan.student_encoded)
-    tested = (submit.sources, plan.student_tokenizer, submit.weights)
+    tested = (submit.test_sets, submit.weights)
     return [
         Rule("finetune_teacher", teacher, read, of_teacher),
         Rule("fit_teacher_head", ("results/teachers/{teacher}/{corpus}/model",), head, of_teacher),
@@ -156,6 +156,7 @@ def _models(plan: Plan, companions: Companions) -> list[Rule]:
         Rule("run_grid", (parts,), tuned, {"part": NUMBER, "parts": NUMBER}),
         Rule("finetune_student", scored, (*tuned, plan.grid_parts), agnostic),
         Rule("profile_student", ("results/profiles/{student}.json",), (plan.profile_model,)),
+        Rule("encode_test", ("results/test_sets/{task}/{tokenizer}",), (submit.sources, plan.tokenizer_folder)),
         Rule("predict_test", ("results/answers/{student}/seed-{seed}/{task}.json",), tested),
         Rule("write_submission", ("reports/submissions/{student}/seed-{seed}.zip",), (submit.answers,)),
     ]
