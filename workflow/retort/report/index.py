@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from retort.jobs import Job
 from retort.report.html import PageExhibit, exhibit, heading, write_page
@@ -41,9 +43,14 @@ def _entry(study: Study, paper: str) -> Entry:
         reference=spec.reference,
         tally=tally(study, paper),
         contents=[heading(study, paper, name) for name in names],
-        headline=exhibit(study, paper, first) if first else None,
+        headline=_on_the_index(exhibit(study, paper, first), paper) if first else None,
         claims=bool(study.claims.get(paper)),
     )
+
+
+def _on_the_index(shown: PageExhibit, paper: str) -> PageExhibit:
+    """Return a table as the index shows it: links to the page of its paper start in the folder above."""
+    return replace(shown, body=shown.body and Markup(shown.body.replace('href="index.html#', f'href="{paper}/index.html#')))
 
 
 def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> None:

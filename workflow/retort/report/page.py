@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from retort.audit import Finding, audit
 from retort.jobs import Job
-from retort.plan import resolve
 from retort.report.html import article, with_verdicts, write_page
+from retort.report.settings import settings_of
 from retort.report.tally import tally
 from retort.specs.config import read_config
-from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.origin import collect_runs, origin, spent
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of one student or teacher, as JSON."""
-
-    name: str
-    title: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -34,26 +23,6 @@ class Deviation:
 
     text: str
     students: list[str]
-
-
-def _settings(study: Study, paper: str) -> list[Settings]:
-    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
-    tasks: dict[str, str] = {}
-    for cell in expand(study):
-        if cell.paper == paper:
-            tasks.setdefault(cell.student, cell.task)
-    settings = []
-    for name in (name for name in (*study.teachers, *study.students) if name in tasks):
-        task = tasks[name]
-        stamped = resolve.score(study, name, task).as_json()
-        if name in study.students:
-            stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
-            if "task" in stamped:
-                stamped["task"] = task
-        spec: Any = study.students.get(name) or study.teachers[name]
-        text = json.dumps(stamped, indent=2, ensure_ascii=False)
-        settings.append(Settings(name, spec.title, f"{name} on {task}\n{text}"))
-    return settings
 
 
 def students_of(study: Study, paper: str) -> list[str]:
@@ -96,6 +65,6 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
         claims=article(Path(f"reports/{paper}/claims.html")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),
         deviations=deviations(study, paper), students=len(students_of(study, paper)),
-        settings=_settings(study, paper), spent=spent(study, paper, runs), origin=origin(runs),
+        settings=settings_of(study, paper, runs), spent=spent(study, paper, runs), origin=origin(runs),
     )  # fmt: skip
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")
