@@ -31,7 +31,7 @@ MAY: dict[str, set[str]] = {
     "figures": {"specs", "study", "tables"},
     "audit": {"specs", "study", "tables"},
     "cost": {"specs", "settings", "study", "plan", "tables"},
-    "report": {"specs", "study", "plan", "tables", "audit"},
+    "report": {"specs", "study", "plan", "tables", "audit", "figures", "cost"},
     "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
 }
 

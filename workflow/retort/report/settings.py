@@ -12,8 +12,9 @@ from retort.formatters import number
 from retort.plan import resolve
 from retort.study.cells import expand
 from retort.study.study import Study
+from retort.tables.layout import CellRun
 from retort.tables.origin import Run
-from retort.tables.runs import CellRun, log_of, run_of
+from retort.tables.runs import log_of, run_of
 
 LAST = 12  # lines of a log that a page holds: the pages of whole papers have thousands of runs
 

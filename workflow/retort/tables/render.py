@@ -71,9 +71,7 @@ def html_document(template: str, **values: object) -> str:
 def html(sheet: Sheet) -> str:
     """Return the sheet as an HTML document of its own; the report embeds its `<article>`."""
     copies = {"LaTeX": tex(sheet), "Markdown": markdown(sheet), "CSV": csv(sheet)}
-    return html_document(
-        "table.html", sheet=sheet, title=sheet.title, published=has_published(sheet), copies=copies
-    )
+    return html_document("table.html", sheet=sheet, title=sheet.title, published=has_published(sheet), copies=copies)
 
 
 # --- Markdown
@@ -167,12 +165,11 @@ def tex(sheet: Sheet) -> str:
     return "\n".join(lines)
 
 
-# --- CSV
+# --- CSV: the values alone, for a spreadsheet
 
 
-@formats.register("csv")
 def csv(sheet: Sheet) -> str:
-    """Return the table as printed as CSV, for a spreadsheet: a column of published values follows each of ours."""
+    """Return the values of the table as CSV: a column of published values follows each column of ours."""
     stream, published = io.StringIO(), has_published(sheet)
     writer = csv_module.writer(stream, lineterminator="\n")
     for grid in sheet.grids:

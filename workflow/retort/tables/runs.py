@@ -13,7 +13,7 @@ from retort.study.cells import score_address
 from retort.tables.collect import Scores, value_of
 from retort.tables.layout import CellOrigin, CellRun, Entry, Sheet
 from retort.tables.proof import Record
-from retort.tables.tidy import Line
+from retort.tables.tidy import AVERAGE, Line
 
 # where the log of a run may lie, under results/logs: a student's and a teacher's
 LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")
@@ -37,16 +37,18 @@ def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> 
 
 
 def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
-    """Return the (task, metric) pairs behind a line; those of its row for a number computed from other cells."""
-    cells = [cell for cell in exhibit.cells() if cell.row == line.row]
-    own = [pair for cell in cells if cell.column == line.column for pair in cell.scored]
-    computed = line.unit == "x100" and not own
-    return own or [pair for cell in cells if computed for pair in cell.scored]
+    """Return the (task, metric) pairs behind a line; of a number computed from its row, those of the cells it reads."""
+    row = {cell.column: cell for cell in exhibit.cells() if cell.row == line.row}
+    if line.column == AVERAGE:
+        return [pair for cell in row.values() if cell.spec.average for pair in cell.scored]
+    own = row.get(line.column)
+    if own is None:
+        return []
+    read = own.spec.mean_of or [name for name in (own.spec.change_from, own.before) if own.spec.change_from]
+    return own.scored or [pair for name in read if name in row for pair in row[name].scored]
 
 
-def origins(
-    exhibit: Exhibit, scores: Scores, profiles: Mapping[str, Record]
-) -> Callable[[Line], CellOrigin | None]:
+def origins(exhibit: Exhibit, scores: Scores, profiles: Mapping[str, Record]) -> Callable[[Line], CellOrigin | None]:
     """Return a function from a line of a table to the origin of its value; to None if no run is behind it."""
     by_pair: dict[tuple[str, str], dict[int, Record]] = {}
     for (student, task, seed), record in sorted(scores.items()):
@@ -64,9 +66,7 @@ def origins(
 
     def of_profile(line: Line) -> list[CellRun]:
         record, path = profiles.get(line.student), f"results/profiles/{line.student}.json"
-        profiled = any(
-            cell.profiled for cell in exhibit.cells() if (cell.row, cell.column) == (line.row, line.column)
-        )
+        profiled = any(cell.profiled for cell in exhibit.cells() if (cell.row, cell.column) == (line.row, line.column))
         return [run_of(record, "profile", DASH, path)] if record and profiled else []
 
     def origin(line: Line) -> CellOrigin | None:

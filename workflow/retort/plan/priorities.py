@@ -1,0 +1,20 @@
+"""Which files of a run are made first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def make_first(workflow: Any, files: Iterable[str]) -> None:
+    """Give some files and all that they are made from the highest priority, as `snakemake --prioritize` does.
+
+    A Snakefile can give a rule a priority, but not the jobs behind one of its files.
+
+    Args:
+        workflow: Snakemake's workflow; a job on another machine has no scheduling settings.
+        files: the paths of the files.
+    """
+    settings = workflow.scheduling_settings
+    if settings is not None:
+        settings.prioritytargets = frozenset({*settings.prioritytargets, *files})
