@@ -13,6 +13,7 @@ from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.jobs import ignore_script_times, share_package, start_forkserver
 from retort.plan.plan import Plan
+from retort.plan.scheduling import expect_early
 from retort.study.cells import answers_address
 
 share_package()
@@ -44,6 +45,7 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.keep()
+        expect_early(workflow.dag, "make_index")
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:

@@ -1,4 +1,4 @@
-"""Which files of a run are made first."""
+"""Which files of a run are made first, and which are there before their own job has run."""
 
 from __future__ import annotations
 
@@ -18,3 +18,15 @@ def make_first(workflow: Any, files: Iterable[str]) -> None:
     settings = workflow.scheduling_settings
     if settings is not None:
         settings.prioritytargets = frozenset({*settings.prioritytargets, *files})
+
+
+def expect_early(dag: Any, rule: str) -> None:
+    """Let other jobs write the outputs of a rule before its own job replaces them, without a warning of Snakemake.
+
+    Args:
+        dag: the jobs of a run that is about to begin.
+        rule: the name of the rule.
+    """
+    for job in dag.needrun_jobs():
+        if job.rule.name == rule:
+            dag.reason(job).missing_output.clear()
