@@ -13,7 +13,7 @@ from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.jobs import ignore_script_times, share_package, start_forkserver
 from retort.plan.plan import Plan
-from retort.plan.scheduling import expect_early
+from retort.plan.scheduling import expect_early, run_hooks_of_module
 from retort.study.cells import answers_address
 
 share_package()
@@ -56,6 +56,10 @@ onsuccess:  # a run of everything that had to leave something out ends with an e
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
         raise WorkflowError(run_sources.summary(missing))
+
+
+if not workflow.modifier.is_main_snakefile():  # deployed as a module, whose hooks Snakemake does not run
+    run_hooks_of_module(workflow)
 
 
 wildcard_constraints:

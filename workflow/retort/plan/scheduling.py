@@ -1,4 +1,4 @@
-"""Which files of a run are made first, and which are there before their own job has run."""
+"""How a run is scheduled: what is made first, what is there early, and which hooks begin and end it."""
 
 from __future__ import annotations
 
@@ -30,3 +30,10 @@ def expect_early(dag: Any, rule: str) -> None:
     for job in dag.needrun_jobs():
         if job.rule.name == rule:
             dag.reason(job).missing_output.clear()
+
+
+def run_hooks_of_module(workflow: Any) -> None:
+    """Make the hooks of a Snakefile that is used as a module those of the run; Snakemake runs only the main file's."""
+    hooks = workflow.globals
+    workflow._onstart = lambda log: hooks["onstart"]()
+    workflow._onsuccess = lambda log: hooks["onsuccess"]()
