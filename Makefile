@@ -33,9 +33,9 @@ check: install ## linters, types and the fast tests: no workflow, no guide; unde
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest
 
-report: run ## the study, Snakemake's own report as reports/snakemake.zip, and reports/ro-crate-metadata.json
+report: run ## the study, Snakemake's own report (reports/snakemake.zip), and an archive of the run (reports/ro-crate.zip)
 	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip
-	$(BIN)/retort crate reports
+	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all -- reports/ro-crate.zip
 
 clean: ## delete results, reports and Snakemake's memory; the README of each folder stays
 	rm -rf .snakemake $(filter-out %/README.md,$(wildcard results/* results/.[!.]* reports/* reports/.[!.]*))

@@ -35,6 +35,7 @@ localrules:
     make_index,
     make_printed_pages,
     make_audit,
+    make_crate,
 
 
 rule all:

@@ -58,7 +58,9 @@ onsuccess:  # a run of everything that had to leave something out ends with an e
         raise WorkflowError(run_sources.summary(missing))
 
 
-if not workflow.modifier.is_main_snakefile():  # deployed as a module, whose hooks Snakemake does not run
+if (
+    not workflow.modifier.is_main_snakefile()
+):  # deployed as a module, whose hooks Snakemake does not run
     run_hooks_of_module(workflow)
 
 

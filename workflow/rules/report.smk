@@ -74,3 +74,19 @@ rule make_audit:
         "../../envs/tables.yaml"
     script:
         "../scripts/make_audit.py"
+
+
+rule make_crate:
+    """Pack the run as an RO-Crate for an archive; only when it is asked for by name."""
+    input:
+        index="reports/index.html",
+        pages=[*pages.pages, *pages.printed],
+        tables=pages.tidy,
+    output:
+        "reports/ro-crate.zip",
+    log:
+        "results/logs/make_crate.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/make_crate.py"
