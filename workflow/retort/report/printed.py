@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from retort.cost.jobs import Jobs
-from retort.cost.ledger import bills_of, selected_exhibits
-from retort.cost.speed import speed_of_device
+from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
+from retort.cost.speed import Speed, speed_of_device
 from retort.figures.base import figure_of
 from retort.figures.style import without_points
 from retort.jobs import Job, write_json
@@ -94,13 +94,17 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
 
 def _background(plan: Plan, jobs: Jobs, paper: str) -> Background:
     speed = speed_of_device(None, gpu=True)
-    bills = bills_of(plan, jobs, selected_exhibits(plan.study, [paper]))[:-1]  # without the total
+    targets = targets_of(plan, selected_exhibits(plan.study, [paper]), whole=False)
+    bills = bills_of(jobs, targets)[:-1]  # without the total
     planned = [
-        Planned(
-            bill.name.partition("/")[2], bill.own.jobs, speed.hours(bill.own.jobs, bill.own.flops),
-            speed.hours(bill.shared.jobs, bill.shared.flops) if bill.shared.jobs else 0.0,
-        )
+        Planned(bill.name.partition("/")[2], bill.own.jobs, _hours(speed, bill.own), _hours(speed, bill.shared))
         for bill in bills
-    ]  # fmt: skip
+        if bill.own.models or bill.shared.models
+    ]
     assumption = ASSUMED.format(flops=speed.flops, origin=speed.origin, paper=paper)
     return Background(settings_of(plan.study, paper, []), planned=planned, assumption=assumption)
+
+
+def _hours(speed: Speed, load: Load) -> float:
+    """Return the hours of the jobs of a load that train or run a model."""
+    return speed.hours(load.work, load.models)
