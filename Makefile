@@ -11,11 +11,21 @@ help: ## list these targets
 
 install: $(VENV)/.done ## make .venv from requirements.lock, with the retort command
 
-$(VENV)/.done: requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet -r requirements.lock && $(BIN)/pip install --quiet --no-deps --no-build-isolation -e . && touch $@
+# what a failed command lacked, in one line
+comma := ,
+unreachable = $$(grep -qE "Retrying|No matching distribution" $(VENV)/pip.log && echo "no package index answers" || echo "an installation failed")
+lacks = || { echo "make: $(1)" >&2; exit 1; }
 
-run: install ## run the study of config.yaml, then write reports/index.html
-	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --keep-going --quiet rules reason
+$(VENV)/.done: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null $(call lacks,$(PYTHON) is missing or older than 3.11: install a newer Python$(comma) or name one: make PYTHON=python3.12)
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null $(call lacks,$(PYTHON) has no venv: install it$(comma) on Debian and Ubuntu with: apt install python3-venv)
+	@$(PYTHON) -m venv $(VENV) $(call lacks,no virtual environment could be made in $(VENV))
+	@$(BIN)/pip install --quiet -r requirements.lock >$(VENV)/pip.log 2>&1 $(call lacks,pip could not install requirements.lock: $(unreachable); pip says more in $(VENV)/pip.log)
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . >>$(VENV)/pip.log 2>&1 $(call lacks,pip could not install retort itself; $(VENV)/pip.log says why)
+	@touch $@
+
+run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers
+	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --keep-going --logger retort
 
 check: install ## linters, types and the fast tests: no workflow, no guide; under two minutes
 	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
@@ -23,8 +33,9 @@ check: install ## linters, types and the fast tests: no workflow, no guide; unde
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest
 
-report: run ## the study, and Snakemake's own report as reports/snakemake.zip
+report: run ## the study, Snakemake's own report (reports/snakemake.zip), and an archive of the run (reports/ro-crate.zip)
 	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip
+	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all -- reports/ro-crate.zip
 
 clean: ## delete results, reports and Snakemake's memory; the README of each folder stays
 	rm -rf .snakemake $(filter-out %/README.md,$(wildcard results/* results/.[!.]* reports/* reports/.[!.]*))

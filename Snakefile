@@ -33,13 +33,16 @@ localrules:
     write_submission,
     make_page,
     make_index,
+    make_printed_pages,
     make_audit,
+    make_crate,
 
 
 rule all:
-    """The index, the pages of the papers with every table and figure, and the audit of what the papers print."""
+    """The index, the pages of the papers with every table and figure, also of those that are not run, and the audit."""
     default_target: True
     input:
         "reports/index.html",
         pages.pages,
+        pages.printed,
         pages.audit,

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
+sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent))
 
 from retort.plan import frozen
 from retort.plan.fetching import link_moved_folders
@@ -20,6 +20,7 @@ from retort.run_hooks import (
 )
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
+from retort.plan.scheduling import expect_early, run_hooks_of_module
 from retort.cost.resources import JobResources
 from retort.study.cells import answers_address
 
@@ -58,6 +59,7 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
+        expect_early(workflow.dag, "make_index")
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:
@@ -75,6 +77,12 @@ onsuccess:
 
 onerror:  # tables, pages and the index are made all the same
     failed_jobs.make_pages(workflow, config)
+
+
+if (
+    not workflow.modifier.is_main_snakefile()
+):  # deployed as a module, whose hooks Snakemake does not run
+    run_hooks_of_module(workflow)
 
 
 wildcard_constraints:

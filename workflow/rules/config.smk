@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
+sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent))
 
 from retort.errors import RetortError
 from retort.specs.config import content_of

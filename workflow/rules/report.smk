@@ -1,8 +1,10 @@
 """The pages that people read and send on: an index, a page a paper, the audit."""
 
 from retort.plan.pages import Pages
+from retort.plan.scheduling import make_first
 
 pages = Pages(plan)
+make_first(workflow, pages.first)
 
 
 rule make_page:
@@ -32,6 +34,7 @@ rule make_index:
         claims=pages.judged,
         pages=ancient(pages.pages),
         audit=ancient(pages.audit),
+        printed=pages.entries,
     output:
         "reports/index.html",
     log:
@@ -43,6 +46,21 @@ rule make_index:
         failed=plan.config.run_sources.failures,
     script:
         "../scripts/make_index.py"
+
+
+rule make_printed_pages:
+    """Print the papers that this scale does not run, with their claims, plans and costs, in one process."""
+    input:
+        papers=pages.audited,
+    output:
+        pages=pages.printed,
+        entries="results/tables/printed.json",
+    log:
+        "results/logs/make_printed_pages.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/make_printed_pages.py"
 
 
 rule make_audit:
@@ -57,3 +75,19 @@ rule make_audit:
         "../../envs/tables.yaml"
     script:
         "../scripts/make_audit.py"
+
+
+rule make_crate:
+    """Pack the run as an RO-Crate for an archive; only when it is asked for by name."""
+    input:
+        index="reports/index.html",
+        pages=[*pages.pages, *pages.printed],
+        tables=pages.tidy,
+    output:
+        "reports/ro-crate.zip",
+    log:
+        "results/logs/make_crate.log",
+    conda:
+        "../../envs/tables.yaml"
+    script:
+        "../scripts/make_crate.py"

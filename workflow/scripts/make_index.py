@@ -3,4 +3,10 @@ from retort.jobs import job
 with job(snakemake) as running:
     from retort.report.index import make_index
 
-    make_index(running, config=snakemake.config, audit=list(snakemake.input.audit), to=snakemake.output[0])
+    make_index(
+        running,
+        config=snakemake.config,
+        audit=list(snakemake.input.audit),
+        to=snakemake.output[0],
+        printed=snakemake.input.printed,
+    )

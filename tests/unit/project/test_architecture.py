@@ -31,7 +31,8 @@ MAY: dict[str, set[str]] = {
     "figures": {"specs", "study", "tables"},
     "audit": {"specs", "study", "tables"},
     "cost": {"specs", "settings", "study", "plan", "data", "tables"},
-    "report": {"specs", "study", "plan", "tables", "audit"},
+    "report": {"specs", "study", "plan", "tables", "audit", "figures", "cost"},
+    "screen": set(),
     "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
 }
 

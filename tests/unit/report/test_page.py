@@ -12,7 +12,7 @@ from retort.errors import RetortError
 from retort.figures.differences import plot_verdicts
 from retort.figures.make import plot_figure
 from retort.report.html import article
-from retort.report.index import make_index
+from retort.report.index import make_index, show_so_far
 from retort.report.page import make_page
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
@@ -28,19 +28,19 @@ VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
 class Tags(HTMLParser):
-    """A parser that collects a page's ids, tag names and links, and checks that its tags are balanced."""
+    """A parser that collects a page's ids, sources and links, and checks that its tags are balanced."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.ids: list[str] = []
         self.links: list[str] = []
         self.open: list[str] = []
-        self.names: set[str] = set()
+        self.sources: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        self.names.add(tag)
+        self.sources += [given["src"]] if given.get("src") and not given["src"].startswith("data:") else []
         self.ids += [given["id"]] if given.get("id") else []
         self.links += [given["href"]] if given.get("href") else []
         if tag not in VOID:
@@ -48,6 +48,11 @@ class Tags(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+
+
+def without_copies(page: str) -> str:
+    """Return a page without the texts of its tables that are meant to be copied."""
+    return re.sub(r"<textarea.*?</textarea>", "", page, flags=re.DOTALL)
 
 
 def build(folder: Path) -> dict[str, Any]:
@@ -102,7 +107,8 @@ def test_a_page_is_whole_and_alone(config: dict[str, Any], name: str) -> None:
     tags = Tags(text)
     assert tags.open == []
     assert len(tags.ids) == len(set(tags.ids))
-    assert "script" not in tags.names
+    assert tags.sources == []  # of scripts, pictures and frames, beside those that the page holds itself
+    assert "fetch(" not in text
     assert re.findall(r'src="(?!data:)', text) == []
     assert "url(" not in text
     assert "@import" not in text
@@ -124,6 +130,62 @@ def lost(name: str, made_later: set[str]) -> list[str]:
 @pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
 def test_every_link_leads_to_a_place_of_the_report(config: dict[str, Any], name: str) -> None:
     assert lost(name, made_later={"audit.html"}) == []
+
+
+def test_a_cell_opens_its_runs(page: str) -> None:
+    cell = re.search(r'popovertarget="([^"]+)" class="ours( best)?">72.0 ± 2.0<', page)
+    assert cell
+    box = page[page.index(f'<div popover id="{cell[1]}"') :].split("</div>")[0]
+    for seed, value in ((1, "70.00"), (2, "72.00"), (3, "74.00")):
+        assert f"mood accuracy, seed {seed}</th><td>{value}</td><td>2 s</td><td>2026-01-02 03:04</td>" in box
+    assert "cpu: &lt;any&gt;" in box
+    assert 'href="index.html#tiny-settings-tiny-kd"' in box
+
+
+def test_an_average_opens_the_runs_of_the_cells_that_it_counts(page: str) -> None:
+    boxes = re.findall(r'<div popover id="tiny-table1-[^>]*aria-label="[^"]*, Average: .*?</div>', page, re.DOTALL)
+    assert len(boxes) == 3
+    assert all("mood accuracy" in box and "rating pearson" in box for box in boxes)
+
+
+def test_settings_have_the_ends_of_logs(config: dict[str, Any]) -> None:
+    log = Path("results/logs/distill_on_task/tiny-kd.mood.1.log")
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"step {step} <loss>\n" for step in range(1, 21)))
+    page = report(config)[1]
+    assert "...\nstep 9 &lt;loss&gt;" in page
+    assert "step 8 &lt;loss&gt;" not in page
+    assert str(log) in page
+
+
+def test_a_table_is_there_to_be_copied_in_three_formats(page: str) -> None:
+    texts = dict(re.findall(r'data-format="(\w+)">\n(.*?)</textarea>', page, re.DOTALL)[:3])
+    assert texts["LaTeX"].startswith("% needs booktabs")
+    assert texts["Markdown"].startswith("## Table 1")
+    assert texts["CSV"].splitlines()[0].startswith(",")
+
+
+def test_an_unfinished_index_says_what_is_still_to_come(config: dict[str, Any]) -> None:
+    for name in ("table2", "table3"):
+        Path(f"results/tables/tiny/{name}.csv").unlink()
+    whole = Path("reports/index.html").stat().st_mtime
+    show_so_far(config)
+    index = Path("reports/index.html").read_text()
+    assert "2 tables and figures are still to come: " in index
+    assert "Table 2, Table 3" in index
+    assert 'id="tiny-table1"' in index
+    assert 'href="tiny/index.html"' not in index  # the page of the paper comes last
+    assert Path("reports/index.html").stat().st_mtime == 1 < whole
+    assert list(Path("reports").glob("*.part")) == []
+
+
+def test_an_index_before_the_first_table(config: dict[str, Any]) -> None:
+    for path in Path("results/tables/tiny").glob("*.csv"):
+        path.unlink()
+    for name in ("table1.html", "claims.html"):
+        Path("reports/tiny", name).unlink()
+    show_so_far(config)
+    assert "6 tables and figures are still to come" in Path("reports/index.html").read_text()
 
 
 def test_pages_lead_to_each_other(index: str, page: str) -> None:
@@ -192,14 +254,16 @@ def test_settings_name_the_teacher_instead_of_repeating_it(page: str):
     assert "&#34;teacher&#34;: &#34;tiny-teacher&#34;" in page
 
 
+ALL = {"of": ["initialisation"], "text": "all <of> them"}
+
+
 def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = [f"s{i}" for i in range(7)]
-    every, five, one = ({"of": ["seeds"], "text": text} for text in ("all <of> them", "five of them", "one of them"))
-    given = {name: {**STUDENT, "deviations": [every]} for name in (*names, "kd", "attention")}
+    given = {name: {**STUDENT, "deviations": [ALL]} for name in (*names, "kd", "attention")}
     for name in names[:5]:
-        given[name]["deviations"] = [every, five]
-    given["kd"]["deviations"] = [every, one]
+        given[name]["deviations"] = [ALL, {"of": ["stages"], "text": "five of them"}]
+    given["kd"]["deviations"] = [ALL, {"of": ["stages"], "text": "one of them"}]
     config = write_study(tmp_path / "study", students=given)
     write_results(config)
     _, page = report(config)
@@ -227,6 +291,7 @@ def printed_paper(folder: Path) -> tuple[str, str]:
 def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     index, page = printed_paper(tmp_path)
+    page = without_copies(page)
     assert page.count("Not run, for no student stands for these rows yet") == 1
     assert '<td><span class="ours">75.2</span></td>' in page
     assert "–</span>" not in page
@@ -252,7 +317,7 @@ def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: py
     ) for name in ("table1", "table2")]  # fmt: skip
     assert len(made) == 2
     make_page(quiet(), config, "tiny", "reports/tiny/index.html")
-    page = Path("reports/tiny/index.html").read_text()
+    page = without_copies(Path("reports/tiny/index.html").read_text())
     assert page.count("Not run at this scale: the numbers are the published ones.") >= 1
     assert '<td><span class="ours">61.0</span></td>' in page
     assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page

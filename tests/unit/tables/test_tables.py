@@ -62,7 +62,7 @@ def test_a_diverged_seed(config: dict[str, Any]):
     assert (average.mean, average.state) == (None, "missing (the row is incomplete)")
     assert "| div.<sup>a</sup><br>*70.0 ± 1.0* |" in out["md"]
     assert "<sup>a</sup> diverged at step 42, 43 (2 of 3 seeds)" in out["md"]
-    assert '<span class="ours">div.<sup>a</sup></span>' in out["html"]
+    assert 'class="ours">div.</button><sup>a</sup>' in out["html"]
     assert r"div.\textsuperscript{a}" in out["tex"]
 
 

@@ -7,9 +7,24 @@ from typing import Any
 from retort.plan.plan import Plan
 from retort.study.cells import is_judged
 from retort.study.load import is_ours
+from retort.study.study import Study
 
 Wildcards = Any
 ENDINGS = {"table": "html", "figure": "svg"}
+
+
+def printed_papers(study: Study) -> list[str]:
+    """Return the folders of all printed papers of a study, also of those that a run leaves out."""
+    return [path.parent.name for path in sorted(study.folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
+
+
+def unrun_papers(study: Study) -> list[str]:
+    """Return the printed papers that are shown without being run.
+
+    These are all where the scale runs our own studies alone, and none where the configuration names papers.
+    """
+    shown = study.config.papers is None and study.scale.papers == "ours"
+    return [paper for paper in printed_papers(study) if paper not in study.papers] if shown else []
 
 
 class Pages:
@@ -29,8 +44,8 @@ class Pages:
     def _audited(self) -> list[str]:
         """Return the files that the audit of the printed papers reads; empty if the study has no printed paper."""
         folder = self.study.folder
-        printed = [path.parent for path in sorted(folder.glob("papers/*/paper.yaml")) if not is_ours(path)]
-        files = [path for paper in printed for path in sorted(paper.glob("*.yaml"))]
+        papers = [folder / "papers" / paper for paper in printed_papers(self.study)]
+        files = [path for paper in papers for path in sorted(paper.glob("*.yaml"))]
         facts = folder / "facts.yaml"
         return [self.plan.relative(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
 
@@ -43,6 +58,26 @@ class Pages:
     def pages(self) -> list[str]:
         """The page of every paper."""
         return [f"reports/{paper}/index.html" for paper in self.study.papers]
+
+    @property
+    def printed(self) -> list[str]:
+        """The pages of the printed papers that are shown without being run."""
+        return [f"reports/{paper}/index.html" for paper in unrun_papers(self.study)]
+
+    @property
+    def entries(self) -> list[str]:
+        """The file with the entries of the index for `printed`; empty if there are none."""
+        return ["results/tables/printed.json"] if self.printed else []
+
+    @property
+    def first(self) -> list[str]:
+        """What is made first: the first table of the first study of ours, with its plot; empty without such a study."""
+        ours = [paper for paper, spec in self.study.papers.items() if spec.ours]
+        tables = [(paper, name) for paper in ours[:1] for name in self._names(paper)[:1]]
+        return [
+            f"reports/{paper}/{name}.{'svg' if is_judged(self.study, paper, name) else 'html'}"
+            for paper, name in tables
+        ]
 
     @property
     def papers(self) -> list[str]:

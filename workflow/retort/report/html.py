@@ -11,6 +11,8 @@ import jinja2
 from markupsafe import Markup
 
 from retort.errors import RetortError
+from retort.report.files import RUN, Files
+from retort.report.tally import cell_parts, claim_parts
 from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
@@ -75,27 +77,17 @@ def _in_words(path: Path) -> str:
     return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
 
 
-def tidy(paper: str, name: str) -> Path:
-    """Return the path of the tidy CSV of a table or figure."""
-    return Path(f"results/tables/{paper}/{name}.csv")
-
-
-def drawn_at(paper: str, name: str) -> Path:
-    """Return the path of a figure, or of the plot of a table's verdicts."""
-    return Path(f"reports/{paper}/{name}.svg")
-
-
 def heading(study: Study, paper: str, name: str) -> PageExhibit:
     """Return a table or figure without its content: enough for a list of contents."""
     return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 
-def exhibit(study: Study, paper: str, name: str) -> PageExhibit:
+def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
     """Return a table or figure with its markup or picture, read from the files of the report."""
     spec, top = study.exhibits[paper, name], heading(study, paper, name)
     if name.startswith("table"):
-        return PageExhibit(top.anchor, top.label, top.title, body=article(Path(f"reports/{paper}/{name}.html")))
-    drawn = drawn_at(paper, name)
+        return PageExhibit(top.anchor, top.label, top.title, body=article(files.printed(paper, name)))
+    drawn = files.drawn(paper, name)
     return PageExhibit(
         top.anchor,
         top.label,
@@ -104,19 +96,20 @@ def exhibit(study: Study, paper: str, name: str) -> PageExhibit:
         caption=spec.caption,
         picture=picture(drawn),
         wide=_width(drawn) > 400,
-        alternative=_in_words(tidy(paper, name)),
+        alternative=_in_words(files.tidy(paper, name)),
     )
 
 
-def with_verdicts(study: Study, paper: str, name: str) -> PageExhibit:
+def with_verdicts(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhibit:
     """Return a table or figure with its markup or picture, and the plot of its verdicts if it has any."""
-    shown = exhibit(study, paper, name)
-    return replace(shown, verdicts=picture(drawn_at(paper, name))) if is_judged(study, paper, name) else shown
+    shown = exhibit(study, paper, name, files)
+    return replace(shown, verdicts=picture(files.drawn(paper, name))) if is_judged(study, paper, name) else shown
 
 
 def environment() -> jinja2.Environment:
     """Return the Jinja environment of the pages' templates, with their styles."""
     jinja = render.environment(TEMPLATES)
+    jinja.globals |= {"cell_parts": cell_parts, "claim_parts": claim_parts}
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return jinja
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from retort.jobs import Job
+from retort.report.files import RUN, Files
 from retort.report.html import PageExhibit, exhibit, heading, write_page
 from retort.report.tally import Tally, tally
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.origin import collect_runs, origin
+
+PRINTED = Path("results/tables/printed.json")  # the entries of papers that are shown without being run
+LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older than all that it is made from
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,9 @@ class Entry:
 
     Args:
         headline: the first table of a study of ours; None for a paper.
+        claims: whether it has claims.
+        pending: the anchors of tables and figures that are still to come.
+        page: whether its page is there.
     """
 
     slug: str
@@ -28,25 +40,70 @@ class Entry:
     reference: str
     tally: Tally
     contents: list[PageExhibit]
-    headline: PageExhibit | None
-    claims: bool
+    headline: PageExhibit | None = None
+    claims: bool = False
+    pending: list[str] = field(default_factory=list)
+    page: bool = True
+
+    @property
+    def still(self) -> list[PageExhibit]:
+        """The tables and figures that are still to come."""
+        return [exhibit for exhibit in self.contents if exhibit.anchor in self.pending]
 
 
-def _entry(study: Study, paper: str) -> Entry:
+def entry_of(study: Study, paper: str, files: Files = RUN, finished: bool = True) -> Entry:
+    """Return the entry of a paper.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        files: where its tables and figures lie.
+        finished: whether all of them are there, and the page of the paper too.
+    """
     spec, names = study.papers[paper], study.exhibits_of(paper)
-    first = next((name for name in names if name.startswith("table")), None) if spec.ours else None
+    pending = [] if finished else [name for name in names if not files.tidy(paper, name).is_file()]
+    first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
+    there = first and files.printed(paper, first).is_file()
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
-        tally=tally(study, paper),
+        tally=tally(study, paper, files),
         contents=[heading(study, paper, name) for name in names],
-        headline=exhibit(study, paper, first) if first else None,
+        headline=_on_the_index(exhibit(study, paper, first, files), paper) if there else None,
         claims=bool(study.claims.get(paper)),
+        pending=[heading(study, paper, name).anchor for name in pending],
+        page=finished,
     )
 
 
-def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> None:
+def _on_the_index(shown: PageExhibit, paper: str) -> PageExhibit:
+    """Return a table as the index shows it: links to the page of its paper start in the folder above."""
+    moved = str(shown.body).replace('href="index.html', f'href="{paper}/index.html')
+    return replace(shown, body=Markup(moved))
+
+
+def _printed(path: Path) -> list[Entry]:
+    """Return the entries of the papers that are shown without being run; empty if there is no such file yet."""
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return [
+        Entry(
+            **{**entry, "tally": Tally(**entry["tally"]), "contents": [PageExhibit(**one) for one in entry["contents"]]}
+        )
+        for entry in kept.values()
+    ]
+
+
+def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str) -> int:
+    run = [entry.tally for entry in entries if entry.slug in study.papers]
+    return write_page(
+        to, "index.html", entries=entries, total=sum(run, Tally()),
+        origin=origin(collect_runs(study)), scale=study.config.scale, audit=[Path(page).name for page in audit],
+        missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
+    )  # fmt: skip
+
+
+def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, printed: Iterable[str] = ()) -> None:
     """Write the index to `to`; the papers' pages are in folders beside it.
 
     Args:
@@ -54,12 +111,23 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> N
         config: the configuration.
         audit: the path of the page of the audit; empty if there is none.
         to: the path of the index.
+        printed: the file with the entries of papers that are shown without being run; empty if there is none.
     """
     study = open_study(read_config(config))
-    entries = [_entry(study, paper) for paper in study.papers]
-    size = write_page(
-        to, "index.html", entries=entries, total=sum((entry.tally for entry in entries), Tally()),
-        origin=origin(collect_runs(study)), scale=study.config.scale, audit=[Path(page).name for page in audit],
-        missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
-    )  # fmt: skip
+    entries = [entry_of(study, paper) for paper in study.papers]
+    entries += [entry for path in printed for entry in _printed(Path(path))]
+    size = _write(study, entries, audit, to)
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
+
+
+def show_so_far(config: dict[str, Any], to: str = "reports/index.html") -> None:
+    """Write an index of what a run has made until now, which says what is still to come.
+
+    It is dated so far back that Snakemake makes the whole index when all tables are there, whatever happens before.
+    """
+    study = open_study(read_config(config))
+    entries = [entry_of(study, paper, finished=False) for paper in study.papers]
+    scratch = f"{to}.{os.getpid()}.part"
+    _write(study, [*entries, *_printed(PRINTED)], [], scratch)
+    os.utime(scratch, LONG_AGO)
+    Path(scratch).replace(to)

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retort.audit import Finding, audit
 from retort.jobs import Job
-from retort.plan import resolve
+from retort.report.files import RUN, Files
 from retort.report.html import article, with_verdicts, write_page
+from retort.report.settings import Settings, settings_of
 from retort.report.tally import tally
 from retort.specs.config import read_config
-from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.origin import collect_runs, origin, spent
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of one student or teacher, as JSON."""
-
-    name: str
-    title: str
-    text: str
+from retort.tables.origin import Run, Spent, collect_runs, origin, spent
 
 
 @dataclass(frozen=True)
@@ -35,26 +24,6 @@ class Choice:
     text: str
     of: list[str]
     students: list[str]
-
-
-def _settings(study: Study, paper: str) -> list[Settings]:
-    """Return the settings of every student and teacher in the paper's tables, each on the first of its tasks."""
-    tasks: dict[str, str] = {}
-    for cell in expand(study):
-        if cell.paper == paper:
-            tasks.setdefault(cell.student, cell.task)
-    settings = []
-    for name in (name for name in (*study.teachers, *study.students) if name in tasks):
-        task = tasks[name]
-        stamped = resolve.score(study, name, task).as_json()
-        if name in study.students:
-            stamped["teacher"] = study.students[name].teacher  # its settings are listed as an entry of their own
-            if "task" in stamped:
-                stamped["task"] = task
-        spec: Any = study.students.get(name) or study.teachers[name]
-        text = json.dumps(stamped, indent=2, ensure_ascii=False)
-        settings.append(Settings(name, spec.title, f"{name} on {task}\n{text}"))
-    return settings
 
 
 def students_of(study: Study, paper: str) -> list[str]:
@@ -86,17 +55,59 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
     return [(name, finding) for name, result in audit(alone).items() for finding in result.findings]
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What a table or figure would take on one device.
+
+    Args:
+        jobs: jobs that no earlier table or figure of the paper needs.
+        hours: their hours.
+        shared: hours of further jobs, which an earlier table or figure needs too.
+    """
+
+    name: str
+    jobs: int
+    hours: float
+    shared: float
+
+
+@dataclass(frozen=True)
+class Background:
+    """What a page tells of a paper besides its tables, figures and claims.
+
+    Args:
+        settings: those of its students and teachers.
+        runs: the results behind its tables and figures.
+        cost: what its tables and figures took.
+        planned: what they would take, where nothing is run.
+        assumption: what `planned` takes for granted.
+    """
+
+    settings: list[Settings]
+    runs: list[Run] = field(default_factory=list)
+    cost: list[Spent] = field(default_factory=list)
+    planned: list[Planned] = field(default_factory=list)
+    assumption: str = ""
+
+
+def write_paper(study: Study, paper: str, background: Background, to: str, files: Files = RUN) -> int:
+    """Write the page of a paper to `to`, as one self-contained file, and return its size in KB."""
+    spec = study.papers[paper]
+    return write_page(
+        to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
+        tally=tally(study, paper, files),
+        exhibits=[with_verdicts(study, paper, name, files) for name in study.exhibits_of(paper)],
+        claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
+        findings=[] if spec.ours else findings(study, paper),
+        deviations=deviations(study, paper), students=len(students_of(study, paper)),
+        background=background, origin=origin(background.runs),
+    )  # fmt: skip
+
+
 def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
-    spec, runs = study.papers[paper], [run for run in collect_runs(study) if run.paper == paper]
-    size = write_page(
-        to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
-        tally=tally(study, paper),
-        exhibits=[with_verdicts(study, paper, name) for name in study.exhibits_of(paper)],
-        claims=article(Path(f"reports/{paper}/claims.html")) if study.claims.get(paper) else None,
-        findings=[] if spec.ours else findings(study, paper),
-        deviations=deviations(study, paper), students=len(students_of(study, paper)),
-        settings=_settings(study, paper), spent=spent(study, paper, runs), origin=origin(runs),
-    )  # fmt: skip
+    runs = [run for run in collect_runs(study) if run.paper == paper]
+    background = Background(settings_of(study, paper, runs), runs, spent(study, paper, runs))
+    size = write_paper(study, paper, background, to)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")

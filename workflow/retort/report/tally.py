@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retort.report.html import tidy
+from retort.report.files import RUN, Files
 from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all
@@ -62,6 +62,40 @@ class Tally:
         return self.measured + self.not_run + self.without
 
 
+@dataclass(frozen=True)
+class Part:
+    """One part of a bar: how many cells or claims have a state; `look` names its colour in page.css."""
+
+    look: str
+    label: str
+    count: int
+
+
+def cell_parts(counted: Tally) -> list[Part]:
+    """Return the cells of a paper by their state, as the parts of a bar; states that no cell has are left out."""
+    unjudged = max(0, counted.measured - counted.judged)
+    parts = [
+        Part("agrees", "agree", counted.agrees),
+        Part("inconclusive", "inconclusive", counted.inconclusive),
+        Part("differs", "differ", counted.differs),
+        Part("measured", "measured, without a verdict", unjudged),
+        Part("without", "without a value", counted.without),
+        Part("not-run", "not run at this scale", counted.not_run),
+    ]
+    return [part for part in parts if part.count]
+
+
+def claim_parts(counted: Tally, side: str) -> list[Part]:
+    """Return the claims of a paper by their verdict on the numbers of a side: 'published' or 'ours'."""
+    holds, undecided = {"published": (counted.held, 0), "ours": (counted.holds, counted.undecided)}[side]
+    parts = [
+        Part("agrees", "hold", holds),
+        Part("differs", "do not hold", counted.claims - holds - undecided),
+        Part("not-run", "cannot be decided", undecided),
+    ]
+    return [part for part in parts if part.count]
+
+
 def _cells(lines: list[Line]) -> Tally:
     counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
     measured = sum(line.mean is not None for line in counted)
@@ -69,11 +103,12 @@ def _cells(lines: list[Line]) -> Tally:
     return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
 
 
-def _claims(study: Study, paper: str) -> Tally:
-    if not study.claims.get(paper):
-        return Tally()
-    names = {name for claim in study.claims[paper].values() for name in claim.tables}
-    judged = judge_all(study, paper, {name: read(tidy(paper, name)) for name in sorted(names)})
+def _claims(study: Study, paper: str, files: Files) -> Tally:
+    names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
+    if not names or not all(files.tidy(paper, name).is_file() for name in names):
+        count = len(study.claims.get(paper, {}))
+        return Tally(undecided=count, claims=count)
+    judged = judge_all(study, paper, {name: read(files.tidy(paper, name)) for name in names})
     return Tally(
         held=sum(item.published.verdict == HOLDS for item in judged),
         holds=sum(item.ours.verdict == HOLDS for item in judged),
@@ -82,14 +117,18 @@ def _claims(study: Study, paper: str) -> Tally:
     )
 
 
-def tally(study: Study, paper: str) -> Tally:
-    """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells."""
-    total = _claims(study, paper)
+def tally(study: Study, paper: str, files: Files = RUN) -> Tally:
+    """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells.
+
+    Tables that are still to come count no cells, and claims on them are not judged.
+    """
+    total = _claims(study, paper, files)
     for name in study.exhibits_of(paper):
         if not name.startswith("table"):
             total += Tally(figures=1)
             continue
-        table, lines = table_of(study, paper, name), read(tidy(paper, name))
-        counts = counts_of(table.verdicts(lines).values())
-        total += Tally(tables=1, **counts) + _cells(table.tallied(lines))
+        total += Tally(tables=1)
+        if files.tidy(paper, name).is_file():
+            table, lines = table_of(study, paper, name), read(files.tidy(paper, name))
+            total += Tally(**counts_of(table.verdicts(lines).values())) + _cells(table.tallied(lines))
     return total

@@ -179,16 +179,31 @@ def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
     return "\n".join([*lines, "", rule, ""])
 
 
+def print_claims(study: Study, paper: str, lines: Mapping[str, list[Line]], renders: Mapping[str, str]) -> str:
+    """Judge the claims of a paper, write them as Markdown or HTML, and return a sentence with their counts.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        lines: the tidy lines of its tables.
+        renders: format ('md', 'html') -> path.
+    """
+    claims, title = judge_all(study, paper, lines), study.papers[paper].title
+    rule = f"{mixed_in(study, paper, lines)} {RULE}".lstrip()
+    formats = {
+        "md": lambda: markdown(title, claims, rule),
+        "html": lambda: html_document(
+            "claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=rule
+        ),
+    }
+    for ending, path in renders.items():
+        write_text(path, formats[ending]())
+    return counts(claims)
+
+
 def check_claims(
     job: Job, config: dict[str, Any], paper: str, tables: Iterable[str], renders: Mapping[str, str]
 ) -> None:
     """Judge the claims of a paper and write them as Markdown and HTML."""
     study = open_study(read_config(config))
-    lines = {Path(path).stem: read(path) for path in tables}
-    claims = judge_all(study, paper, lines)
-    title = study.papers[paper].title
-    rule = f"{mixed_in(study, paper, lines)} {RULE}".lstrip()
-    write_text(renders["md"], markdown(title, claims, rule))
-    page = html_document("claims.html", paper=paper, title=title, claims=claims, counts=counts(claims), rule=rule)
-    write_text(renders["html"], page)
-    job.say(counts(claims))
+    job.say(print_claims(study, paper, {Path(path).stem: read(path) for path in tables}, renders))

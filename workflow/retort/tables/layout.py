@@ -24,6 +24,46 @@ OF_THE_SHAPE = ("layers", "units")  # units of values that an architecture alone
 
 
 @dataclass(frozen=True)
+class CellRun:
+    """One run behind a cell: one seed of a score, or a profile.
+
+    Args:
+        label: task, metric and seed; 'profile' for a profile.
+        value: its value as printed; what became of it if it has none.
+        took: its time, such as '10 s'.
+        device: where it ran.
+        made: when it ended, as a date and a time.
+        path: its file.
+        log: its log, empty if there is none.
+    """
+
+    label: str
+    value: str
+    took: str
+    device: str
+    made: str
+    path: str
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class CellOrigin:
+    """The origin of a cell's value.
+
+    Args:
+        student: the student or teacher whose value it is.
+        heading: row and column.
+        settings: the anchor of its settings and logs on the page of the paper; empty if the page does not list them.
+        runs: the runs, in the order of tasks and seeds.
+    """
+
+    student: str
+    heading: str
+    settings: str
+    runs: list[CellRun]
+
+
+@dataclass(frozen=True)
 class Entry:
     """One printed cell, as texts.
 
@@ -36,6 +76,8 @@ class Entry:
         difference: ours minus published, with its interval if it has one.
         runs: of an inconclusive cell, the runs of ours that would decide it, in brackets; empty if no number would.
         dev: our score on dev, in a cell of a test server.
+        line: the tidy line that the entry prints; None if it stands for none.
+        origin: the runs behind our value; None if there is none.
     """
 
     text: str
@@ -46,6 +88,8 @@ class Entry:
     difference: str = ""
     runs: str = ""
     dev: str = ""
+    line: Line | None = None
+    origin: CellOrigin | None = None
 
     @property
     def judgement(self) -> str:
@@ -162,7 +206,7 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
     if line.status is not Status.OK:
         dev = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
-        return Entry(SHORT.get(line.status, DASH), published, mark=notes.mark(line.state), dev=dev)
+        return Entry(SHORT.get(line.status, DASH), published, mark=notes.mark(line.state), dev=dev, line=line)
     return Entry(
         with_std(line.mean, line.std, decimals),
         published,
@@ -170,6 +214,7 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
         mark=",".join(notes.mark(text) for text in (line.note, line.assumes) if text),
         difference=_difference(line, decimals),
         runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
+        line=line,
     )
 
 

@@ -15,6 +15,7 @@ from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
 from retort.tables.origin import mixed_in
 from retort.tables.render import formats
+from retort.tables.runs import origins, with_origins
 from retort.tables.tidy import Status, read, write
 
 
@@ -41,9 +42,11 @@ def make_table(
     """
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
-    write(csv, spec.collect(Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))))
+    inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
+    write(csv, spec.collect(inputs))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
+    sheet = with_origins(sheet, origins(spec, inputs.scores, inputs.profiles))
     if mixed := mixed_in(study, paper, study.exhibits[paper, table].compares() or [table]):
         sheet = replace(sheet, remarks=[mixed, *sheet.remarks])
     for ending, path in renders.items():

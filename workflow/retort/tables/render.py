@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv as csv_module
 import functools
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ from markupsafe import Markup
 
 from retort.registry import Registry
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
+from retort.tables.tidy import as_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 Render = Callable[[Sheet], str]
@@ -45,13 +48,18 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     jinja.filters["label"] = label_of
-    jinja.globals["style"] = style()
+    jinja.globals["style"], jinja.globals["script"] = style(), script()
     return jinja
 
 
 def style() -> Markup:
     """Return the style sheet shared by single tables and the report."""
     return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+
+
+def script() -> Markup:
+    """Return the script shared by single tables and the report: it sorts and copies tables, which work without it."""
+    return Markup((TEMPLATES / "table.js").read_text(encoding="utf-8"))
 
 
 def html_document(template: str, **values: object) -> str:
@@ -62,7 +70,8 @@ def html_document(template: str, **values: object) -> str:
 @formats.register("html")
 def html(sheet: Sheet) -> str:
     """Return the sheet as an HTML document of its own; the report embeds its `<article>`."""
-    return html_document("table.html", sheet=sheet, title=sheet.title, published=has_published(sheet))
+    copies = {"LaTeX": tex(sheet), "Markdown": markdown(sheet), "CSV": csv(sheet)}
+    return html_document("table.html", sheet=sheet, title=sheet.title, published=has_published(sheet), copies=copies)
 
 
 # --- Markdown
@@ -154,6 +163,22 @@ def tex(sheet: Sheet) -> str:
         r"\end{table}", "",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+# --- CSV: the values alone, for a spreadsheet
+
+
+def csv(sheet: Sheet) -> str:
+    """Return the values of the table as CSV: a column of published values follows each column of ours."""
+    stream, published = io.StringIO(), has_published(sheet)
+    writer = csv_module.writer(stream, lineterminator="\n")
+    for grid in sheet.grids:
+        heads = [title for head in grid.head for title in ([head, f"{head}, published"] if published else [head])]
+        writer.writerow(map(as_text, [grid.title, *heads]))
+        for row in grid.rows:
+            texts = [text for e in row.entries for text in ([e.text, e.published] if published else [e.text])]
+            writer.writerow(map(as_text, [row.label, *texts]))
+    return stream.getvalue()
 
 
 def has_published(sheet: Sheet) -> bool:

@@ -1,0 +1,166 @@
+"""Pack a run as an RO-Crate: pages, tables, scores and the workflow, with a description that archives read.
+
+The description follows three profiles: Process Run Crate and Workflow Run Crate, 0.5, and Workflow RO-Crate, 1.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mimetypes
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from retort import provenance
+from retort.jobs import Job
+from retort.specs.config import ROOT, read_config
+from retort.study.load import open_study
+from retort.study.required_sources import of_folder, required
+from retort.study.study import Study
+from retort.tables.origin import Origin, collect_runs, origin
+
+METADATA = "ro-crate-metadata.json"
+CONTEXT = ["https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run/context"]
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
+    "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
+SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
+LICENCE = "https://spdx.org/licenses/Apache-2.0"
+# what of the workflow is packed: the files that say what is compared, and the code that does it
+WORKFLOW = ("Snakefile", "LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
+RESULTS = ("reports/**/*", "results/scores/**/*.json", "results/profiles/*.json", "results/tables/**/*.csv")
+LEFT_OUT = {"__pycache__", "recorded"}
+Entity = dict[str, Any]
+
+
+def make_crate(job: Job, config: dict[str, Any], to: str) -> None:
+    """Write the crate of a run to `to`, a zip file; the same results give the same bytes."""
+    study = open_study(read_config(config))
+    packed = {**dict(_files(ROOT, WORKFLOW)), **dict(_files(Path(), RESULTS))}
+    packed.pop(to, None)
+    shown = {key: value for key, value in config.items() if key != "run_sources"}
+    texts = {name: path.read_bytes() for name, path in sorted(packed.items())}
+    texts["config.json"] = json.dumps(shown, indent=1).encode()
+    texts[METADATA] = json.dumps(description(study, texts), indent=1).encode()
+    Path(to).parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in texts.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    job.say(f"{to}: {len(texts)} files, {Path(to).stat().st_size // 1024} KB")
+
+
+def _files(root: Path, patterns: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the files that match some patterns, by their names in the crate; hidden ones and archives are left out."""
+    for pattern in patterns:
+        for path in root.glob(pattern):
+            parts = path.relative_to(root).parts
+            hidden = any(part.startswith(".") or part in LEFT_OUT for part in parts)
+            if path.is_file() and not hidden and path.suffix != ".zip":
+                yield "/".join(parts), path
+
+
+def description(study: Study, contents: dict[str, bytes]) -> Entity:
+    """Return the content of `ro-crate-metadata.json`.
+
+    Args:
+        study: the study.
+        contents: the files of the crate by name.
+    """
+    made = origin(collect_runs(study))
+    files = [_file(name, content) for name, content in contents.items() if name != "Snakefile"]
+    sources = [_source(study, name) for name in sorted(of_folder("sources", required(study)))]
+    papers = ", ".join(paper.title for paper in study.papers.values())
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Tables on distilling BERT-like encoders: {papers}",
+        "description": f"A run of retort at scale {study.config.scale}: tables, figures, claims and the scores behind.",
+        "datePublished": made.newest or "1970-01-01",
+        "license": {"@id": LICENCE},
+        "conformsTo": [{"@id": profile} for profile in PROFILES],
+        "mainEntity": {"@id": "Snakefile"},
+        "mentions": {"@id": "#run"},
+        "hasPart": [{"@id": name} for name in contents if name != METADATA],
+    }
+    descriptor = {
+        "@id": METADATA,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
+        "conformsTo": [{"@id": "https://w3id.org/ro/crate/1.1"}, {"@id": list(PROFILES)[-1]}],
+    }
+    profiles = [
+        {"@id": profile, "@type": "CreativeWork", "name": name, "version": version}
+        for profile, (name, version) in PROFILES.items()
+    ]
+    licence = {"@id": LICENCE, "@type": "CreativeWork", "name": "Apache License 2.0"}
+    graph = [descriptor, root, *profiles, licence, *_workflow(), *files, *sources, *_run(made, files, sources)]
+    return {"@context": CONTEXT, "@graph": graph}
+
+
+def _file(name: str, content: bytes) -> Entity:
+    return {
+        "@id": name,
+        "@type": "File",
+        "name": name.rpartition("/")[2],
+        "contentSize": str(len(content)),
+        "encodingFormat": mimetypes.guess_type(name)[0] or "text/plain",
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def _workflow() -> list[Entity]:
+    return [
+        {
+            "@id": "Snakefile",
+            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+            "name": "retort",
+            "version": provenance.commit(),
+            "programmingLanguage": {"@id": SNAKEMAKE},
+            "license": {"@id": LICENCE},
+        },
+        {
+            "@id": SNAKEMAKE,
+            "@type": "ComputerLanguage",
+            "name": "Snakemake",
+            "identifier": {"@id": "https://doi.org/10.12688/f1000research.29032.2"},
+            "url": {"@id": "https://snakemake.readthedocs.io"},
+        },
+    ]
+
+
+def _source(study: Study, name: str) -> Entity:
+    """Return a source of data or of a model: it was read, and is not in the crate."""
+    source = study.sources[name]
+    return {
+        "@id": f"#source-{name}",
+        "@type": "CreativeWork",
+        "name": source.title,
+        "license": source.licence,
+        "description": source.place(study.config),
+    }
+
+
+def _run(made: Origin, files: list[Entity], sources: list[Entity]) -> list[Entity]:
+    """Return the action that made the results, and what it used; without a result, the action is not finished."""
+    results = [file["@id"] for file in files if file["@id"].startswith(("reports/", "results/"))]
+    software = [
+        {"@id": f"#software-{number}", "@type": "SoftwareApplication", "name": name, "version": version}
+        for number, (name, _, version) in enumerate(text.partition(" ") for text in made.versions)
+    ]
+    action: Entity = {
+        "@id": "#run",
+        "@type": "CreateAction",
+        "name": "The run of the workflow",
+        "instrument": {"@id": "Snakefile"},
+        "object": [{"@id": "config.json"}, *({"@id": source["@id"]} for source in sources)],
+        "result": [{"@id": name} for name in results],
+        "description": f"Devices: {'; '.join(made.devices) or 'none'}. Commits: {', '.join(made.commits) or 'none'}.",
+        "actionStatus": f"http://schema.org/{'CompletedActionStatus' if made.files else 'PotentialActionStatus'}",
+        "softwareRequirements": [{"@id": one["@id"]} for one in software],
+    }
+    times = {"startTime": made.first, "endTime": made.newest} if made.files else {}
+    return [action | times, *software]

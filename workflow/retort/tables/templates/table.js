@@ -1,0 +1,89 @@
+"use strict";
+// Sorts tables and copies them with one click. A page is whole without this script: it adds buttons, no content.
+
+/** Return the number that a cell begins with, or its text; nothing for a dash, which sorts last. */
+function keyOf(cell) {
+  const text = (cell.querySelector(".ours") || cell).textContent.trim().replace("−", "-");
+  const value = parseFloat(text.replaceAll(",", ""));
+  return Number.isNaN(value) ? (/^[–-]?$/.test(text) ? null : text.toLowerCase()) : value;
+}
+
+function compare(a, b) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  return typeof a === "number" ? b - a : a.localeCompare(b);
+}
+
+/** Sort the rows by a column: from the best number to the worst, back, and then as printed. */
+function sortBy(table, head, column) {
+  const body = table.tBodies[0];
+  table.printed ||= [...body.rows];
+  const state = { none: "descending", descending: "ascending", ascending: "none" }[head.ariaSort || "none"];
+  for (const other of table.tHead.rows[0].cells) other.ariaSort = null;
+  head.ariaSort = state === "none" ? null : state;
+  const rows = [...table.printed];
+  const sign = state === "ascending" ? -1 : 1;
+  const keys = new Map(rows.map((row) => [row, keyOf(row.cells[column])]));
+  if (state !== "none") {
+    rows.sort((a, b) => {
+      const [x, y] = [keys.get(a), keys.get(b)];
+      return x === null || y === null ? compare(x, y) : sign * compare(x, y);
+    });
+  }
+  table.classList.toggle("sorted", state !== "none");
+  body.append(...rows);
+}
+
+function button(label, action) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.append(label);
+  made.addEventListener("click", action);
+  return made;
+}
+
+async function copy(area, pressed) {
+  try {
+    await navigator.clipboard.writeText(area.value);
+  } catch {
+    const details = area.closest("details");
+    details.hidden = false; // a hidden text cannot be selected
+    details.open = true;
+    area.select();
+    document.execCommand("copy");
+    details.hidden = true;
+  }
+  const label = area.dataset.format;
+  pressed.textContent = `${label} copied`;
+  setTimeout(() => (pressed.textContent = label), 2000);
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    if (head.tagName !== "TH") return;
+    const pressed = button("", () => sortBy(table, head, column));
+    pressed.append(...head.childNodes);
+    pressed.title = "Sort by this column";
+    head.append(pressed);
+  });
+}
+for (const details of document.querySelectorAll("details.copies")) {
+  const bar = document.createElement("p");
+  bar.className = "bar";
+  bar.setAttribute("role", "status");
+  bar.append("Copy as ");
+  for (const area of details.querySelectorAll("textarea")) {
+    const pressed = button(area.dataset.format, () => copy(area, pressed));
+    bar.append(pressed);
+  }
+  details.before(bar);
+  details.hidden = true;
+}
+/** Open what hides the place that a link leads to. */
+function reveal() {
+  const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  if (place) place.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+reveal();

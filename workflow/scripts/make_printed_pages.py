@@ -1,0 +1,11 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.report.printed import make_printed_pages
+
+    make_printed_pages(
+        running,
+        config=snakemake.config,
+        to=snakemake.output.pages,
+        entries=snakemake.output.entries,
+    )
