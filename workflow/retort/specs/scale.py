@@ -70,6 +70,7 @@ class Scale(Spec):
     miniature: Miniature | None = Field(
         default=None, description="how everything is made as small as it can be; its scores mean nothing"
     )
+    judged: bool = Field(default=True, description="scores are held against the printed ones; else they get a mark")
     submissions: bool = Field(default=False, description="tables ask for the zips that GLUE's server takes")
 
     @model_validator(mode="after")

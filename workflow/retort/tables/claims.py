@@ -20,6 +20,7 @@ from retort.tables.judge import Side, decide, ours, published
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
 from retort.tables.origin import mixed_in
+from retort.tables.rehearsed import for_claims
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
@@ -141,7 +142,7 @@ def check_claims(
     """Judge the claims of a paper and write them as Markdown and HTML."""
     study = open_study(read_config(config))
     lines = {Path(path).stem: read(path) for path in tables}
-    claims = judge_all(study, paper, lines)
+    claims = judge_all(study, paper, for_claims(study, lines))
     title = study.papers[paper].title
     rule = f"{mixed_in(study, paper, lines)} {RULE}".lstrip()
     write_text(renders["md"], markdown(title, claims, rule))

@@ -15,6 +15,7 @@ from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
 from retort.tables.origin import mixed_in
 from retort.tables.render import formats
+from retort.tables.rehearsed import marked
 from retort.tables.tidy import Status, read, write
 
 
@@ -41,7 +42,8 @@ def make_table(
     """
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
-    write(csv, spec.collect(Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))))
+    inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
+    write(csv, marked(study, spec.collect(inputs)))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
     if mixed := mixed_in(study, paper, study.exhibits[paper, table].compares() or [table]):
