@@ -23,6 +23,7 @@ from retort.errors import RetortError
 from retort.locks import locked
 
 RESULTS = Path("results")
+TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 FEW = 3  # jobs for which a server would cost more than it saves
@@ -232,6 +233,13 @@ def share_package() -> None:
     """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
     package = str(Path(__file__).resolve().parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+
+
+def remove_activations() -> None:
+    """Delete the recorded activations; the folders stay, so that Snakemake does not record them anew for nobody."""
+    for path in RESULTS.glob("activations/*/*/*"):
+        if path.name != TIMESTAMP:
+            path.unlink()
 
 
 def ignore_script_times() -> None:

@@ -11,7 +11,7 @@ from retort.plan.scale_guard import guard_scale
 from retort.plan import run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import ignore_script_times, share_package, start_forkserver
+from retort.jobs import ignore_script_times, remove_activations, share_package, start_forkserver
 from retort.plan.plan import Plan
 from retort.study.cells import answers_address
 
@@ -50,7 +50,10 @@ onstart:  # of a run, not of a dry one
         raise WorkflowError(str(error)) from None
 
 
-onsuccess:  # a run of everything that had to leave something out ends with an error
+onsuccess:
+    if not plan.config.keep_activations:
+        remove_activations()
+    # a run of everything that had to leave something out ends with an error
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
         raise WorkflowError(run_sources.summary(missing))

@@ -44,7 +44,7 @@ rule fit_teacher_head:
 
 
 rule record_activations:
-    """Run the teacher once over a task's training rows and keep what its students read."""
+    """Run the teacher once over a task's training rows and keep what its students read, until the run ends."""
     input:
         encoded=plan.teacher_encoded,
         teacher=rules.finetune_teacher.output.model,

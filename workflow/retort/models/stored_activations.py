@@ -27,6 +27,11 @@ def file_of(folder: Path, key: Key) -> Path:
     return folder / (f"{activation}.npy" if layer is None else f"{activation}-{layer}.npy")
 
 
+def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
+    """Return whether a folder holds all arrays from which the activations of these keys are computed."""
+    return all(file_of(folder, key).is_file() for key in basis(keys))
+
+
 class Store:
     """The array of one activation on disk, open for writing."""
 

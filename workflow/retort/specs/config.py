@@ -37,6 +37,9 @@ class Config(Spec):
     )
     study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
+    keep_activations: bool = Field(
+        default=False, description="keep what was recorded of teachers after a run that succeeded"
+    )
     checkpoint_seconds: float = Field(
         default=20, gt=0, le=1_000_000, strict=True, description="time between two checkpoints of a training"
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
-from retort.models.stored_activations import StoredActivations
+from retort.models.recorder import Key, basis
+from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
-from retort.training.distillation import Teacher, TeacherAndData, online, run_stages, task_agnostic, task_specific
+from retort.training.distillation import Activations, TeacherAndData, online, run_stages, task_agnostic, task_specific
 from retort.training.evaluate import Measured, ScoreFiles, evaluate, write_score
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 
@@ -72,12 +75,19 @@ def _teacher_and_data(
 ) -> TeacherAndData:
     """Return the teacher, which runs on every batch or is read from disk, with batches of the training rows."""
     rows, heads = training_rows(encoded_folder, settings.task), settings.teacher.model.architecture.heads
-    teacher: Teacher = (
-        online(folders.teacher, *head_of(settings.task), job.device)
-        if folders.teacher and not activations_folder
-        else lambda keys, _: StoredActivations(str(activations_folder), rows, keys, heads)
-    )
-    return task_specific(settings, rows, seed, teacher)
+    if folders.teacher and not activations_folder:
+        return task_specific(settings, rows, seed, online(folders.teacher, *head_of(settings.task), job.device))
+
+    def stored(keys: set[Key], _: bool) -> Activations:
+        folder = Path(str(activations_folder))
+        if not has_stored(folder, keys):  # an earlier run of the study has deleted them at its end
+            folder = job.checkpoints / "activations"
+            folder.mkdir(parents=True, exist_ok=True)
+            network = build.load(str(folders.teacher), *head_of(settings.task)).eval().to(job.device)
+            store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
+        return StoredActivations(folder, rows, keys, heads)
+
+    return task_specific(settings, rows, seed, stored)
 
 
 def distill_student(
