@@ -6,18 +6,39 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retort.cli.base import argument, config_of, verb
+from retort.registry import unknown
 from retort.specs.config import ROOT, Config, read_config
+
+if TYPE_CHECKING:
+    from retort.plan.plan import Plan
 
 FOLDER = "results/rehearsal"
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration at scale rehearsal, with the papers that the call names."""
+    """Return the configuration at scale rehearsal; all papers are in it, as widths depend on all students."""
     content = config_of(arguments).model_dump(exclude={"run_sources"})
-    changed = {"scale": "rehearsal", "papers": arguments.papers or None, "data_dir": None, "models_dir": None}
-    return read_config({**content, **changed})
+    return read_config({**content, "scale": "rehearsal", "papers": None, "data_dir": None, "models_dir": None})
+
+
+def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
+    """Return what a call asks for; empty for everything.
+
+    Raises:
+        RetortError: there is no such paper.
+    """
+    from retort.rehearsal.distinct import distinct_trainings
+
+    strange = [paper for paper in papers if paper not in plan.study.papers]
+    if strange:
+        raise unknown("paper", strange[0], plan.study.papers)
+    if not distinct:
+        return [f"reports/{paper}/index.html" for paper in papers]
+    chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
+    return [address for address, paper in chosen.items() if not papers or paper in papers]
 
 
 @verb(
@@ -29,12 +50,11 @@ def _config(arguments: argparse.Namespace) -> Config:
 def rehearse(arguments: argparse.Namespace) -> int:
     """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
     from retort.plan.plan import Plan  # imported late: they import Snakemake
-    from retort.rehearsal.distinct import distinct_trainings
     from retort.rehearsal.progress import Progress, summary
     from retort.rehearsal.run import Rehearsal, run
 
     config, folder = _config(arguments), Path(arguments.folder).absolute()
-    targets = distinct_trainings(Plan(config)) if arguments.distinct else []
+    targets = _targets(Plan(config), arguments.papers, arguments.distinct)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "config.json"
     content = config.model_dump(mode="json", exclude={"run_sources"})

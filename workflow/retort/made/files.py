@@ -34,10 +34,7 @@ def write_texts(folder: Path, texts: MadeTexts, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draw, words = random.Random(f"{seed} {texts.file}"), lexicon(texts.language)
     documents = [
-        [
-            words.text([draw.choice(words.signs), *words.sentence(draw, SENTENCE)]) + words.end
-            for _ in range(SENTENCES)
-        ]
+        [words.text([draw.choice(words.signs), *words.sentence(draw, SENTENCE)]) + words.end for _ in range(SENTENCES)]
         for _ in range(texts.documents)
     ]
     text_formats[texts.format](path, documents)

@@ -6,14 +6,17 @@ So nothing is imported twice, and a training of two steps costs its two steps.
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import runpy
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 LINES = 3  # of an unexpected error that are told
 
@@ -62,17 +65,13 @@ class Rehearsal:
         Raises:
             RuntimeError: the job failed; Snakemake then leaves out what depends on it.
         """
-        log, failed = str(next(iter(script.log), "")), False
+        log = str(next(iter(script.log), os.devnull))
         with self._alone:  # scripts set environment variables, seeds and numbers of threads
-            begun = time.process_time()
-            try:
-                with contextlib.redirect_stderr(_log(log)):
-                    runpy.run_path(path, run_name="__main__")
-            except SystemExit as end:
-                failed = bool(end.code)
-            except Exception:  # its log holds the traceback
-                failed = True
+            begun, paths = time.process_time(), list(sys.path)
+            with _log(log) as lines, contextlib.redirect_stderr(lines):
+                failed = _fails(path)
             seconds = time.process_time() - begun
+            sys.path[:] = paths  # each script appends all of it again
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, peak, log, failed)
         self.jobs.append(done)
@@ -85,9 +84,19 @@ class Rehearsal:
         self.total = jobs
 
 
-def _log(path: str) -> Any:
-    if not path:
-        return contextlib.nullcontext()
+def _fails(script: str) -> bool:
+    """Run a script and return whether it failed; what an interpreter would print goes to the standard error output."""
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        return bool(end.code)
+    except Exception:
+        traceback.print_exc()
+        return True
+    return False
+
+
+def _log(path: str) -> TextIO:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     return open(path, "a", encoding="utf-8")
 

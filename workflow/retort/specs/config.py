@@ -31,7 +31,9 @@ class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
     papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
-    scale: Literal["pocket", "rehearsal", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
+    scale: Literal["pocket", "rehearsal", "reduced", "paper"] = Field(
+        default="pocket", description="an entry of workflow/scales"
+    )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from retort.jobs import Job, write_json
 from retort.made.files import write_rows, write_texts
 from retort.made.models import write_model
-from retort.specs.made import Made
+from retort.settings import Made
 
 
 def make_source(job: Job, settings: Made, output: str) -> None:

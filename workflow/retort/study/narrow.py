@@ -14,7 +14,7 @@ HEAD = 2  # the width of the narrowest head: with 1, a softmax or a norm over it
 
 
 class _Groups:
-    """Models and students that copy each other's weights, and so keep equal widths."""
+    """Models and students that keep equal widths: those printed as wide as their teacher, and those that copy weights."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -25,7 +25,7 @@ class _Groups:
                 self._join(node, ("models", start.checkpoint))
             if start.student:
                 self._join(node, ("students", start.student))
-            if student.initial_layers is not None:
+            if student.initial_layers is not None or student.architecture.widths == self._widths(name):
                 self._join(node, self.teacher(name))
 
     def of(self, node: Node) -> Node:
@@ -38,6 +38,9 @@ class _Groups:
         """Return the model of a student's teacher."""
         return "models", self.study.teachers[self.study.students[student].teacher].model
 
+    def _widths(self, student: str) -> tuple[int, int, int]:
+        return self.study.models[self.teacher(student)[1]].architecture.widths
+
     def _join(self, node: Node, other: Node) -> None:
         node, other = self.of(node), self.of(other)
         if node != other:
@@ -47,8 +50,8 @@ class _Groups:
 def narrow_widths(study: Study) -> dict[Node, int]:
     """Return the smallest width of each model and student that its heads, relation heads and splits divide.
 
-    What is printed as narrower than its teacher (or than its student) stays narrower, and what copies weights stays as
-    wide as what it copies.
+    What is printed as narrower than its teacher stays narrower, what is as wide stays as wide, and so does what copies
+    weights.
 
     Args:
         study: the study as its files have it.

@@ -9,8 +9,8 @@ from pathlib import Path
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
-from retort.specs.model import Model
 from retort.specs.made import MadeSource
+from retort.specs.model import Model
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol

@@ -14,8 +14,8 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
 from retort.tables.origin import mixed_in
-from retort.tables.render import formats
 from retort.tables.rehearsed import marked
+from retort.tables.render import formats
 from retort.tables.tidy import Status, read, write
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from retort.study.study import Study
 from retort.tables.tidy import Line, Status
@@ -18,18 +19,18 @@ def marked(study: Study, lines: list[Line]) -> list[Line]:
 
 
 def _marked(line: Line) -> Line:
-    has_value = line.mean is not None or line.dev is not None
-    return replace(
-        line,
-        note="; ".join(filter(None, (MARK * has_value, line.note))),
-        **dict.fromkeys(("low", "high", "p", "p_holm", "p_equivalence", "margin")),
-        **dict.fromkeys(("verdict", "assumes", "runs_needed"), ""),
-    )
+    note = "; ".join(filter(None, (MARK if line.mean is not None or line.dev is not None else "", line.note)))
+    tests = {"low": None, "high": None, "p": None, "p_holm": None, "p_equivalence": None, "margin": None}
+    changed: dict[str, Any] = {**tests, "note": note, "verdict": "", "assumes": "", "runs_needed": ""}
+    return replace(line, **changed)
 
 
 def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list[Line]]:
     """Return the lines from which claims are judged; at a scale that is not judged, they have no numbers."""
-    return {name: lines if study.scale.judged else [_without_number(line) for line in lines] for name, lines in tables.items()}
+    return {
+        name: lines if study.scale.judged else [_without_number(line) for line in lines]
+        for name, lines in tables.items()
+    }
 
 
 def _without_number(line: Line) -> Line:
