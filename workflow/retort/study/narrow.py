@@ -14,7 +14,7 @@ HEAD = 2  # the width of the narrowest head: with 1, a softmax or a norm over it
 
 
 class _Groups:
-    """Models and students that keep equal widths: those printed as wide as their teacher, and those that copy weights."""
+    """Models and students of equal widths: those printed as wide as their teacher, and those that copy weights."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
