@@ -16,7 +16,10 @@ rule finetune_teacher:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("teachers/{teacher}/{task}"),
     script:
@@ -36,7 +39,10 @@ rule fit_teacher_head:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("teacher_heads/{teacher}/{corpus}"),
     script:
@@ -55,7 +61,9 @@ rule record_activations:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("activations/{teacher}/{task}"),
     script:

@@ -49,6 +49,7 @@ class EmbeddingRelation:
     level = "input"
     activations = ("embeddings",)
     reduction = "tokens"
+    holds_relations = True
 
     def __init__(self, shapes: Pair) -> None:
         pass

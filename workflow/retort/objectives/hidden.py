@@ -91,6 +91,7 @@ class HiddenSequence(nn.Module):
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
         self.count_padding = count_padding
+        self.reduction = "examples" if count_padding else "tokens"  # with padding all examples have as many
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -249,6 +250,7 @@ class Direct(nn.Module):
             HeadMaps(self.heads, source, target, orthogonal) for _ in self.activations
         )  # W_a of q, k, v
         self.count_padding = count_padding
+        self.reduction = "examples" if count_padding else "tokens"  # with padding all examples have as many
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""

@@ -35,6 +35,7 @@ class ValueRelation:
     activations = ("values",)
     reduction = "tokens"
     divides_widths = ("teacher",)
+    holds_relations = True
     limits = {"floor": {"ge": 0, "lt": 1}}
 
     def __init__(
@@ -42,6 +43,7 @@ class ValueRelation:
     ) -> None:
         self.heads = shapes.teacher.heads
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
+        self.reduction = "examples" if padded_queries else "tokens"  # with padding all examples have as many
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -74,6 +76,7 @@ class Relations:
     activations: tuple[str, ...] = ("queries", "keys", "values")
     reduction = "tokens"
     divides_widths = ("heads",)
+    holds_relations = True
     equal_lengths = ("pairs", "weights")
     limits = {"weights": {"ge": 0, "le": 1000000}}
 
@@ -96,13 +99,14 @@ class Relations:
         )  # only what these pairs read
         self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
-        self.reduction = "examples" if normaliser == "sum" else "tokens"
+        # with padding all examples have as many tokens
+        self.reduction = "examples" if normaliser == "sum" or padded_queries else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:
         """Return the weight of each row in the sum over heads and rows, (batch, length)."""
         if self.normaliser == "sum":
-            return queries / queries.shape[0]  # 1 / batch for each token that counts
+            return queries.double() / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
@@ -130,6 +134,7 @@ class HiddenRelation:
     activations = ("hidden",)
     reduction = "tokens"
     divides_widths = ("heads", "student")
+    holds_relations = True
 
     def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
         self.heads = shapes.student.heads if heads is None else heads
@@ -161,6 +166,7 @@ class OutputRelation:
     activations = ("context",)
     reduction = "tokens"
     divides_widths = ("splits", "student")
+    holds_relations = True
     divides_teacher_heads = {"split": ["average", "random"]}
 
     def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:

@@ -13,11 +13,22 @@ from retort.models.initialise import StartFolders, check_published, initialise, 
 from retort.models.recorder import Key, basis
 from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
-from retort.training.distillation import Activations, TeacherAndData, online, run_stages, task_agnostic, task_specific
+from retort.training.distillation import (
+    Student,
+    TeacherAndData,
+    online,
+    run_stages,
+    task_agnostic,
+    task_specific,
+)
 from retort.training.evaluate import Measured, ScoreFiles, evaluate, write_score
+from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
+from retort.training.shared_pass import Activations
+from retort.training.side_by_side import divergence_noted
 
 
+@on_every_gpu
 def distill_on_task(
     job: Job,
     settings: TaskDistillationSettings,
@@ -55,7 +66,7 @@ def distill_on_task(
     source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, source, num_labels, checkpoint)
+        _distil(Student(job, network, settings, seed, num_labels, checkpoint), source)
         result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:
         result = error
@@ -90,6 +101,14 @@ def _teacher_and_data(
     return task_specific(settings, rows, seed, stored)
 
 
+def _distil(student: Student, source: TeacherAndData) -> None:
+    """Train every stage of one student; raise `Diverged` if its loss or a gradient is not finite."""
+    run_stages([student], source)
+    if student.diverged:
+        raise student.diverged
+
+
+@on_every_gpu
 def distill_student(
     job: Job,
     settings: CorpusDistillationSettings,
@@ -113,22 +132,52 @@ def distill_student(
         RetortError: the training diverged, so that there is no student to fine-tune; or the teacher needs a masked-LM
             head and has none; or the corpora are packed with another tokenizer than that of the model or the parent.
     """
-    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
-    seed, vocabulary = settings.seed, settings.teacher.model.vocabulary
-    set_seed(job, seed)
-    head = "masked-lm" if settings.teacher.has_masked_lm else "none"
-    check_published(folders.model, settings.teacher.model)
-    assert folders.teacher is not None  # every task-agnostic student has one
-    if head != "none" and not build.has_masked_lm(folders.teacher):
-        raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
-    network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
-    source = task_agnostic(settings, corpus_folders, online(folders.teacher, head, vocabulary, job.device))
-    checkpoint = checkpoint_of(job, settings, seed)
+    trainee = corpus_student(job, settings, folders)
+    trainee.diverged = divergence_noted(trainee.checkpoint)
     try:
-        run_stages(job, network, settings, seed, source, vocabulary, checkpoint)
+        _distil(trainee, corpus_source(job, settings, corpus_folders, folders))
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
-    encoder = with_pooler(network, settings.architecture, folders.parent or folders.model)
+    encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student)
-    checkpoint.remove()
+    trainee.checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
+
+
+def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+    """Return a task-agnostic student with its initial weights.
+
+    Args:
+        job: the running job.
+        settings: the settings of the distillation.
+        folders: the folders that it starts from.
+
+    Raises:
+        RetortError: the teacher needs a masked-LM head and has none; or a model of the folders is not what the study
+            describes.
+    """
+    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
+    set_seed(job, settings.seed)
+    check_published(folders.model, settings.teacher.model)
+    head, vocabulary = _masked_lm_head(settings), settings.teacher.model.vocabulary
+    if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
+        raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
+    network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
+    return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
+
+
+def corpus_source(
+    job: Job, settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders
+) -> TeacherAndData:
+    """Return the teacher of a task-agnostic student, with batches from its corpora."""
+    teacher = online(_teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device)
+    return task_agnostic(settings, corpus_folders, teacher)
+
+
+def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
+    return "masked-lm" if settings.teacher.has_masked_lm else "none"
+
+
+def _teacher_folder(folders: StartFolders) -> str:
+    assert folders.teacher is not None  # every task-agnostic student has one
+    return folders.teacher

@@ -17,9 +17,10 @@ from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHe
 from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint
+from retort.training.division import Comparison
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
-from retort.training.setup import LOGITS, head_of, set_seed, training_rows
+from retort.training.setup import LOGITS, division_of, head_of, set_seed, training_rows
 
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
@@ -32,7 +33,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: Tas
         schedule=schedule,
         steps=schedule.steps_on(len(rows)),
         batches=TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length),
-        loss=lambda batch: loss(recorder(batch), {}, batch),
+        loss=Comparison(loss, recorder),
         close=recorder.close,
     )
 
@@ -50,7 +51,7 @@ def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: Teache
         schedule=schedule,
         steps=schedule.steps_on(len(batches.blocks)),
         batches=batches,
-        loss=lambda batch: loss(recorder(batch), {}, batch),
+        loss=Comparison(loss, recorder),
         close=recorder.close,
     )
 
@@ -85,6 +86,6 @@ def finetune_at(
     build.prepare(model, schedule)
     run = supervised(model, training_rows(encoded_folder, settings.task), schedule, settings.task, seed)
     run.number = number
-    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
+    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
     run.close()
     return model
