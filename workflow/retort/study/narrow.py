@@ -65,7 +65,10 @@ def narrow_widths(study: Study) -> dict[Node, int]:
         pair = groups.of(("students", name)), groups.of(groups.teacher(name))
         neighbours[pair[0]].add(pair[1])
         neighbours[pair[1]].add(pair[0])
-        values = [term.options.get(key) for stage in student.stages for term in stage.terms for key in DIVISORS]
+        terms = [term for stage in student.stages for term in stage.terms]
+        values = [term.options.get(key) for term in terms for key in DIVISORS]
+        if any("heads" not in term.options for term in terms):  # then some cut both widths into the teacher's heads
+            values.append(study.model_of(student.teacher).architecture.heads)
         for group in pair:
             multiple_of[group] = math.lcm(multiple_of[group], *(n for n in values if isinstance(n, int)))
     widths: dict[Node, int] = {}
