@@ -27,7 +27,8 @@ def write_model(folder: Path, made: MadeModel, seed: int) -> None:
     """Write config.json, model.safetensors and, if the model has its own tokenizer, tokenizer.json to a folder."""
     torch.manual_seed(seed)
     with_head = made.masked_lm or made.family == "distilbert"  # whose published files always hold the head
-    model = (AutoModelForPreTraining if with_head else AutoModel).from_config(config_of(made))
+    published: Any = AutoModelForPreTraining if with_head else AutoModel
+    model = published.from_config(config_of(made))
     model.save_pretrained(str(folder), safe_serialization=True)
     if made.tokenizer:
         write_tokenizer(folder, made.family, made.vocabulary)

@@ -9,7 +9,6 @@ from retort.settings.data import (
     CorpusSettings,
     FetchSettings,
     FolderContent,
-    Made,
     MadeContent,
     ModelSettings,
     SourceSettings,
@@ -38,6 +37,7 @@ from retort.settings.jobs import (
     UnreadTeacherSettings,
 )
 from retort.settings.training import InitialisationSettings, PointSettings, StageSettings, TermSettings
+from retort.specs.made import Made
 
 __all__ = [
     "ActivationSettings",
