@@ -7,12 +7,30 @@ rule fetch_source:
         directory("results/sources/{source}"),
     log:
         "results/logs/fetch_source/{source}.log",
+    wildcard_constraints:
+        source=plan.pattern(plan.fetched),
     conda:
         "../../envs/tables.yaml"
     params:
         settings=plan.at("sources/{source}"),
     script:
         "../scripts/fetch_source.py"
+
+
+rule make_source:
+    """Make a source's files from a seed, in their original formats; only a scale in miniature has such sources."""
+    output:
+        directory("results/sources/{source}"),
+    log:
+        "results/logs/make_source/{source}.log",
+    wildcard_constraints:
+        source=plan.pattern(plan.made),
+    conda:
+        "../../envs/retort.yaml"
+    params:
+        settings=plan.at("sources/{source}"),
+    script:
+        "../scripts/make_source.py"
 
 
 rule encode_task:

@@ -23,17 +23,19 @@ MAY: dict[str, set[str]] = {
     "objectives": {"settings"},
     "data": {"specs", "settings"},
     "tasks": {"specs", "settings", "data"},
+    "made": {"specs"},
     "models": {"specs", "settings", "objectives", "data"},
     "training": {"specs", "settings", "objectives", "data", "tasks", "models"},
     "bench": {"specs", "settings", "objectives", "models", "training", "cost"},
-    "stages": {"settings", "data", "tasks", "models", "training", "bench"},
+    "stages": {"settings", "data", "made", "tasks", "models", "training", "bench"},
     "tables": {"specs", "settings", "study", "plan", "tasks"},
     "figures": {"specs", "study", "tables"},
     "audit": {"specs", "study", "tables"},
     "cost": {"specs", "settings", "study", "plan", "data", "tables"},
     "report": {"specs", "study", "plan", "tables", "audit", "figures", "cost"},
     "screen": set(),
-    "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
+    "rehearsal": {"specs", "study", "plan"},
+    "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost", "rehearsal"},
 }
 
 # What each module at the top of the package may import of the package: other such modules, but for the command's start.

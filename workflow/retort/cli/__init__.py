@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from retort.cli import bench, compare, cost, pin, published, record, schemas, show, study, verify
+from retort.cli import bench, compare, cost, pin, published, record, rehearse, schemas, show, study, verify
 from retort.cli.base import verbs
 from retort.errors import RetortError
 
@@ -20,6 +20,7 @@ __all__ = [
     "pin",
     "published",
     "record",
+    "rehearse",
     "schemas",
     "show",
     "study",

@@ -34,7 +34,7 @@ def _unfetched(study: Study, source: str) -> str | None:
         return None
     if isinstance(spec, HubSource):
         return f"{spec.hub.repository} of the hub at {spec.hub.commit or 'a commit that `retort pin` has to find'}"
-    return f"{spec.package} {spec.version} of the package index"
+    return spec.place(study.config)
 
 
 def _filed(study: Study, name: str, split: str) -> Iterator[tuple[str, bool]]:

@@ -14,6 +14,7 @@ from retort.study.load import open_study
 from retort.tables.base import Inputs
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.origin import mixed_in
+from retort.tables.rehearsed import marked
 from retort.tables.tidy import read, write
 
 
@@ -44,7 +45,7 @@ def plot_figure(
         mixed_in(study, paper, study.exhibits[paper, figure].compares() or [figure]),
     )
     spec = figure_of(study, paper, figure)
-    write(csv, spec.collect(inputs))
+    write(csv, marked(study, spec.collect(inputs)))
     lines = read(csv)
     if any(line.mean is not None for line in lines):
         spec.draw(inputs, lines, dict(renders))

@@ -98,6 +98,16 @@ class Plan:
 
     # --- sources, tasks, corpora
 
+    @property
+    def made(self) -> list[str]:
+        """The sources that are made from a seed."""
+        return [name for name, source in self.study.sources.items() if source.location(self.config) == "made"]
+
+    @property
+    def fetched(self) -> list[str]:
+        """The sources that are downloaded, or are folders of the user."""
+        return sorted(set(self.study.sources) - set(self.made))
+
     def _folder(self, source: str) -> str:
         """Return the folder of a fetched source."""
         return f"results/sources/{source}"

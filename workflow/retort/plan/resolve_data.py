@@ -6,12 +6,14 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
+from retort.checksums import digest_of
 from retort.data.contents import content_of
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     CorpusSettings,
     FetchSettings,
     FolderContent,
+    MadeContent,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -21,6 +23,7 @@ from retort.settings import (
     TokenizedTaskSettings,
 )
 from retort.specs import catalogue
+from retort.specs.made import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
 from retort.study.questions import tested_sources
@@ -49,6 +52,11 @@ def _known_by_content(fetched: Any, name: str) -> Any:
 @_known_by_content.register
 def _(fetched: Folder, name: str) -> FolderContent:
     return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
+
+
+@_known_by_content.register
+def _(fetched: Made, name: str) -> MadeContent:
+    return MadeContent(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
 
 
 def tokenizer(study: Study, name: str) -> SourceSettings:

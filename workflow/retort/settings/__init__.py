@@ -9,6 +9,7 @@ from retort.settings.data import (
     CorpusSettings,
     FetchSettings,
     FolderContent,
+    MadeContent,
     ModelSettings,
     SourceSettings,
     SplitFile,
@@ -36,6 +37,7 @@ from retort.settings.jobs import (
     UnreadTeacherSettings,
 )
 from retort.settings.training import InitialisationSettings, PointSettings, StageSettings, TermSettings
+from retort.specs.made import Made
 
 __all__ = [
     "ActivationSettings",
@@ -47,6 +49,8 @@ __all__ = [
     "FolderContent",
     "GridSettings",
     "InitialisationSettings",
+    "Made",
+    "MadeContent",
     "ModelSettings",
     "PointSettings",
     "PredictionSettings",

@@ -7,6 +7,7 @@ from pydantic import Field
 from retort.settings.base import Settings, left_out_if_none
 from retort.specs.base import Options
 from retort.specs.corpus import Component, Masking
+from retort.specs.made import Made
 from retort.specs.model import Architecture
 from retort.specs.source import Folder, HubRepository, Package
 from retort.specs.task import Reader, Split, Windows
@@ -22,8 +23,15 @@ class FolderContent(Settings):
     sha256: str
 
 
-SourceSettings = Package | FolderContent | HubRepository
-FetchSettings = Package | Folder | HubRepository  # what fetch_source needs: where the files are
+class MadeContent(Settings):
+    """A made source as settings know it: by the digest of what is made and of its seed."""
+
+    made: str
+    sha256: str
+
+
+SourceSettings = Package | FolderContent | HubRepository | MadeContent
+FetchSettings = Package | Folder | HubRepository | Made  # what fetch_source needs: where the files are
 
 
 class SplitFile(Settings):

@@ -13,7 +13,7 @@ from retort.specs.load import Problems
 from retort.specs.yaml_reader import read_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-GPUS = {"pocket": 0, "reduced": 1, "paper": 1}  # GPUs that a training job asks for at each scale
+GPUS = {"pocket": 0, "rehearsal": 0, "reduced": 1, "paper": 1}  # GPUs that a training job asks for at each scale
 BF16_FLAGS = {"avx512_bf16", "amx_bf16"}
 
 
@@ -39,7 +39,9 @@ class Config(Spec):
     """The keys of config.yaml; unknown keys are rejected."""
 
     papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
-    scale: Literal["pocket", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
+    scale: Literal["pocket", "rehearsal", "reduced", "paper"] = Field(
+        default="pocket", description="an entry of workflow/scales"
+    )
     precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
         default="auto",
         description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; "

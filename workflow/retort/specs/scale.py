@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from retort.specs.base import Distinct, Name, Spec, Text, Whole
+from retort.specs.base import Distinct, Name, Seed, Spec, Text, Whole
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
@@ -29,6 +29,34 @@ class Replacements(Spec):
         return fields
 
 
+class MadeRows(Spec):
+    """How many rows the made data sets have."""
+
+    train: Whole = Field(ge=8, le=10_000, description="of a training split")
+    others: Whole = Field(ge=4, le=10_000, description="of any other split, or of each subset of it")
+
+
+class Miniature(Spec):
+    """A study in miniature: every job of the printed papers, with narrow models and few steps, on made data."""
+
+    seed: Seed = Field(description="of the made texts, labels and weights")
+    vocabulary: Whole = Field(ge=512, le=50_000, description="tokens of every tokenizer")
+    shorter: Whole = Field(ge=1, le=16, description="how many times shorter texts and blocks are")
+    rows: MadeRows = Field(description="of the made data sets")
+    blocks: Whole = Field(ge=4, description="of every corpus")
+    steps: Whole = Field(ge=1, description="of every training; its learning rate is the printed one")
+    batch_size: Whole = Field(ge=2, description="of every training")
+    points: Whole = Field(ge=1, description="of every grid, at most")
+    seeds: Whole = Field(ge=1, description="of every student, at most")
+    families: dict[Literal["roberta", "xlm-roberta", "distilbert"], Distinct[Name]] = Field(
+        default={}, description="family -> its models; all others are of BERT's"
+    )
+
+    def family(self, model: str) -> str:
+        """Return the family of a model, as transformers names it."""
+        return next((family for family, models in self.families.items() if model in models), "bert")
+
+
 class Scale(Spec):
     """A scale: one YAML file of workflow/scales."""
 
@@ -39,3 +67,14 @@ class Scale(Spec):
     replacements: Replacements | None = Field(
         default=None, description="how the papers' students are made smaller; left out: they run as printed"
     )
+    miniature: Miniature | None = Field(
+        default=None, description="how everything is made as small as it can be; its scores mean nothing"
+    )
+    judged: bool = Field(default=True, description="scores are held against the printed ones; else they get a mark")
+    submissions: bool = Field(default=False, description="tables ask for the zips that GLUE's server takes")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Scale:
+        if self.replacements and self.miniature:
+            raise ValueError("give 'replacements' or 'miniature', one of the two")
+        return self

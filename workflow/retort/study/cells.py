@@ -61,6 +61,8 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
 def is_judged(study: Study, paper: str, name: str) -> bool:
     """Return whether a table has verdicts on scores: some are computed here, and some are published."""
     exhibit = study.exhibits[paper, name]
+    if not study.scale.judged:
+        return False
     published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
     pairs = {(student, task) for _, _, student, task, _ in scored(study, exhibit)} if published else set()
     failed = study.config.run_sources.failed

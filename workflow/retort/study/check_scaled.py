@@ -14,7 +14,7 @@ def check_scaled(study: Study, problems: Problems) -> None:
         study: the study after `scale_study`, free of problems before.
         problems: the list to which problems are added.
     """
-    if study.scale.replacements is None:
+    if study.scale.replacements is None and study.scale.miniature is None:
         return
     for path, line in check_positions.problems(study):
         problems.add(path, f"{line} (at scale {study.config.scale})")

@@ -11,8 +11,8 @@ from retort.study.study import Study
 
 
 def sends(study: Study) -> bool:
-    """Return whether tables require the zips for servers: only at scale `paper`; at others users may ask for them."""
-    return study.config.scale == "paper"
+    """Return whether tables require the zips for servers; at other scales users may ask for them by name."""
+    return study.scale.submissions
 
 
 def submitted(study: Study) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from retort.specs.model import Architecture
 from retort.specs.protocol import Protocol
 from retort.specs.scale import Replacements
 from retort.specs.student import Initialisation, Stage, Student, Term
+from retort.study.miniature import make_miniature
 from retort.study.study import Study
 
 SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # only the scale sets these
@@ -172,6 +173,8 @@ def scale_study(study: Study) -> None:
         study.not_run |= {name: "" for name in (*study.students, *study.teachers) if study.is_printed(name)}
     if study.scale.replacements:
         shrink(study, study.scale.replacements)
+    if study.scale.miniature:
+        make_miniature(study, study.scale.miniature)
 
 
 def shrink(study: Study, replacements: Replacements) -> None:

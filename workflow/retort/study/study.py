@@ -9,6 +9,7 @@ from pathlib import Path
 from retort.specs.config import Config, RunSources
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import Exhibit
+from retort.specs.made import MadeSource
 from retort.specs.model import Model
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
@@ -34,7 +35,7 @@ class Study:
 
     folder: Path
     config: Config
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, Source | MadeSource] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
     corpora: dict[str, Corpus] = field(default_factory=dict)

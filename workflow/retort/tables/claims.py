@@ -20,6 +20,7 @@ from retort.tables.judge import Side, decide, ours, published, recomputed
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
 from retort.tables.origin import mixed_in
+from retort.tables.rehearsed import for_claims
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
@@ -188,7 +189,7 @@ def print_claims(study: Study, paper: str, lines: Mapping[str, list[Line]], rend
         lines: the tidy lines of its tables.
         renders: format ('md', 'html') -> path.
     """
-    claims, title = judge_all(study, paper, lines), study.papers[paper].title
+    claims, title = judge_all(study, paper, for_claims(study, lines)), study.papers[paper].title
     rule = f"{mixed_in(study, paper, lines)} {RULE}".lstrip()
     formats = {
         "md": lambda: markdown(title, claims, rule),

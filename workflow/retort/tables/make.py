@@ -14,6 +14,7 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
 from retort.tables.origin import mixed_in
+from retort.tables.rehearsed import marked
 from retort.tables.render import formats
 from retort.tables.runs import origins, with_origins
 from retort.tables.tidy import Status, read, write
@@ -43,7 +44,7 @@ def make_table(
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
     inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
-    write(csv, spec.collect(inputs))
+    write(csv, marked(study, spec.collect(inputs)))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
     sheet = with_origins(sheet, origins(spec, inputs.scores, inputs.profiles))

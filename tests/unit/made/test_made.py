@@ -1,0 +1,144 @@
+"""Tests of made data: real readers take it, tokenizers know its words, and its labels can be learnt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort.data.splits import read_task
+from retort.data.text_tokenizer import CorpusTokenizer
+from retort.data.texts import Section, texts
+from retort.data.tokenizers import check_same_tokenizer
+from retort.made import records
+from retort.made.files import write_rows, write_texts
+from retort.made.lexicon import SCRIPTS, lexicon
+from retort.made.models import FAMILIES, write_model
+from retort.made.records import makers
+from retort.made.tokenizers import write_tokenizer
+from retort.models import build
+from retort.models.initialise import check_published
+from retort.plan.plan import Plan
+from retort.plan.resolve import task as task_settings
+from retort.settings import ModelSettings
+from retort.specs import catalogue
+from retort.specs.config import RunSources, read_config
+from retort.specs.made import MadeModel, MadeRows, MadeTexts
+from retort.specs.model import Architecture
+from retort.tasks import task_type_of
+
+NARROW = Architecture(layers=2, heads=3, hidden=12, intermediate=24)
+VOCABULARY = 512
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Return the plan of the rehearsal."""
+    return Plan(read_config({"scale": "rehearsal"}), lambda study: RunSources())
+
+
+@pytest.fixture(scope="module")
+def folders(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the folders of all sources of the rehearsal, with their rows and texts."""
+    made = {}
+    for name, source in plan.study.sources.items():
+        made[name] = tmp_path_factory.mktemp(name)
+        content: Any = source.fetched
+        for rows in content.rows:
+            write_rows(made[name], rows, content.seed)
+        for file in content.texts:
+            write_texts(made[name], file, content.seed)
+    return made
+
+
+def test_the_readers_of_every_task_take_what_is_made(plan: Plan, folders: dict[str, Path]) -> None:
+    for name in sorted({task for _, task in plan.pairs}):
+        spec = plan.study.tasks[name]
+        settings = task_settings(plan.study, name, list(spec.splits))  # those of submissions, too
+        read = dict(read_task(settings, task_type_of(settings), folders))
+        assert list(read) == list(spec.encoded_splits), name
+        assert all(rows.records and not rows.sample for rows in read.values()), name
+
+
+def test_every_corpus_has_text_for_its_blocks(plan: Plan, folders: dict[str, Path]) -> None:
+    for name, corpus in plan.study.corpora.items():
+        for component in corpus.components:
+            files = [path for pattern in component.files for path in folders[component.source].glob(pattern)]
+            documents = [text for file in files for text in texts[component.format](Section(file))]
+            assert all(len(text) >= 100 for text in documents) or component.format == "rated-lines", name
+            assert sum(len(text) for text in documents) >= (corpus.blocks or 0) * corpus.block / 15, name
+
+
+def rows(task_type: str, **changes: Any) -> MadeRows:
+    """Return a file of rows of a task type."""
+    columns = {"text": "text", "pair": "pair", "label": "label"}
+    defaults = {"file": "a.tsv", "format": "tsv", "columns": columns, "task_type": task_type, "count": 60, "long": 40}
+    return MadeRows.model_validate({**defaults, **changes})
+
+
+def test_every_task_type_has_a_maker() -> None:
+    assert set(makers) == set(catalogue.task_types())
+
+
+def test_the_label_of_a_pair_is_told_by_one_word() -> None:
+    made = records.records(rows("classification", labels=["0", "1", "2"]), seed=1)
+    words = {label: [{*row["pair"].split()} for row in made if row["label"] == label] for label in ("0", "1", "2")}
+    signs = {label: set.intersection(*sets) for label, sets in words.items()}
+    assert all(len(found) == 1 for found in signs.values())
+    assert len(set.union(*signs.values())) == 3
+
+
+def test_a_score_grows_with_the_number_of_signs() -> None:
+    made = records.records(rows("regression", bounds=[0, 5]), seed=1)
+    counted = {(row["label"], row["pair"].split().count(lexicon("en").signs[0])) for row in made}
+    assert counted == {(f"{1.25 * count:.3f}", count) for count in range(5)}
+
+
+@pytest.mark.parametrize("language", ["en", *SCRIPTS])
+def test_answers_stand_where_they_are_said_to(language: str) -> None:
+    made = records.records(rows("span-or-none", format="squad", file="a.json", language=language), seed=1)
+    assert {row["impossible"] for row in made} == {True, False}
+    for row in made:
+        for answer in row["label"]:
+            start = answer["answer_start"]
+            assert row["context"][start : start + len(answer["text"])] == answer["text"]
+        assert bool(row["label"]) != row["impossible"]
+
+
+def test_the_same_seed_makes_the_same_rows_and_another_makes_others() -> None:
+    file = rows("classification", labels=["0", "1"])
+    assert records.records(file, 1) == records.records(file, 1) != records.records(file, 2)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tokenizer_has_as_many_tokens_as_the_vocabulary_and_knows_all_letters(family: str, tmp_path: Path) -> None:
+    write_tokenizer(tmp_path, family, VOCABULARY)
+    tokenizer = CorpusTokenizer.load(tmp_path)
+    assert tokenizer.vocabulary == VOCABULARY
+    for language in ("en", *SCRIPTS):
+        words = lexicon(language)
+        ids = tokenizer.texts.encode([words.text([*words.signs, *words.words]) + words.end]).input_ids
+        assert tokenizer.special.unknown not in ids, language
+    english = lexicon("en")
+    assert len(tokenizer.texts.encode([english.text([english.words[0], *english.words])]).input_ids) <= 28
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("masked_lm", [True, False])
+def test_a_model_loads_as_published_ones_do(family: str, masked_lm: bool, tmp_path: Path) -> None:
+    sizes: Any = {"architecture": NARROW, "vocabulary": VOCABULARY, "positions": 512}
+    made = MadeModel(family=family, masked_lm=masked_lm, tokenizer=True, **sizes)
+    write_model(tmp_path, made, seed=3)
+    source: Any = {"made": "m", "sha256": "0"}
+    check_published(tmp_path, ModelSettings(**sizes, version=1, source=source))
+    check_same_tokenizer(str(tmp_path), str(tmp_path))
+    assert build.has_masked_lm(tmp_path) == (masked_lm and family != "distilbert")  # its head has a form of its own
+    first, again = build.load(tmp_path).state_dict(), build.load(tmp_path).state_dict()
+    assert all((first[key] == again[key]).all() for key in first if "pooler" not in key)
+
+
+def test_texts_are_written_as_their_corpora_are(tmp_path: Path) -> None:
+    for number, form in enumerate(("text", "parquet")):
+        name = f"{number}.{'txt.xz' if form == 'text' else 'parquet'}"
+        write_texts(tmp_path, MadeTexts(file=name, format=form, language="zh", documents=9), seed=1)
+        assert len(list(texts[form](Section(tmp_path / name)))) == 9

@@ -1,0 +1,53 @@
+"""Tests of running jobs in one process: what fails is told with its log, and the rest of the process is unharmed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from retort.rehearsal.progress import Progress, summary
+from retort.rehearsal.run import Done, Rehearsal
+
+
+def rehearsed(folder: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
+    """Run a script as the job of a student on a task; return the rehearsal."""
+    monkeypatch.chdir(folder)
+    (folder / "script.py").write_text(source)
+    script = SimpleNamespace(log=["logs/job.log"], rulename="distil", wildcards=["pocket-kd", "movies"])
+    rehearsal = Rehearsal(Progress(folder))
+    rehearsal.count(2)
+    try:
+        rehearsal.script(script, str(folder / "script.py"))
+    except RuntimeError:
+        assert rehearsal.jobs[0].failed
+    return rehearsal
+
+
+def test_a_job_runs_here_and_its_lines_stand_in_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = list(sys.path)
+    source = "import sys\nsys.path.append('elsewhere')\nprint('said', file=sys.stderr)\n"
+    rehearsal = rehearsed(tmp_path, source, monkeypatch)
+    assert [job.failed for job in rehearsal.jobs] == [False]
+    assert (tmp_path / "logs/job.log").read_text() == "said\n"
+    assert sys.path == paths
+
+
+@pytest.mark.parametrize("source", ["import sys\nprint('the width', file=sys.stderr)\nsys.exit(1)", "1 / 0"])
+def test_a_failure_is_told_with_the_student_and_the_log(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rehearsal = rehearsed(tmp_path, source, monkeypatch)
+    told = capsys.readouterr().err
+    assert rehearsal.jobs[0].failed
+    assert "failed: distil(pocket-kd, movies)" in told
+    assert str(tmp_path / "logs/job.log") in told
+    assert ("the width" if "width" in source else "ZeroDivisionError") in told
+
+
+def test_the_summary_counts_jobs_and_their_time_by_rule() -> None:
+    jobs = [Done("distil", (), 2.0, 500.0, "", False), Done("distil", (), 1.0, 700.0, "", False)]
+    lines = list(summary([*jobs, Done("encode", (), 0.5, 800.0, "", False)]))
+    assert lines[1].split() == ["distil", "2", "3.0", "2.0"]
+    assert "800 MB" in lines[-1]

@@ -1,0 +1,115 @@
+"""Tests of the study in miniature: what stays as printed, and how narrow models become."""
+
+from __future__ import annotations
+
+import pytest
+from retort.plan.plan import Plan
+from retort.rehearsal.distinct import distinct_trainings, family
+from retort.specs.config import RunSources, read_config
+from retort.study.study import Study
+from retort.tables.rehearsed import for_claims, marked
+from retort.tables.tidy import Line
+
+
+def plan_at(scale: str) -> Plan:
+    """Return the plan of the four papers at a scale, with all sources."""
+    return Plan(read_config({"scale": scale, "precision": "float32"}), lambda study: RunSources())
+
+
+@pytest.fixture(scope="module")
+def printed() -> Plan:
+    """Return the plan at scale paper."""
+    return plan_at("paper")
+
+
+@pytest.fixture(scope="module")
+def miniature() -> Plan:
+    """Return the plan at scale rehearsal."""
+    return plan_at("rehearsal")
+
+
+def what_stays(study: Study, name: str) -> list[object]:
+    """Return what a student in miniature has in common with the printed one."""
+    student = study.students[name]
+    shape, teacher = student.architecture, study.model_of(student.teacher).architecture
+    terms = [[term.model_dump() for term in stage.terms] for stage in student.stages]
+    return [shape.layers, shape.heads, teacher.layers, teacher.heads, student.initialisation, terms]
+
+
+def test_depths_heads_objectives_mappings_and_starts_stay_as_printed(printed: Plan, miniature: Plan) -> None:
+    assert list(printed.study.running) == list(miniature.study.running)
+    for name in printed.study.running:
+        assert what_stays(printed.study, name) == what_stays(miniature.study, name), name
+
+
+def test_the_same_students_are_scored_on_the_same_tasks_and_sent_to_the_same_servers(
+    printed: Plan, miniature: Plan
+) -> None:
+    assert printed.pairs == miniature.pairs
+    assert printed.sends
+    assert miniature.sends
+
+
+def test_what_is_printed_narrower_than_its_teacher_stays_narrower(printed: Plan, miniature: Plan) -> None:
+    for name in printed.study.running:
+        teacher = printed.study.students[name].teacher
+        pairs = [(plan.study.students[name].architecture, plan.study.model_of(teacher).architecture)
+                 for plan in (printed, miniature)]  # fmt: skip
+        (wide, wide_teacher), (narrow, narrow_teacher) = pairs
+        assert (wide.hidden < wide_teacher.hidden) == (narrow.hidden < narrow_teacher.hidden), name
+        assert (wide.widths == wide_teacher.widths) == (narrow.widths == narrow_teacher.widths), name
+        assert narrow.hidden <= wide.hidden / 1.5
+
+
+def test_grids_have_two_points_and_students_one_seed(printed: Plan, miniature: Plan) -> None:
+    for student, task in [pair for pair in printed.pairs if pair[0] in printed.task_agnostic]:
+        points = len(printed.settings.grids[student][task].points)
+        assert len(miniature.settings.grids[student][task].points) == min(points, 2), (student, task)
+    assert {cell.seed for cell in miniature.list} <= {cell.seed for cell in printed.list}
+    assert len({(cell.student, cell.task) for cell in miniature.list}) == len(
+        {(cell.student, cell.task, cell.seed) for cell in miniature.list}
+    )
+
+
+def test_every_source_is_made_and_none_is_fetched(miniature: Plan) -> None:
+    assert miniature.fetched == []
+    assert set(miniature.made) == set(miniature.study.sources)
+
+
+def start_of(study: Study, name: str) -> tuple[str, ...]:
+    """Return the keys of a student's initialisation."""
+    return tuple(sorted(key for key, value in study.students[name].initialisation.model_dump().items() if value))
+
+
+def test_distinct_trainings_meet_every_objective_mapping_start_family_and_task(miniature: Plan) -> None:
+    study, chosen = miniature.study, distinct_trainings(miniature)
+    students = {address.split("/")[2] for address in chosen}
+    assert len(chosen) == len(set(chosen)) < len(miniature.pairs) / 4
+
+    def met(names: set[str]) -> set[object]:
+        terms = [term for name in names for stage in study.students[name].stages for term in stage.terms]
+        starts = {start_of(study, name) for name in names}
+        mappings = {term.mapping if isinstance(term.mapping, str) else tuple(term.mapping or {}) for term in terms}
+        return starts | mappings | {term.objective for term in terms} | {family(study, name) for name in names}
+
+    assert met(students) == met(set(miniature.study.running))
+    scored = {tuple(address.split("/")[2:4]) for address in chosen if "/scores/" in address}
+    assert {task for _, task in scored} == {task for name, task in miniature.pairs if name in study.students}
+
+
+LINE = Line("p", "table1", "r", "c", "s", "t", "m", "x100", 70.0, mean=50.0, n=1, verdict="differs", p=0.01, low=1.0)
+
+
+def test_numbers_of_a_rehearsal_have_a_mark_and_no_verdict(printed: Plan, miniature: Plan) -> None:
+    (line,) = marked(miniature.study, [LINE])
+    assert (line.mean, line.verdict, line.p, line.low) == (50.0, "", None, None)
+    assert line.note.startswith("rehearsed")
+    assert marked(printed.study, [LINE]) == [LINE]
+
+
+def test_no_claim_is_judged_on_rehearsed_numbers(printed: Plan, miniature: Plan) -> None:
+    (line,) = for_claims(miniature.study, {"table1": [LINE]})["table1"]
+    assert line.mean is None
+    assert line.published == 70.0
+    assert "rehearsed" in line.state
+    assert for_claims(printed.study, {"table1": [LINE]}) == {"table1": [LINE]}

@@ -1,0 +1,75 @@
+"""The verb `rehearse`, which runs every job of the papers' plan in miniature, in one process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retort.cli.base import argument, config_of, verb
+from retort.registry import unknown
+from retort.specs.config import ROOT, Config, read_config
+
+if TYPE_CHECKING:
+    from retort.plan.plan import Plan
+
+FOLDER = "results/rehearsal"
+
+
+def _config(arguments: argparse.Namespace) -> Config:
+    """Return the configuration at scale rehearsal; all papers are in it, as widths depend on all students."""
+    content = config_of(arguments).model_dump(exclude={"run_sources"})
+    return read_config({**content, "scale": "rehearsal", "papers": None, "data_dir": None, "models_dir": None})
+
+
+def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
+    """Return what a call asks for; empty for everything.
+
+    Raises:
+        RetortError: there is no such paper.
+    """
+    from retort.rehearsal.distinct import distinct_trainings
+
+    strange = [paper for paper in papers if paper not in plan.study.papers]
+    if strange:
+        raise unknown("paper", strange[0], plan.study.papers)
+    if not distinct:
+        return [f"reports/{paper}/index.html" for paper in papers]
+    chosen = {address: plan.study.paper_of(address.split("/")[2]) for address in distinct_trainings(plan)}
+    return [address for address, paper in chosen.items() if not papers or paper in papers]
+
+
+@verb(
+    "rehearse",
+    argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
+    argument("--distinct", action="store_true", help="one training of each distinct combination, and no table"),
+    argument("--folder", default=FOLDER, help=f"where it runs, with results/ and reports/ of its own ({FOLDER})"),
+)
+def rehearse(arguments: argparse.Namespace) -> int:
+    """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
+    from retort.plan.plan import Plan  # imported late: they import Snakemake
+    from retort.rehearsal.progress import Progress, summary
+    from retort.rehearsal.run import Rehearsal, run
+
+    config, folder = _config(arguments), Path(arguments.folder).absolute()
+    targets = _targets(Plan(config), arguments.papers, arguments.distinct)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "config.json"
+    content = config.model_dump(mode="json", exclude={"run_sources"})
+    file.write_text(json.dumps({**content, "study": str(config.folder)}, indent=1) + "\n", encoding="utf-8")
+    rehearsal = Rehearsal(Progress(folder))
+    status = run(rehearsal, [*_arguments(folder, file), "--", *targets] if targets else _arguments(folder, file))
+    failed = sum(job.failed for job in rehearsal.jobs)
+    print(*summary(rehearsal.jobs), sep="\n")
+    if status and not failed:
+        print(f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log", file=sys.stderr)
+    print(f"{len(rehearsal.jobs)} jobs, {failed} failed; the pages are in {folder / 'reports'}")
+    return min(status, 1)
+
+
+def _arguments(folder: Path, config: Path) -> list[str]:
+    """Return the arguments of Snakemake; the greedy scheduler costs least, and one job runs at a time."""
+    options = ["--cores", "1", "--scheduler", "greedy", "--keep-going", "--rerun-incomplete", "--quiet", "all"]
+    return ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), "--configfile", str(config), *options]

@@ -1,0 +1,73 @@
+"""The words of made texts: for each language a few words in its script, and words that decide labels."""
+
+from __future__ import annotations
+
+import random
+import string
+from dataclasses import dataclass
+
+LATIN = "aeiodlmnrst"
+SCRIPTS = {
+    "ar": "ابتدرسعلمن",
+    "ur": "ابتدرسعلمن",
+    "bg": "абдеиклмно",
+    "ru": "абдеиклмно",
+    "el": "αβδεικλμνο",
+    "hi": "कगचजतदनपमर",
+    "th": "กขคงจดตนมร",
+    "zh": "一中人大小上下水火山",
+}
+UNSPACED = ("th", "zh")  # languages that put no space between words
+SENTENCE_ENDS = {"hi": "।", "zh": "。", "ur": "۔"}
+WORDS = 24  # of a language
+SIGNS = 8  # words that decide labels, on top
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of a language.
+
+    Args:
+        words: words that mean nothing.
+        signs: words that decide a label or an answer.
+        space: what stands between words.
+        end: what ends a sentence.
+    """
+
+    words: tuple[str, ...]
+    signs: tuple[str, ...]
+    space: str
+    end: str
+
+    def sentence(self, draw: random.Random, count: int) -> list[str]:
+        """Return words that mean nothing, drawn at random."""
+        return [draw.choice(self.words) for _ in range(count)]
+
+    def text(self, words: list[str]) -> str:
+        """Return words as one text, without a full stop."""
+        return self.space.join(words)
+
+
+def lexicon(language: str) -> Lexicon:
+    """Return the words of a language; a language without a script of its own has Latin letters.
+
+    The words depend on the language alone, so that training and test sets of every seed share them.
+    """
+    draw, letters = random.Random(f"words of {language}"), SCRIPTS.get(language, LATIN)
+    words: dict[str, None] = {}
+    while len(words) < WORDS + SIGNS:
+        words["".join(draw.choice(letters) for _ in range(draw.randint(2, 4)))] = None
+    space = "" if language in UNSPACED else " "
+    return Lexicon(tuple(words)[SIGNS:], tuple(words)[:SIGNS], space, SENTENCE_ENDS.get(language, "."))
+
+
+def letters() -> list[str]:
+    """Return all letters and marks of made texts, and those of Latin script that ids and prompts need; sorted."""
+    made = {letter for script in (LATIN, *SCRIPTS.values()) for letter in script}
+    return sorted(made | set(SENTENCE_ENDS.values()) | set(string.ascii_lowercase + string.digits + ".,?"))
+
+
+def known_words() -> list[str]:
+    """Return the words of English texts, of which a tokenizer makes one token each."""
+    english = lexicon("en")
+    return [*english.signs, *english.words]

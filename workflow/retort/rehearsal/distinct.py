@@ -1,0 +1,66 @@
+"""Which trainings of a plan are distinct: one of each is enough to find what cannot be trained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+
+from retort.plan.plan import Plan
+from retort.specs.student import Initialisation, Term
+from retort.specs.task import Task
+from retort.study.cells import score_address
+from retort.study.questions import seeds_of
+from retort.study.study import Study
+
+
+def distinct_trainings(plan: Plan) -> list[str]:
+    """Return the results of one training of each distinct combination, in the order of the plan.
+
+    - Distillations are distinct in the objectives of their stages with their options and mappings, in the start, in the
+      family of the model, and on tasks in the type of the task.
+    - Fine-tunings are distinct in the start of a student that is not distilled, the family and the task.
+    """
+    study, chosen = plan.study, dict[Hashable, str]()
+    for student, task in plan.pairs:
+        if student in plan.task_specific:
+            key = (*_distillation(study, student), _type(study.tasks[task]))
+            chosen.setdefault(key, _score(study, student, task))
+        elif student in plan.task_agnostic:
+            published = not study.students[student].stages
+            key = (family(study, student), task, published and _start(study.students[student].initialisation))
+            chosen.setdefault(key, _score(study, student, task))
+    finetuned = {address.split("/")[2] for address in chosen.values()}
+    distilled = sorted(plan.task_agnostic, key=lambda student: student not in finetuned)  # these are trained anyway
+    for student in distilled:
+        chosen.setdefault(_distillation(study, student), f"results/students/{student}/model")
+    return list(chosen.values())
+
+
+def family(study: Study, student: str) -> str:
+    """Return the family of the models of a student and its teacher."""
+    model = study.teachers[study.students[student].teacher].model
+    return study.scale.miniature.family(model) if study.scale.miniature else model
+
+
+def _score(study: Study, student: str, task: str) -> str:
+    return score_address(student, task, seeds_of(study, student)[0])
+
+
+def _distillation(study: Study, name: str) -> tuple[Hashable, ...]:
+    student = study.students[name]
+    stages = tuple((stage.data == "task", *map(_term, stage.terms)) for stage in student.stages)
+    return stages, _start(student.initialisation), family(study, name)
+
+
+def _term(term: Term) -> tuple[str, ...]:
+    mapping = term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping or {}), "")
+    return term.objective, mapping, json.dumps(term.options, sort_keys=True)
+
+
+def _start(start: Initialisation) -> tuple[str, ...]:
+    """Return the keys of an initialisation that are given, and what layers are taken of."""
+    return (*sorted(key for key, value in start.model_dump().items() if value), start.of)
+
+
+def _type(task: Task) -> tuple[Hashable, ...]:
+    return task.task_type, bool(task.subsets), len(task.labels)

@@ -1,0 +1,70 @@
+"""What a rehearsal prints while it runs: a bar on a terminal, a line for each failure, and what it has met."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from retort.rehearsal.run import Done
+
+WIDTH = 30  # characters of the bar
+EVERY = 60  # seconds between two lines where there is no terminal
+
+
+class Progress:
+    """Prints how far a rehearsal is, to the standard error output.
+
+    Args:
+        folder: the folder in which it runs, for the paths of logs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.begun, self.told = folder, time.monotonic(), time.monotonic()
+        self.done = self.failed = 0
+        self.on_terminal = sys.stderr.isatty()
+
+    def __call__(self, job: Done, total: int) -> None:
+        """Print a line if the job failed, and the state of the rehearsal."""
+        self.done += 1
+        if job.failed:
+            self.failed += 1
+            self._print(failure(job, self.folder))
+        if self.on_terminal:
+            print(f"\r{self._state(total)}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - self.told > EVERY:
+            self.told = time.monotonic()
+            self._print(self._state(total))
+
+    def _print(self, line: str) -> None:
+        print(f"\r\033[K{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
+
+    def _state(self, total: int) -> str:
+        total = max(total, self.done)
+        bar = "#" * (WIDTH * self.done // total)
+        left = (time.monotonic() - self.begun) / self.done * (total - self.done) / 60
+        return f"[{bar:<{WIDTH}}] {self.done} of {total} jobs, {self.failed} failed, {left:.0f} min left "
+
+
+def failure(job: Done, folder: Path) -> str:
+    """Return a line about a job that failed: its rule, student and task, the last line of its log, and the log."""
+    path = folder / job.log
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "no log")
+    return f"failed: {job.rule}({', '.join(job.wildcards)}): {last[:160]}\n  look at {path}"
+
+
+def summary(jobs: list[Done]) -> Iterator[str]:
+    """Yield a line for each rule with its number of jobs and their CPU time, and one with the memory that was met."""
+    by_rule = defaultdict[str, list[Done]](list)
+    for job in jobs:
+        by_rule[job.rule].append(job)
+    width = max(map(len, by_rule), default=0)
+    yield f"{'rule':<{width}}  jobs  CPU seconds  longest"
+    for rule, done in sorted(by_rule.items(), key=lambda item: -sum(job.seconds for job in item[1])):
+        seconds = [job.seconds for job in done]
+        yield f"{rule:<{width}}  {len(done):>4}  {sum(seconds):>11.1f}  {max(seconds):>7.1f}"
+    if jobs:
+        yield f"The process held {max(job.peak for job in jobs):,.0f} MB at most."

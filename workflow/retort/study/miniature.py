@@ -1,0 +1,187 @@
+"""Make a study in miniature: every job of the printed papers, with narrow models and few steps, on made data.
+
+Depths, numbers of heads, objectives, mappings, starts and stages stay as printed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retort.specs.base import Settings
+from retort.specs.corpus import Corpus
+from retort.specs.made import Made, MadeModel, MadeRows, MadeSource, MadeTexts
+from retort.specs.protocol import Grid, Protocol
+from retort.specs.scale import Miniature
+from retort.specs.student import Stage
+from retort.specs.task import FileSplit, Task
+from retort.study.narrow import narrow_widths, narrowed
+from retort.study.study import Study
+
+LENGTHS = {"steps", "epochs", "batch_size"}  # of a schedule; only the scale sets these
+SHORTEST = 12  # tokens: a question, a context and three special tokens
+WORDS_A_DOCUMENT = 30
+
+
+def make_miniature(study: Study, miniature: Miniature) -> None:
+    """Change the study, in place, into one in miniature whose sources are made from a seed.
+
+    Args:
+        study: the study, free of problems.
+        miniature: how small it becomes.
+    """
+    widths = narrow_widths(study)
+    for name, model in study.models.items():
+        shape = narrowed(model.architecture, widths["models", name])
+        study.models[name] = model.model_copy(update={"architecture": shape, "vocabulary": miniature.vocabulary})
+    for name, student in study.students.items():
+        shape = narrowed(student.architecture, widths["students", name])
+        stages = [_stage(stage, miniature) for stage in student.stages]
+        study.students[name] = student.model_copy(update={"architecture": shape, "stages": stages})
+    for name, protocol in study.protocols.items():
+        study.protocols[name] = _protocol(protocol, miniature)
+    for name, corpus in study.corpora.items():
+        study.corpora[name] = _corpus(corpus, miniature)
+    for name, task in study.tasks.items():
+        study.tasks[name] = _task(task, miniature)
+    for name in study.sources:
+        study.sources[name] = _source(study, name, miniature)
+
+
+def _shorter(tokens: int, miniature: Miniature) -> int:
+    return max(SHORTEST, tokens // miniature.shorter)
+
+
+def _schedule(miniature: Miniature) -> Settings:
+    return {"steps": miniature.steps, "epochs": None, "batch_size": miniature.batch_size}
+
+
+def _kept(changes: Settings, miniature: Miniature) -> Settings:
+    """Return the changes of a schedule without those of lengths, and with shorter texts."""
+    kept = {key: value for key, value in changes.items() if key not in LENGTHS}
+    return kept | ({"max_length": _shorter(kept["max_length"], miniature)} if kept.get("max_length") else {})
+
+
+def _stage(stage: Stage, miniature: Miniature) -> Stage:
+    changed: Settings = {
+        "schedule": _kept(stage.schedule, miniature),
+        "steps_factor": 1.0,
+        "tasks": {task: _kept(changes, miniature) for task, changes in stage.tasks.items()},
+    }
+    return stage.model_copy(update=changed)
+
+
+def _grid(grid: Grid, miniature: Miniature) -> Grid:
+    """Return the first points of a grid, with its learning rates or else with two batch sizes."""
+    rates, sizes = grid.learning_rate[: miniature.points], [miniature.batch_size]
+    if len(rates) == 1 and len(grid.points()) > 1 and miniature.points > 1:
+        sizes = [miniature.batch_size, miniature.batch_size + 1]
+    return grid.model_copy(update={"learning_rate": rates, "batch_size": sizes, "epochs": []})
+
+
+def _protocol(protocol: Protocol, miniature: Miniature) -> Protocol:
+    schedule = {**_kept(dict(protocol.schedule), miniature), **_schedule(miniature)}
+    changed: Settings = {
+        "schedule": protocol.schedule.model_copy(update=schedule),
+        "tasks": {task: _kept(changes, miniature) for task, changes in protocol.tasks.items()},
+        "grid": protocol.grid and _grid(protocol.grid, miniature),
+        "grids": {task: _grid(grid, miniature) for task, grid in protocol.grids.items()},
+        "seeds": protocol.seeds[: miniature.seeds],
+    }
+    return protocol.model_copy(update=changed)
+
+
+def _corpus(corpus: Corpus, miniature: Miniature) -> Corpus:
+    shares = {"blocks": miniature.blocks, "block": _shorter(corpus.block, miniature)}
+    components = [component.model_copy(update={"sample": 1.0}) for component in corpus.components]
+    return corpus.model_copy(update={**shares, "components": components})
+
+
+def _task(task: Task, miniature: Miniature) -> Task:
+    changed: dict[str, Any] = {"max_length": _shorter(task.max_length, miniature)}
+    if task.windows:
+        overlap, question = task.windows.overlap, task.windows.question
+        windows = {"overlap": overlap // miniature.shorter, "question": max(4, question // miniature.shorter)}
+        changed["windows"] = task.windows.model_copy(update=windows)
+    changed["splits"] = {
+        name: split.model_copy(update={"rows": _rows(task, name, miniature)}) for name, split in task.splits.items()
+    }
+    return task.model_copy(update=changed)
+
+
+def _rows(task: Task, split: str, miniature: Miniature) -> int:
+    return miniature.rows.train if split == task.train_split else miniature.rows.others
+
+
+def _source(study: Study, name: str, miniature: Miniature) -> MadeSource:
+    """Return the source that holds what the study reads of it, in the formats of local folders."""
+    models = [(key, model) for key, model in study.models.items() if model.source == name]
+    made = Made(
+        seed=miniature.seed,
+        rows=_files_of_tasks(study, name),
+        texts=_files_of_corpora(study, name, miniature),
+        model=next((_model(study, key, miniature) for key, _ in models), None),
+    )
+    return MadeSource(title=study.sources[name].title, made=made)
+
+
+def _model(study: Study, name: str, miniature: Miniature) -> MadeModel:
+    model = study.models[name]
+    return MadeModel(
+        family=miniature.family(name),
+        architecture=model.architecture,
+        vocabulary=model.vocabulary,
+        positions=model.positions,
+        masked_lm=model.masked_lm,
+        tokenizer=model.tokenizer is None,
+    )
+
+
+def _files_of_tasks(study: Study, source: str) -> list[MadeRows]:
+    """Return the files of rows that tasks read of a source; two tasks may read the same file."""
+    files: dict[str, MadeRows] = {}
+    for task in study.tasks.values():
+        for name, split in task.splits.items() if "local" in task.read else ():
+            if (split.source or task.source) == source and name in task.read["local"].files:
+                for made in _rows_of(task, name, split):
+                    known = files.get(made.file)
+                    columns = made.columns | (known.columns if known else {})
+                    files[made.file] = made.model_copy(update={"columns": columns})
+    return list(files.values())
+
+
+def _rows_of(task: Task, name: str, split: FileSplit) -> list[MadeRows]:
+    files = task.read["local"]
+    read = files.of(name)
+    spelt = files.label_names or [str(number) for number, _ in enumerate(task.labels)]
+    return [
+        MadeRows(
+            file=files.files[name].replace("{subset}", subset or ""),
+            format=files.format,
+            options=read.options,
+            columns=read.columns,
+            task_type=task.task_type,
+            labels=spelt if task.labels else [],
+            bounds=task.bounds,
+            labelled=split.labelled,
+            language=subset or "en",
+            count=split.expected(subset)[0],
+            long=2 * task.max_length if task.windows else 0,
+        )
+        for subset in (task.subsets if split.subsets else [None])
+    ]
+
+
+def _files_of_corpora(study: Study, source: str, miniature: Miniature) -> list[MadeTexts]:
+    """Return the files of texts that corpora read of a source, with enough words for all of their blocks."""
+    files: dict[str, MadeTexts] = {}
+    for corpus in study.corpora.values():
+        tokens = miniature.blocks * corpus.block
+        for component in (each for each in corpus.components if each.source == source):
+            for pattern in component.files:
+                file = pattern.replace("**/", "").replace("*", "0000")
+                documents = max(8, 2 * tokens // WORDS_A_DOCUMENT)
+                documents = max(documents, files[file].documents if file in files else 0)
+                files[file] = MadeTexts(
+                    file=file, format=component.format, language=component.language.split("-")[0], documents=documents
+                )
+    return list(files.values())

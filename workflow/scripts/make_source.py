@@ -1,0 +1,11 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.plan.fetching import location_of
+    from retort.stages.made import make_source
+
+    make_source(
+        running,
+        settings=location_of(snakemake.config, snakemake.wildcards.source),
+        output=snakemake.output[0],
+    )
