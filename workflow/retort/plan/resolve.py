@@ -38,6 +38,7 @@ from retort.settings import (
     TimingSettings,
     UnreadTeacherSettings,
 )
+from retort.sizes import Requirements
 from retort.specs import catalogue, timing
 from retort.specs.model import Architecture
 from retort.specs.student import Stage, Student, Term
@@ -142,6 +143,8 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
     objectives, student = catalogue.objectives(), study.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
         return False
+    if any(_counts_padding(term) for stage in student.stages for term in stage.on(task_name)):
+        return False  # only activations of real tokens are stored
     if any(_stage(study, student, stage, task_name).schedule.max_length for stage in student.stages):
         return False  # the stored activations are of rows that were not cut to this length
     read = {
@@ -149,9 +152,14 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
         for stage in student.stages
         for term in stage.on(task_name)
         for activation_read in objectives[term.objective].teacher_activations
-        for activation in catalogue.BASIS.get(activation_read, (activation_read,))
+        for activation in catalogue.BASIS.get(activation_read) or (activation_read,)
     }
     return read <= {"logits", *STORED}
+
+
+def _counts_padding(term: Term) -> bool:
+    entry = catalogue.objectives()[term.objective]
+    return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
 
 
 def _term(term: Term, student: Student, teacher_layers: int) -> TermSettings:

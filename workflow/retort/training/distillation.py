@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
@@ -19,6 +20,7 @@ from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
+from retort.objectives.base import TrainingRows
 from retort.objectives.relation_forms.choice import described
 from retort.settings import (
     CorpusDistillationSettings,
@@ -45,12 +47,14 @@ class TeacherAndData:
             dropout; returns a function from a batch to those activations of the teacher.
         rows: takes a stage; returns the number of rows or blocks that an epoch of it has.
         batches: takes the number of a stage and the stage; returns its batches by number.
+        labels: the labels of all rows; None for a corpus.
     """
 
     shape: Shape
     activations: Teacher
     rows: Callable[[StageSettings], int]
     batches: Callable[[int, StageSettings], Dataset[Batch]]
+    labels: np.ndarray | None = None
 
 
 def run_stages(
@@ -83,7 +87,8 @@ def run_stages(
         if not checkpoint.past(number):
             build.prepare(student, stage.schedule)
             torch.manual_seed(seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
-            loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape).to(job.device)
+            rows = TrainingRows(source.rows(stage), source.labels)
+            loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape, rows).to(job.device)
             run = _training_run(stage, student, loss, source, number, steps)
             run.steps_before = steps_before
             train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
@@ -137,6 +142,7 @@ def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, 
         activations=activations,
         rows=lambda _: len(rows),
         batches=of_stage,
+        labels=rows.labels if rows.labelled else None,
     )
 
 
