@@ -92,8 +92,8 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int, mask: Ten
             queries, keys_ = (heads_of(caught[name, layer], heads) for name in ("queries", "keys"))
             activations[activation, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
         elif activation == "undropped-context":
-            split = [heads_of(caught[name, layer], heads) for name in ("queries", "keys", "values")]
-            context = F.scaled_dot_product_attention(*split, attn_mask=mask[:, None, None, :])
+            queries, keys_, values = (heads_of(caught[name, layer], heads) for name in ("queries", "keys", "values"))
+            context = F.scaled_dot_product_attention(queries, keys_, values, attn_mask=mask[:, None, None, :])
             activations[activation, layer] = context.transpose(1, 2).flatten(2)
         elif activation == "cls":
             activations[activation, layer] = caught["hidden", layer][:, 0]

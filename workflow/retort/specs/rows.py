@@ -11,7 +11,7 @@ from retort.specs.base import Distinct, Name, Text
 from retort.specs.judging import Judging
 from retort.specs.names import StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
-from retort.specs.timing import TIMED, Timing, timing
+from retort.specs.timing import TIMED, Timing, Values, timing
 
 
 class Column(Judging, Measure, Heading):
@@ -76,6 +76,7 @@ class CellSpec:
         subset: the rows of the task that are scored by themselves, such as a language; empty for all of it.
         timing: how a time is measured: 'batch-16' or another number, 'cpu', 'gpu'; empty for the default.
         length: tokens of a row that is timed; None for the default.
+        spread: what a time has one value for each of: 'runs' or 'batches'.
         split: the split of a score; empty for the one that the task is scored on.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
@@ -92,6 +93,7 @@ class CellSpec:
     subset: str = ""
     timing: str = ""
     length: int | None = None
+    spread: Values = "runs"
     split: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
     quoted: str = ""
@@ -120,7 +122,7 @@ class CellSpec:
         Raises:
             ValueError: there is no such measurement.
         """
-        return timing(self.timing, self.length)
+        return timing(self.timing, self.length, self.spread)
 
     @property
     def of_shape(self) -> bool:
@@ -138,7 +140,13 @@ def _joined(name: str, variant: str) -> str:
 
 
 def cell_at(
-    name: str, row: Row, column: Column, before: str = "", split: str = "", length: int | None = None
+    name: str,
+    row: Row,
+    column: Column,
+    before: str = "",
+    split: str = "",
+    length: int | None = None,
+    spread: Values = "runs",
 ) -> CellSpec:
     """Return the cell at a row and a column; the fields of the row override those of the column.
 
@@ -149,6 +157,7 @@ def cell_at(
         before: the name of the column on the left; empty for the first one.
         split: the split of the table's scores, used if neither row nor column gives one.
         length: the tokens of a row that is timed; None for the default.
+        spread: what a time has one value for each of.
     """
     tasks = row.tasks or column.tasks
     derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
@@ -161,6 +170,7 @@ def cell_at(
         subset=row.subset or column.subset,
         timing=row.timing or column.timing,
         length=length,
+        spread=spread,
         metric=derived or row.metric or column.metric,
         split=row.split or column.split or split,
         tasks=tasks,

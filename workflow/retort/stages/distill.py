@@ -11,7 +11,7 @@ from retort.models.initialise import StartFolders, check_published, initialise, 
 from retort.models.stored_activations import StoredActivations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
 from retort.training.distillation import Teacher, TeacherAndData, online, run_stages, task_agnostic, task_specific
-from retort.training.evaluate import Measured, ScoreFiles, evaluate, write_score
+from retort.training.evaluate import Measured, ScoreFiles, dev_score, evaluate, write_score
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 
 
@@ -77,7 +77,11 @@ def _teacher_and_data(
         if folders.teacher and not activations_folder
         else lambda keys, _: StoredActivations(str(activations_folder), rows, keys, heads)
     )
-    return task_specific(settings, rows, seed, teacher)
+    source = task_specific(settings, rows, seed, teacher)
+    source.score = lambda model, metric: dev_score(
+        model, encoded_folder, metric, settings.task, settings.precision, job.device
+    )
+    return source
 
 
 def distill_student(
@@ -118,7 +122,8 @@ def distill_student(
         run_stages(job, network, settings, seed, source, vocabulary, checkpoint)
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
-    encoder = with_pooler(network, settings.architecture, folders.parent or folders.model)
+    random_seed = seed if settings.initialisation.random else None
+    encoder = with_pooler(network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student)
     checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")

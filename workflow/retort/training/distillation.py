@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,8 @@ from retort.settings import (
     StageSettings,
     TaskDistillationSettings,
 )
+from retort.specs.protocol import steps_per_epoch
+from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import TrainingRun, train
 from retort.training.setup import head_of, progress_of
@@ -48,6 +51,7 @@ class TeacherAndData:
         rows: takes a stage; returns the number of rows or blocks that an epoch of it has.
         batches: takes the number of a stage and the stage; returns its batches by number.
         labels: the labels of all rows; None for a corpus.
+        score: scores a model on the task's validation split by a metric; None for a corpus.
     """
 
     shape: Shape
@@ -55,6 +59,7 @@ class TeacherAndData:
     rows: Callable[[StageSettings], int]
     batches: Callable[[int, StageSettings], Dataset[Batch]]
     labels: np.ndarray | None = None
+    score: Callable[[nn.Module, str], float] | None = None
 
 
 def run_stages(
@@ -91,6 +96,10 @@ def run_stages(
             loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape, rows).to(job.device)
             run = _training_run(stage, student, loss, source, number, steps)
             run.steps_before = steps_before
+            if metric := stage.metric_for_best_model:
+                assert source.score is not None  # a schedule on a corpus keeps no best epoch
+                every = steps_per_epoch(source.rows(stage), stage.schedule.batch_size)
+                keep_best(run, student, partial(source.score, student, metric), every)
             train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
             run.close()
         steps_before += steps

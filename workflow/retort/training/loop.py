@@ -36,6 +36,7 @@ class TrainingRun:
         number: the position of the training run in its job, from 1.
         steps_before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
         close: called when the training run is done, to remove the hooks from the modules.
+        after_step: called after each step with its number, from 1.
     """
 
     modules: list[nn.Module]
@@ -46,6 +47,7 @@ class TrainingRun:
     number: int = 1
     steps_before: int = 0
     close: Callable[[], None] = lambda: None
+    after_step: Callable[[int], None] = lambda step: None
 
 
 def train(
@@ -82,6 +84,7 @@ def train(
     with closing(loaded(run.batches, start, run.steps, device, num_workers)) as batches:
         for step, batch in enumerate(batches, start + 1):
             value, terms = _step(run, step, batch, parameters, optimiser, precision, device)
+            run.after_step(step)
             progress.step(step, value, terms)
             if checkpoint.due and step < run.steps:
                 checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
