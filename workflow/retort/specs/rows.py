@@ -33,6 +33,9 @@ class Row(Measure, TextRow):
     """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere."""
 
     student: StudentName = Field(default="", description="the student or teacher that is run")
+    students: dict[Name, StudentName] = Field(
+        default={}, description="a column's variant -> the student or teacher that is run; none in the other columns"
+    )
     planned: StudentName = Field(
         default="", description="the name that the row's student will have; nothing is run yet"
     )
@@ -44,7 +47,8 @@ class Row(Measure, TextRow):
 
     @model_validator(mode="after")
     def _one_state(self) -> Row:
-        if bool(self.student) + bool(self.planned) > 1 or not (self.student or self.planned or self.quoted):
+        ways = sum(map(bool, (self.student, self.students, self.planned)))
+        if ways > 1 or not (ways or self.quoted):
             raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
         if self.model and not self.quoted:
             raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
@@ -54,6 +58,10 @@ class Row(Measure, TextRow):
     def identity(self) -> str:
         """The name of the row's model, whether it is run or not; empty if a quoted row gives none."""
         return self.model if self.quoted else self.student or self.planned
+
+    def student_at(self, variant: str) -> str:
+        """Return the student or teacher that is run in a column of this variant; empty if none is."""
+        return self.students.get(variant, "") if self.students else _joined(self.student, variant)
 
     @property
     def tested(self) -> bool:
@@ -164,8 +172,8 @@ def cell_at(
     return CellSpec(
         row=name,
         column=column.name,
-        student=_joined(row.student, column.variant),
-        identity=_joined(row.identity, column.variant),
+        student=row.student_at(column.variant),
+        identity=_joined(row.identity, column.variant) or row.student_at(column.variant),
         task=row.task or column.task,
         subset=row.subset or column.subset,
         timing=row.timing or column.timing,
