@@ -31,9 +31,26 @@ def test_a_number_has_limits_that_its_default_keeps(entry: catalogue.Entry, name
     assert default is None or check_options("objective", entry, {name: default}) == []
 
 
+READ = [entry for read in (catalogue.readers(), catalogue.text_formats()) for entry in read.values()]
+READ_NUMBERS = [
+    (entry, name)
+    for entry in READ
+    for name, default in entry.options.items()
+    if name != "seed" and type(default) in (int, float)
+]
+
+
+@pytest.mark.parametrize(("entry", "name"), READ_NUMBERS, ids=[f"{entry.name}-{name}" for entry, name in READ_NUMBERS])
+def test_a_number_of_a_reader_or_text_format_has_limits(entry: catalogue.Entry, name: str) -> None:
+    assert entry.facts["limits"][name]
+    assert check_options("reader", entry, {name: entry.options[name]}) == []
+    assert check_options("reader", entry, {name: -1})
+
+
 def test_limits_are_of_options() -> None:
     assert len(NUMBERS) > 10
-    for entry in catalogue.objectives().values():
+    assert len(READ_NUMBERS) >= 5
+    for entry in [*catalogue.objectives().values(), *READ]:
         assert set(entry.facts.get("limits", {})) <= set(entry.options), entry.name
 
 

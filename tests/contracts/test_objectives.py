@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
 import torch.nn.functional as F
-from retort.batch import Batch, Shape
+from retort.batch import Shape
 from retort.errors import RetortError
 from retort.objectives import Pair, objectives
 from retort.objectives.logits import choices
+from retort.objectives.parts import COUNTS, JOINT
 from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -131,41 +131,6 @@ def test_nothing_waits_for_a_value(case: Case) -> None:
         assert case.build(None)(student, teacher, batch).shape == ()
 
 
-# the weight of a part of a batch, for a value that is a mean over the key
-PARTS: dict[str, Callable[[Batch], Tensor | int]] = {
-    "examples": lambda batch: len(batch.attention_mask),
-    "tokens": lambda batch: batch.attention_mask.sum(),
-    "token-pairs": lambda batch: batch.attention_mask.sum(1).square().sum(),
-    "labels": lambda batch: torch.ne(batch.labels, -100).sum(),
-    "batch": lambda batch: 0,
-}
-
-
-def part_of(activations: dict[str, Tensor], batch: Batch, case: Case, rows: slice) -> tuple[dict[str, Tensor], Batch]:
-    """Return some examples of a batch with their activations; masked-LM logits are cut to as many positions."""
-    ahead = (slice(None),) if case.layers != (1, 1) or objectives[case.name] in TOGETHER else ()
-    cut = {activation: x[rows] if activation == "logits" else x[*ahead, rows] for activation, x in activations.items()}
-    return cut, Batch(**{key: None if x is None else x[rows] for key, x in vars(batch).items()})
-
-
-TOGETHER = [objectives[name] for name in objectives if getattr(objectives[name], "level", "") == "layers"]
-SPLIT = [c for c in CASES if not c.padded and getattr(c.build(), "reduction") != "batch"]  # noqa: B009
-
-
-@pytest.mark.parametrize("case", SPLIT, ids=str)
-def test_a_batch_may_be_computed_in_parts(case: Case) -> None:
-    """The value is the mean over the parts' values, each weighted by what `over` names."""
-    batch, (student, teacher), objective = batch_of(case, PADDED), both(case), case.build()
-    if isinstance(objective, torch.nn.Module):
-        objective.eval()
-    reduction = PARTS[getattr(objective, "reduction")]  # noqa: B009 - read from the built objective: an option may change it
-    whole, weighed = objective(student, teacher, batch), []
-    for rows in (slice(0, 1), slice(1, None)):
-        (ours, part), (theirs, _) = part_of(student, batch, case, rows), part_of(teacher, batch, case, rows)
-        weighed.append(reduction(part) * objective(ours, theirs, part))
-    torch.testing.assert_close(sum(weighed) / reduction(batch), whole)
-
-
 @pytest.mark.parametrize("name", objectives)
 def test_says_in_literals_what_it_is(name: str) -> None:
     made, entry = objectives[name], catalogue.objectives()[name]
@@ -176,7 +141,7 @@ def test_says_in_literals_what_it_is(name: str) -> None:
     assert entry.activations == made.activations
     assert entry.level == getattr(made, "level", "layer")
     assert entry.reduction == made.reduction
-    assert entry.reduction in PARTS
+    assert entry.reduction in {*COUNTS, JOINT}
     assert entry.options == {p.name: p.default for p in signature.values() if p.kind is p.KEYWORD_ONLY}
     assert getattr(made, "has_parameters", False) == issubclass(made, torch.nn.Module)
 

@@ -27,9 +27,14 @@ FROM_KD = {
 @pytest.fixture
 def restored(finished: Path) -> Iterator[Path]:
     """Yield the finished study; afterwards, restore the content and times of its YAML files."""
-    files = list((finished / "study").rglob("*.yaml"))
+    yield from restoring(finished)
+
+
+def restoring(folder: Path) -> Iterator[Path]:
+    """Yield the folder of a study; afterwards, restore the content and times of its YAML files and configuration."""
+    files = [*(folder / "study").rglob("*.yaml"), folder / "config.yaml"]
     before = [(path, path.read_bytes(), path.stat().st_mtime_ns) for path in files]
-    yield finished
+    yield folder
     for path, content, stamp in before:
         path.write_bytes(content)
         os.utime(path, ns=(stamp, stamp))

@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +23,8 @@ from retort.errors import RetortError
 from retort.locks import locked
 
 RESULTS = Path("results")
+STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
+TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 FEW = 3  # jobs for which a server would cost more than it saves
@@ -39,6 +41,10 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
+        gpus: the number of GPUs, each of which has a process of its own in a training.
+        processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
+        rank: the number of this process, from 0; that with number 0 writes the results.
+        micro_batch: the most rows of a batch that go through a device at once; None for all of them.
         slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
         checkpoint_seconds: time between two checkpoints, in seconds.
         dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
@@ -52,6 +58,10 @@ class Job:
     log: TextIO
     threads: int = 1
     gpu: bool = False
+    gpus: int = 0
+    processes: int = 1
+    rank: int = 0
+    micro_batch: int | None = None
     slug: str = "job"
     checkpoint_seconds: float = 20.0
     dataloader_num_workers: int | None = None
@@ -79,6 +89,11 @@ class Job:
     def checkpoints(self) -> Path:
         """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
         return RESULTS / "checkpoints" / self.slug
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes the results of the job: one of them does."""
+        return self.rank == 0
 
     def seconds(self) -> float:
         """Return the seconds since the job began, rounded to one decimal."""
@@ -144,6 +159,8 @@ def job(snakemake: Any) -> Iterator[Job]:
             log=log,
             threads=snakemake.threads,
             gpu=bool(snakemake.resources.get("gpu", 0)),
+            gpus=snakemake.resources.get("gpu", 0),
+            micro_batch=snakemake.resources.get("micro_batch", 0) or None,
             slug=slug,
             checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
             dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
@@ -181,6 +198,36 @@ def start_forkserver(jobs: int) -> None:
         forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
 
 
+def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]:
+    """Return the lock of the job of a rule with one wildcard, for a block in which no other process may do that job.
+
+    Raises:
+        RetortError: on entering: another process is at work on that job.
+    """
+    return locked(RESULTS / ".locks" / f"{rule}.{wildcard}", f"{rule}({wildcard})")
+
+
+@contextlib.contextmanager
+def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) -> Iterator[Job]:
+    """Yield a job for which the running one does a part of the work, with its checkpoints.
+
+    It has a log of its own in the folder of the running job's: Snakemake deletes a job's log before it runs it.
+
+    Args:
+        running: the running job.
+        rule: the rule of the other job.
+        wildcard: its one wildcard.
+        inputs: what the other job reads, in its order.
+    """
+    path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path if running.writes else os.devnull, "a", encoding="utf-8") as log:
+        name, slug = f"{rule}({wildcard})", f"{rule}.{wildcard}"
+        other = replace(running, name=name, slug=slug, log=log, parents={}, ancestors=set(), resumed_from=set())
+        read_parents(other, _results(inputs))
+        yield other
+
+
 def this_code() -> Maker:
     """Return the code that this process runs."""
     return Maker(commit=provenance.commit(), code=provenance.code())
@@ -188,7 +235,8 @@ def this_code() -> Maker:
 
 def _results(paths: Iterable[str]) -> list[Path]:
     """Return those of a job's inputs or outputs that are results and exist."""
-    return [path for path in map(Path, paths) if path.parts[:1] == RESULTS.parts and path.exists()]
+    results = (path for path in map(Path, paths) if path.is_relative_to(RESULTS) and path.parent != STAMPS)
+    return [path for path in results if path.exists()]
 
 
 def read_parents(running: Job, inputs: Iterable[Path]) -> None:
@@ -234,6 +282,13 @@ def share_package() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
 
 
+def remove_activations() -> None:
+    """Delete the recorded activations; the folders stay, so that Snakemake does not record them anew for nobody."""
+    for path in RESULTS.glob("activations/*/*/*"):
+        if path.name != TIMESTAMP:
+            path.unlink()
+
+
 def ignore_script_times() -> None:
     """Make Snakemake plan no job because a script is newer than a result: a fresh clone makes all of them newer.
 
@@ -243,3 +298,15 @@ def ignore_script_times() -> None:
     import snakemake.jobs
 
     snakemake.jobs.get_script_mtime = lambda path: 0.0
+
+
+def ignore_stamps() -> None:
+    """Make Snakemake plan no job because a stamp joins its inputs or leaves them: a finished job waits for none.
+
+    Snakemake runs a job again when the set of its inputs has changed. `ancient` would not help: a job that runs hides
+    the changes of all jobs behind an edge that is `ancient`.
+    """
+    from snakemake.persistence import PersistenceBase
+
+    inputs = PersistenceBase._input
+    PersistenceBase._input = lambda self, job: [path for path in inputs(self, job) if Path(path).parent != STAMPS]

@@ -11,8 +11,16 @@ from retort.plan.scale_guard import guard_scale
 from retort.plan import run_sources
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import ignore_script_times, share_package, start_forkserver
+from retort.jobs import (
+    ignore_script_times,
+    ignore_stamps,
+    remove_activations,
+    share_package,
+    start_forkserver,
+)
+from retort.plan.companions import Companions
 from retort.plan.plan import Plan
+from retort.cost.resources import JobResources
 from retort.study.cells import answers_address
 
 share_package()
@@ -23,14 +31,17 @@ elif workflow.output_settings.dryrun:
 else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
+ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
+    needs = JobResources(plan)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
 planned = frozen.Frozen.of(config, plan.config)
+companions = Companions(plan, lambda: workflow.dag_settings.targets)
 
 
 onstart:  # of a run, not of a dry one
@@ -43,14 +54,17 @@ onstart:  # of a run, not of a dry one
         guard_scale(plan.study)
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
-        planned.keep()
+        planned.having(companions=companions.groups).keep()
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:
         raise WorkflowError(str(error)) from None
 
 
-onsuccess:  # a run of everything that had to leave something out ends with an error
+onsuccess:
+    if not plan.config.keep_activations:
+        remove_activations()
+    # a run of everything that had to leave something out ends with an error
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
         raise WorkflowError(run_sources.summary(missing))

@@ -27,6 +27,9 @@ rule encode_task:
     conda:
         "../../envs/retort.yaml"
     threads: 4
+    resources:
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("tasks/{tokenizer}/{task}"),
     script:
@@ -47,6 +50,9 @@ rule tokenize_corpus:
         parts=r"\d+",
     conda:
         "../../envs/retort.yaml"
+    resources:
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("corpora/{tokenizer}/{corpus}"),
     script:
@@ -65,6 +71,9 @@ rule build_corpus:
         "results/logs/build_corpus/{corpus}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
+    resources:
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("corpora/{tokenizer}/{corpus}"),
     script:

@@ -16,7 +16,10 @@ rule run_grid:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("grids/{student}/{task}"),
     script:
@@ -40,7 +43,10 @@ rule finetune_student:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("finetunings/{student}/{task}"),
     script:

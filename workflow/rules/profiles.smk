@@ -13,7 +13,9 @@ rule profile_student:
         "../../envs/retort.yaml"
     threads: plan.every_core
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("profiles/{student}"),
     script:

@@ -21,11 +21,39 @@ rule distill_on_task:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("distillations/{student}/{task}"),
     script:
         "../scripts/distill_on_task.py"
+
+
+rule distill_together:
+    """Distil students of one teacher side by side, each up to the last checkpoint of its `distill_student`."""
+    input:
+        unpack(companions.corpora),
+        teacher=companions.teacher,
+        model=companions.model,
+        tokenizer=companions.tokenizer,
+        parents=companions.parents,
+    output:
+        temp(touch("results/together/{companions}.done")),
+    log:
+        "results/logs/distill_together/{companions}.log",
+    wildcard_constraints:
+        companions=r"[A-Za-z0-9-]+\.\d+",
+    conda:
+        "../../envs/retort.yaml"
+    resources:
+        gpu=plan.config.gpus,
+    params:
+        settings=companions.settings,
+        parents=companions.parent_of_each,
+    script:
+        "../scripts/distill_together.py"
 
 
 rule distill_student:
@@ -36,6 +64,7 @@ rule distill_student:
         model=plan.student_model,
         tokenizer=plan.student_tokenizer,
         parent=plan.student_parent,
+        companions=companions.before,
     output:
         model=directory("results/students/{student}/model"),
     log:
@@ -45,7 +74,10 @@ rule distill_student:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("students/{student}"),
     script:

@@ -18,7 +18,9 @@ rule predict_test:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("predictions/{task}"),
     script:

@@ -16,7 +16,10 @@ rule finetune_teacher:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("teachers/{teacher}/{task}"),
     script:
@@ -36,7 +39,10 @@ rule fit_teacher_head:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=plan.at("teacher_heads/{teacher}/{corpus}"),
     script:
@@ -44,7 +50,7 @@ rule fit_teacher_head:
 
 
 rule record_activations:
-    """Run the teacher once over a task's training rows and keep what its students read."""
+    """Run the teacher once over a task's training rows and keep what its students read, until the run ends."""
     input:
         encoded=plan.teacher_encoded,
         teacher=rules.finetune_teacher.output.model,
@@ -55,7 +61,9 @@ rule record_activations:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("activations/{teacher}/{task}"),
     script:

@@ -23,10 +23,12 @@ MISTAKES = [
          "reader.options: no option of reader 'rated-sentences' is called 'fil'; did you mean 'file'?"),
         ("file: ../rated.txt", "reader.options: '../rated.txt' leaves its folder; give a path inside it"),
         ("file: /etc/passwd", "reader.options: '/etc/passwd' leaves its folder; give a path inside it"),
-        ("file: rated.txt, neutral_below: -1",
+        ("file: 3", "reader.options: option 'file' of reader 'rated-sentences' takes a text, not 3"),
+    ]),
+    Edits("tasks/mood.yaml", "neutral_below: 0.5", [
+        ("neutral_below: -1",
          "reader.options: option 'neutral_below' of reader 'rated-sentences' must be at least 0 and at most 1000, "
          "not -1"),
-        ("file: 3", "reader.options: option 'file' of reader 'rated-sentences' takes a text, not 3"),
     ]),
     Edits("tasks/mood.yaml", "task_type: classification", [
         ("task_type: classifikation", "no task type is called 'classifikation'; did you mean 'classification'?"),

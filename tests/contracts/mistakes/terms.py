@@ -21,6 +21,16 @@ MISTAKES = [
         ("mapping: {single: {layer: top}}",
          "attention.stages.1.terms.1.mapping: [2, 'top'] is no pair of layers; layers are whole numbers"),
     ]),
+    Edits("papers/tiny/students.yaml", "objective: soft-labels}, {objective: supervised, weight: 0.5}", [
+        ("objective: masked-lm}",
+         "kd.stages.1.terms.1.objective: 'masked-lm' reads the masked tokens of a corpus, "
+         "and this stage is on the task"),
+    ]),
+    Edits("papers/tiny/students.yaml", "objective: soft-labels}], steps_factor", [
+        ("objective: supervised}], steps_factor",
+         "predicting.stages.1.terms.1.objective: 'supervised' reads the labels of a task, "
+         "and this stage is on a corpus"),
+    ]),
     Edits("papers/tiny/students.yaml", "mapping: last", [
         ("mapping: initial",
          "narrow.stages.1.terms.1.mapping: mapping 'initial' is for students that start from teacher layers; "

@@ -10,16 +10,18 @@ import pytest
 import torch
 from retort.bench.calibrate import calibrate
 from retort.cli import main
-from retort.cost import flops, work
+from retort.cost import flops, losses, work
 from retort.cost.data import Rows, Volume
 from retort.cost.jobs import Jobs
-from retort.cost.ledger import Bill, bills_of, selected_exhibits
-from retort.cost.speed import speed_of_device
+from retort.cost.ledger import Bill, bills_of, selected_exhibits, targets_of
+from retort.cost.speed import GUESSED, Speed, speed_of_device
+from retort.cost.work import Work
 from retort.errors import RetortError
 from retort.models import build
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.settings import StageSettings, TermSettings
+from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from torch.utils.flop_counter import FlopCounterMode
@@ -81,9 +83,14 @@ def test_epochs_see_every_row() -> None:
     assert work.examples(schedule(epochs=0.1, batch_size=8), 3) == 3  # one step, on all three rows
 
 
-def term(objective: str, *pairs: tuple[int, int]) -> TermSettings:
-    """Return the settings of a term."""
-    return TermSettings(objective=objective, version=1, pairs=list(pairs), weight=1.0, options={})
+RELATIONS = {"value-relation": 8, "hidden-relation": 2, "mha-output-relation": 2, "embedding-relation": 1}
+
+
+def term(objective: str, *pairs: tuple[int, int], **options: Any) -> TermSettings:
+    """Return the settings of a term, with these options beside the objective's own."""
+    defaults = catalogue.objectives()[objective].options
+    settings = {"objective": objective, "version": 1, "pairs": pairs, "weight": 1.0, "options": {**defaults, **options}}
+    return TermSettings.model_validate(settings)
 
 
 STAGES = [
@@ -103,9 +110,37 @@ def test_a_stage_stops_at_the_last_layer_that_is_read(
     stage = StageSettings(data="task", terms=terms, schedule=schedule(steps=2, batch_size=5), teacher_dropout=False)
     student_pass = flops.forward(WIDE, LENGTH, own) + head * 11
     teacher_pass = flops.forward(teacher, LENGTH, taught) + their_head * 13
-    given = (stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0))
-    assert work.stage(*given, teacher_runs=True) == 10 * (3 * student_pass + teacher_pass)
-    assert work.stage(*given, teacher_runs=False) == 10 * 3 * student_pass
+    own, taught = work.stage(stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0), outputs=2)
+    assert own.flops == 10 * 3 * student_pass
+    assert taught == Work(flops=10 * teacher_pass)
+    assert own.traffic > 0
+
+
+def test_relations_are_products_of_their_vectors_and_traffic_of_their_numbers() -> None:
+    teacher = WIDE.model_copy(update={"hidden": 20})
+    pairs: Any = {"pairs": ["q-q", "v-v"], "heads": 4}
+    cost = losses.cost_of([term("relations", (1, 2), **pairs)], WIDE, teacher, LENGTH, outputs=0)
+    products = LENGTH * LENGTH * (16 + 20) + 2 * LENGTH * LENGTH * 16  # relations of both sides; two gradients
+    assert cost.flops == 2 * 2 * products
+    assert cost.traffic == 2 * (20 * 4 * 4 * LENGTH**2 + 12 * 4 * LENGTH * (16 + 20))
+    assert (cost.relation, cost.relation_heads) == (4 * LENGTH**2, 4)
+
+
+def test_a_relation_has_the_heads_that_its_objective_says() -> None:
+    teacher = WIDE.model_copy(update={"heads": 8})
+    heads = {name: losses.cost_of([term(name, (1, 1))], WIDE, teacher, LENGTH, 0).relation_heads for name in RELATIONS}
+    assert heads == RELATIONS
+
+
+def test_the_optimiser_moves_what_is_trained() -> None:
+    every, learned = (flops.parameters(WIDE, 100, frozen) for frozen in ((), ("embeddings",)))
+    assert every - learned == (100 + flops.POSITIONS) * WIDE.hidden
+    still = schedule(steps=5, freeze=["embeddings"])
+    assert work.updates(WIDE, 100, still, 80).traffic == work.UPDATED * learned * 5
+
+
+def test_parameters_are_nearly_those_of_bert_base() -> None:
+    assert flops.parameters(BASE, 30522) == pytest.approx(108_891_648, rel=1e-3)  # without the pooler
 
 
 # --- the tiny study
@@ -120,7 +155,8 @@ def plan(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def billed(plan: Plan, *names: str) -> dict[str, Bill]:
     """Return the bill of each table, by name."""
-    return {bill.name: bill for bill in bills_of(plan, Jobs(plan), selected_exhibits(plan.study, list(names)))}
+    targets = targets_of(plan, selected_exhibits(plan.study, list(names)), whole=not names)
+    return {bill.name: bill for bill in bills_of(Jobs(plan), targets)}
 
 
 def test_a_student_on_a_task(plan: Plan) -> None:
@@ -128,8 +164,9 @@ def test_a_student_on_a_task(plan: Plan) -> None:
     # 16 tokens; 2 layers of 4 x 24 x 24 + 2 x 24 x 48 weights; pooler and 2 classes
     once = 2 * 9216 * 16 + 2 * 4 * 16**2 * 24 + 2 * 24 * (24 + 2)
     assert job
-    assert job.flops == 3 * 6 * 8 * once + 40 * once  # the teacher's stored activations are read; 40 rows are scored
-    assert set(job.needs) == {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
+    # the teacher's stored activations are read; 40 rows are scored
+    assert job.estimate.work.flops == 3 * 6 * 8 * once + 40 * once
+    assert set(job.needs) >= {"results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"}
 
 
 def test_a_student_on_a_corpus(plan: Plan) -> None:
@@ -138,30 +175,27 @@ def test_a_student_on_a_corpus(plan: Plan) -> None:
     student = 2 * 2048 * 16 + 4 * 16**2 * 16 + 2 * 16 * (16 + 90) * masked
     teacher = 2 * 18432 * 16 + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 90) * masked
     assert job
-    assert job.flops == pytest.approx(3 * 8 * (3 * student + teacher))  # half of six steps
+    assert job.estimate.work.flops == pytest.approx(3 * 8 * (3 * student + teacher))  # half of six steps
 
 
 def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:
     found = billed(plan)
     # table 1: a teacher, its stored activations and two students x two seeds on each of two tasks
-    assert {name: (bill.own.jobs, bill.shared.jobs) for name, bill in found.items() if "table" in name} == {
+    assert {name: (bill.own.models, bill.shared.models) for name, bill in found.items() if "table" in name} == {
         "tiny/table1": (12, 0),
         "tiny/table4": (6, 0),  # a head, two students on the corpus, a grid, two seeds
         "tiny/table2": (2, 0),
         "tiny/table3": (0, 12),
     }
-    assert found["tiny/table3"].shared.flops == pytest.approx(found["tiny/table1"].own.flops)
-    assert found["total"].own.jobs == len({job.address for job in Jobs(plan).behind(_targets(plan))})
-
-
-def _targets(plan: Plan) -> list[str]:
-    every = [(paper, name) for paper, name in plan.study.exhibits]
-    return [path for key in every for path in (*plan.scores(*key), *plan.profiles(*key))]
+    assert found["tiny/table3"].shared.work.flops == pytest.approx(found["tiny/table1"].own.work.flops)
+    # the table, its teacher and students; the encoded task twice, the sources of texts and model
+    assert found["tiny/table1"].own.jobs == 12 + 5
+    assert found["total"].own.jobs == len({job.key for job in Jobs(plan).behind(["reports/index.html"])})
 
 
 def test_a_table_alone_pays_for_all_that_it_needs(plan: Plan) -> None:
     alone = billed(plan, "tiny/table3")
-    assert (alone["tiny/table3"].own.jobs, alone["tiny/table3"].shared.jobs) == (12, 0)
+    assert (alone["tiny/table3"].own.models, alone["tiny/table3"].shared.models) == (12, 0)
 
 
 def written(plan: Plan, address: str, **changes: Any) -> None:
@@ -179,7 +213,7 @@ def test_what_is_done_is_not_left(plan: Plan) -> None:
             written(plan, f"results/scores/{student}/mood/seed-{seed}.json")
     written(plan, "results/scores/tiny-teacher/mood/seed-1.json")
     bill = billed(plan)["tiny/table1"]
-    assert (bill.own.jobs, bill.left.jobs) == (12, 6)  # no open job needs the stored activations on mood
+    assert (bill.own.models, bill.left.models) == (12, 6)  # no open job needs the stored activations on mood
 
 
 def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
@@ -238,9 +272,12 @@ def test_rows_of_subsets_add_up(plan: Plan) -> None:
 # --- speed, and the command
 
 
-def test_hours_have_a_start_for_each_job() -> None:
-    assert speed_of_device(1e9, gpu=False).hours(jobs=0, flops=3.6e12) == 1
-    assert speed_of_device(1e9, gpu=False).hours(jobs=3600, flops=0) == 7
+def test_hours_are_those_of_all_work() -> None:
+    speed = Speed(flops=1e9, bandwidth=1e8, start=7, origin="")
+    assert speed.hours(Work(flops=3.6e12), jobs=0) == 1
+    assert speed.hours(Work(traffic=3.6e11), jobs=0) == 1
+    assert speed.hours(Work(seconds=3600), jobs=0) == 1
+    assert speed.hours(Work(), jobs=3600) == 7
 
 
 def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,13 +285,15 @@ def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: py
     assert "a guess" in speed_of_device(None, gpu=False).origin
     found = calibrate("float32", gpu=False, output=Path("results/calibration.json"), seconds=0.05)
     kept = json.loads(Path("results/calibration.json").read_text())
-    assert kept["steps"] >= 3
     assert kept["threads"] == 1
-    done = kept["steps"] * kept["batch"] * 3 * flops.forward(Architecture(**kept["architecture"]), kept["length"])
+    done = kept["batch"] * 3 * flops.forward(Architecture(**kept["architecture"]), kept["length"])
     assert found == pytest.approx(done / kept["seconds"])
     read = speed_of_device(None, gpu=False)
-    assert read.flops == pytest.approx(found)
+    assert (read.flops, read.bandwidth, read.start) == pytest.approx((found, kept["bandwidth"], kept["start"]))
+    assert read.bandwidth > 1e8  # bytes a second; a memory that is slower is none
+    assert read.start > 0.1  # seconds; torch is imported
     assert read.origin.startswith("measured on cpu")
+    assert speed_of_device(None, gpu=True).flops == GUESSED[True].flops  # of no GPU
     assert speed_of_device(2e9, gpu=False).flops == 2e9
 
 
@@ -271,10 +310,11 @@ def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.yaml").write_text(json.dumps({"papers": ["tiny"], "study": study_folder, "precision": "float32"}))
     assert main(["cost", "--config", "config.yaml", "--flops", "1e9"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "FLOPs"]
-    assert said[1].split()[:3] == ["tiny/table1", "12", "0"]
-    assert next(line for line in said if line.startswith("total")).split()[1:3] == ["20", "0"]
-    assert "One device at 1e+09 FLOP/s: given with --flops." in "\n".join(said)
+    assert said[0].split() == ["table", "jobs", "done", "CPU", "hours", "shared", "left", "other", "hours", "FLOPs"]
+    assert said[1].split()[:3] == ["tiny/table1", "17", "0"]
+    largest = said[said.index("Largest jobs:") + 1 :][:5]
+    assert all("(tiny-" in line and " h " in line and "GB of RAM" in line for line in largest)
+    assert "One device at 1e+09 FLOP/s and 5e+09 bytes/s: given with --flops." in "\n".join(said)
     assert "mood 16" in "\n".join(said)
 
 

@@ -15,6 +15,7 @@ from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.data.epochs import EpochOrder, epoch_batches
 from retort.data.masking import MaskedBatches
+from retort.training.parts import divided
 from torch.utils.data import Dataset
 
 from tests.corpora import build_blocks
@@ -118,35 +119,26 @@ def test_a_far_batch_is_drawn_without_those_before_it() -> None:
     assert len(calls) == 1  # the lengths of one epoch
 
 
-def tensors(batch: Batch) -> dict[str, torch.Tensor]:
-    """Return the tensors of a batch by name, without those that are None."""
-    return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
+@pytest.mark.parametrize("size", [2, 3])
+def test_parts_of_a_batch_are_its_rows_at_its_length(size: int) -> None:
+    whole = TaskBatches(encoded(LENGTHS), 8, 1)[20]
+    parts = [divided(whole, None, rank, size).parts[0] for rank in range(size)]
+    for name, tensor in whole.tensors().items():
+        assert torch.equal(torch.cat([part.tensors()[name] for part in parts]), tensor), name
 
 
-@pytest.mark.parametrize("world_size", [2, 3])
-def test_processes_share_a_batch_row_by_row(world_size: int) -> None:
-    rows = encoded(LENGTHS)
-    whole = TaskBatches(rows, 8, 1)[20]
-    for rank in range(world_size):
-        share = TaskBatches(rows, 8, 1, share=slice(rank, None, world_size))[20]
-        length = share.input_ids.shape[1]  # that of the longest of its own rows
-        for name, tensor in tensors(share).items():
-            full = tensors(whole)[name][rank::world_size]
-            assert torch.equal(tensor, full[:, :length] if full.dim() == 2 else full), name
-        assert int(share.attention_mask.sum()) == int(whole.attention_mask[rank::world_size].sum())
+@pytest.mark.parametrize("size", [2, 3])
+def test_parts_of_a_masked_batch_keep_their_labels(corpus: Path, size: int) -> None:
+    def restored(batch: Batch) -> torch.Tensor:
+        """Return the input ids without masks."""
+        ids = batch.input_ids.flatten().clone()
+        ids[batch.positions] = batch.labels
+        return ids.view_as(batch.input_ids)
 
-
-@pytest.mark.parametrize("world_size", [2, 3])
-def test_masks_do_not_depend_on_the_processes_that_share_a_batch(corpus: Path, world_size: int) -> None:
     whole = MaskedBatches(corpus, 0.15, 8, 1)[5]
-    ids, true = whole.input_ids, whole.input_ids.flatten().clone()
-    true[whole.positions] = whole.labels
-    for rank in range(world_size):
-        share = MaskedBatches(corpus, 0.15, 8, 1, slice(rank, None, world_size))[5]
-        assert torch.equal(share.input_ids, ids[rank::world_size])
-        restored = share.input_ids.flatten().clone()
-        restored[share.positions] = share.labels
-        assert torch.equal(restored, true.view_as(ids)[rank::world_size].flatten())
+    parts = [divided(whole, None, rank, size).parts[0] for rank in range(size)]
+    assert torch.equal(torch.cat([part.input_ids for part in parts]), whole.input_ids)
+    assert torch.equal(torch.cat([restored(part) for part in parts]), restored(whole))
 
 
 def test_masks_differ_from_batch_to_batch(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +171,6 @@ MAKERS: dict[str, Callable[[Path], Dataset[Batch]]] = {
     "task": lambda _: TaskBatches(encoded(LENGTHS), 8, 1),
     "random rows": lambda _: TaskBatches(encoded(LENGTHS), 8, 1, group_by_length=False),
     "corpus": lambda folder: MaskedBatches(folder, 0.15, 8, 1),
-    "a share": lambda folder: MaskedBatches(folder, 0.15, 8, 1, slice(1, None, 2)),
 }
 
 
@@ -195,8 +186,8 @@ def test_workers_change_no_byte(corpus: Path, maker: str, workers: int) -> None:
     assert torch.equal(torch.get_rng_state(), state)  # the random state of dropout
     assert len(batches) == 23
     for number, batch in enumerate(batches, start=9):
-        expected = tensors(direct[number])
-        assert tensors(batch).keys() == expected.keys()
-        for name, tensor in tensors(batch).items():
+        expected = direct[number].tensors()
+        assert batch.tensors().keys() == expected.keys()
+        for name, tensor in batch.tensors().items():
             assert tensor.dtype == expected[name].dtype
             assert torch.equal(tensor, expected[name]), name

@@ -59,6 +59,11 @@ def encoded(folder: Path, task: TaskSettings, tokenizer: Tokenizer, output: str 
     return folder / output
 
 
+def test_a_label_that_no_training_row_has_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RetortError, match="no row of split 'train' has the label 'maybe'"):
+        encoded(tmp_path, pairs(labels=["no", "yes", "maybe"]), letters(BERT))
+
+
 def test_the_library_opens_an_encoded_task(tmp_path: Path) -> None:
     read = load_from_disk(str(encoded(tmp_path, pairs(), letters(BERT))))
     assert isinstance(read, DatasetDict)

@@ -16,7 +16,8 @@ from retort.tables.make import make_table
 from retort.tables.tidy import Line, Status, read, write
 from retort.tables.verdicts import judged
 
-from tests.tiny.results import SCORES, line, paths, quiet, write_results
+from tests.tiny import results
+from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results
 from tests.tiny.variant import write_study
 
 
@@ -29,6 +30,20 @@ def drawn(folder: Path, figure: str, **scores: Any) -> str:
     renders = {"svg": "out.svg", "png": "out.png"}
     plot_figure(quiet(), config, "tiny", figure, found, profiles, ["table3.csv"], "out.csv", renders)
     return Path("out.svg").read_text()
+
+
+def test_a_figure_says_when_its_results_are_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert "Mixed results" not in drawn(tmp_path, "figure1")
+    write = results.write_results
+
+    def write_mixed(config: dict[str, Any], scores: Any) -> None:
+        write(config, scores)
+        for path in Path("results/scores").glob("*/*/seed-2.json"):
+            change_record(path, device="cpu: another")
+
+    monkeypatch.setattr("tests.unit.figures.test_figures.write_results", write_mixed)
+    assert "Mixed results: different devices stand behind" in drawn(tmp_path, "figure1")
 
 
 @pytest.mark.parametrize("figure", ["figure1", "figure2", "figure3"])

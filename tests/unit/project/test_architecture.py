@@ -47,6 +47,7 @@ TOP: dict[str, set[str]] = {
     "jobs": {"checksums", "errors", "forkserver", "locks", "provenance"},
     "locks": {"errors"},
     "mappings": {"errors", "registry"},
+    "precision": set(),
     "provenance": set(),
     "registry": {"errors"},
     "sizes": set(),

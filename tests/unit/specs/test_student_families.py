@@ -132,7 +132,7 @@ FAMILY = """
   architecture: {layers: 2, heads: 3, hidden: 24, intermediate: 48}
   stages: [{data: task, terms: [{objective: attention-kl, mapping: initial}]}]
 """
-CHOICES = "deviations:\n  - {students: ['kd*'], except: [kd-low], texts: [a choice]}\n"
+CHOICES = "deviations:\n  - {students: ['kd*'], except: [kd-low], texts: [{of: [seeds], text: a choice}]}\n"
 
 
 def with_lines(study_folder: Path, students: str = "", paper: str = "") -> Config:
@@ -146,7 +146,8 @@ def test_a_family_of_a_study(study_folder: Path) -> None:
     study = open_study(with_lines(study_folder, FAMILY, CHOICES))
     assert study.students["tiny-kd-high"].initial_layers == [3, 4]
     assert study.students["tiny-kd-high"].teacher == "tiny-teacher"
-    assert {name: student.deviations for name, student in study.students.items() if student.deviations} == {
+    chosen = {name: [one.text for one in student.deviations] for name, student in study.students.items()}
+    assert {name: texts for name, texts in chosen.items() if texts} == {
         "tiny-kd": ["a choice"], "tiny-kd-high": ["a choice"],
     }  # fmt: skip
 

@@ -21,6 +21,7 @@ from retort.specs.config import Config
 from retort.stages.distill import distill_student
 from retort.study.load import open_study
 from retort.training.distillation import online
+from safetensors.torch import load_file
 from torch.utils.data import DataLoader
 
 from tests.corpora import build_blocks
@@ -143,3 +144,26 @@ def test_a_head_that_the_study_promises_must_be_there(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RetortError, match="has no masked-LM head; leave 'masked_lm' out of the model's file"):
         distilled(resolved(study_folder), encoder, corpus, tmp_path / "to")
+
+
+def test_two_processes_make_the_student_of_one(
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    settings = resolved(study_folder, schedule=schedule(steps=3, batch_size=7, learning_rate=0.001, dropout=0.0))
+    folders = StartFolders(teacher=str(published), model=str(published), tokenizer=str(published), parent=None)
+    for gpus in (1, 2):
+        with (tmp_path / f"{gpus}.log").open("w") as log:
+            job = Job("job", log, gpus=gpus, micro_batch=None if gpus == 1 else 2)
+            distill_student(job, settings, "tiny", {"sentences": str(corpus)}, folders, str(tmp_path / str(gpus)))
+    one, two = (load_file(tmp_path / str(gpus) / "model.safetensors") for gpus in (1, 2))
+    assert one.keys() == two.keys()
+    # but for the bias of the keys, which moves all scores of a query alike, so that its gradient is rounding alone, and
+    # for the pooler, which is drawn at random after the training
+    for name in (name for name in one if not name.endswith("key.bias") and not name.startswith("pooler")):
+        torch.testing.assert_close(two[name], one[name], rtol=1e-3, atol=1e-4, msg=lambda text, name=name: name + text)
+    lines = [(tmp_path / f"{gpus}.log").read_text().splitlines() for gpus in (1, 2)]
+    assert "3 steps" in lines[0]
+    assert [line for line in lines[0] if "step" in line] == [line for line in lines[1] if "step" in line]
+    assert not (tmp_path / "results" / "checkpoints").exists()

@@ -13,8 +13,8 @@ from retort.specs import catalogue
 from retort.specs.config import Config, read_config
 from retort.specs.statement import Statement
 from retort.study.load import open_study
-from retort.tables.claims import check_claims, counts, judge_all, judge_one
-from retort.tables.judge import ours, published
+from retort.tables.claims import check_claims, counts, judge_all, judge_one, judge_published
+from retort.tables.judge import ours, published, recomputed
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import Line, Status
 
@@ -123,6 +123,94 @@ def test_a_claim_without_numbers_is_open_and_says_why():
     assert found.numbers == "no number of B: missing (seed 1 of 3); no number of C: not run at this scale"
 
 
+MANY = table({"A": "75.0", "B": "70.0", "C": "60.0", "D": "50.0"})
+
+
+def one_missing(compare: str, than: list[str], *lines: Line, **more: Any) -> tuple[str, str]:
+    """Judge row A against others on our numbers, of which some are missing."""
+    found = judge_one(claim(compare, ["A"], than, **more), ours({"table1": MANY}, {"table1": list(lines)}))
+    return found.verdict, found.remark
+
+
+A75, B70, B80 = line(75.0, row="A"), line(70.0, row="B"), line(80.0, row="B")
+C_GONE = line(None, row="C", status=Status.MISSING, reason="no file")
+C_DIVERGED = line(None, row="C", status=Status.DIVERGED, reason="at step 9")
+
+
+def test_parts_that_have_numbers_decide_where_they_suffice():
+    # one rival above is enough; two rivals below are not, as long as the third may be above
+    assert one_missing("above", ["B", "C"], A75, B80, C_GONE)[0] == "does not hold"
+    assert one_missing("above", ["B", "C"], A75, B70, C_GONE) == ("cannot be decided", "holds so far")
+    assert one_missing("near", ["B", "C"], A75, B70, C_GONE, within=1.0)[0] == "does not hold"
+    assert one_missing("best-above", ["B", "C"], A75, B70, C_GONE) == ("cannot be decided", "at this scale")
+    found = on_ours(claim("above", ["A"], ["B", "C"]), [A75, line(70.0, row="B"), C_DIVERGED])
+    assert found.numbers.startswith(
+        "c: 75.0 ± 1.0 (A) against 70.0 ± 1.0 (B): difference 5.0; no number of C: diverged at step 9"
+    )
+
+
+def test_most_columns_decide_before_all_have_numbers():
+    content = {"kind": "scores", "title": "T", "question": "Q?", "numbers": 0,
+               "columns": [{"label": x, "task": "t", "metric": "accuracy", "subset": x} for x in "xyz"],
+               "rows": [{"label": label, "planned": label, "cells": "- | - | -"} for label in "AB"]}  # fmt: skip
+    exhibits = {"table1": ScoresTable.model_validate(with_block(content))}
+    cells = {name: [{"table": "table1", "rows": [name], "columns": list("xyz")}] for name in "AB"}
+    most = Statement.model_validate({"says": "x", "where": "y", "compare": "mostly-above",
+                                     "cells": cells["A"], "than": cells["B"]})  # fmt: skip
+
+    def verdict(*values: tuple[str, float | None, float | None]) -> str:
+        lines = [
+            line(value, row=row, column=column) if value is not None
+            else line(None, row=row, column=column, status=Status.MISSING, reason="r")
+            for column, *both in values for row, value in zip("AB", both, strict=True)
+        ]  # fmt: skip
+        return judge_one(most, ours(exhibits, {"table1": lines})).verdict
+
+    assert verdict(("x", 2.0, 1.0), ("y", 2.0, 1.0), ("z", None, 1.0)) == "holds"
+    assert verdict(("x", 1.0, 1.0), ("y", 0.0, 1.0), ("z", None, 1.0)) == "does not hold"
+    assert verdict(("x", 2.0, 1.0), ("y", 0.0, 1.0), ("z", None, 1.0)) == "cannot be decided"
+    assert verdict(("x", 2.0, 1.0), ("y", None, 1.0), ("z", None, 1.0)) == "cannot be decided"
+
+
+def test_a_training_that_diverges_can_be_what_a_claim_says():
+    statement = claim("diverges", ["C"], [])
+    assert on_ours(statement, [C_DIVERGED]).verdict == "holds"
+    assert on_ours(statement, [line(60.0, row="C")]).verdict == "does not hold"
+    assert on_ours(statement, [C_GONE]).verdict == "cannot be decided"
+    assert judge_one(statement, published({"table1": PRINTED})).verdict == "does not hold"
+
+
+def test_scores_on_dev_stand_in_for_a_test_server_unless_the_claim_is_about_test_sets():
+    lines = [line(None, row=row, status=Status.SERVER, dev=value) for row, value in (("A", 70.0), ("B", 65.0))]
+    found = on_ours(claim("above", ["A"], ["B"]), lines)
+    assert (found.verdict, found.remark) == ("holds", "on dev")
+    assert found.numbers == "c: dev 70.0 (A) against dev 65.0 (B): difference 5.0"
+    assert on_ours(claim("above", ["A"], ["B"], test_alone=True), lines).verdict == "cannot be decided"
+
+
+def test_a_claim_without_cells_says_what_would_decide_it():
+    statement = Statement.model_validate({"says": "x", "where": "y", "undecided": "the hours of both"})
+    for side in (published({}), ours({}, {})):
+        found = judge_one(statement, side)
+        assert (found.verdict, found.remark, found.numbers) == ("cannot be decided", "", "the hours of both")
+
+
+def test_averages_are_taken_anew_and_shown_where_they_turn_a_verdict():
+    columns = [{"label": x, "task": "t", "metric": "accuracy", "subset": x} for x in "xy"]
+    content = {"kind": "scores", "title": "T", "question": "Q?", "numbers": 6,
+               "columns": [*columns, {"label": "Avg", "mean_of": ["x", "y"]}],
+               "rows": [{"label": "A", "planned": "A", "cells": "70.0 | 80.0 | 75.0"},
+                        {"label": "B", "planned": "B", "cells": "70.0 | 78.0 | 76.0"}]}  # fmt: skip
+    exhibits = {"table1": ScoresTable.model_validate(with_block(content))}
+    cells = {name: [{"table": "table1", "rows": [name], "columns": ["Avg"]}] for name in "AB"}
+    above = Statement.model_validate({"says": "x", "where": "y", "compare": "above",
+                                      "cells": cells["A"], "than": cells["B"]})  # fmt: skip
+    side = published(exhibits)
+    found = judge_published(above, side, recomputed(side, exhibits))
+    assert (found.verdict, found.remark) == ("does not hold", "holds on averages of the printed columns")
+    assert found.numbers.endswith("Averages of the printed columns: Avg: 75.00 (A) against 74.00 (B): difference 1.0")
+
+
 def test_points_of_a_figure_are_cells():
     figure = LayersFigure(
         kind="layers", title="T", question="Q?", task="t", metric="accuracy", planned={1: "a", 2: "b"}
@@ -159,12 +247,14 @@ def test_check_claims(config: dict[str, Any]):
 
 def test_a_reason_stands_beside_its_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>"}}
+    claims = {"one": {**CLAIMS["a-beats-b"], "why": "a <reason>", "reading": "one of <two>"}}
     config = write_study(tmp_path / "study", claims=claims)
     made(config)
     check_claims(quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "c.md", "html": "c.html"})
     assert "Why: a &lt;reason&gt;." in Path("c.html").read_text()
     assert r"Why: a \<reason\>." in Path("c.md").read_text()
+    assert "Reading: one of &lt;two&gt;." in Path("c.html").read_text()
+    assert r"Reading: one of \<two\>." in Path("c.md").read_text()
 
 
 def test_the_recorded_study_is_judged_as_it_was():
@@ -186,8 +276,33 @@ def test_every_paper_claims_something_that_its_numbers_decide(paper: str):
     judged = judge_all(study, paper, tables)
     assert len(judged) >= 20
     assert {item.ours.verdict for item in judged} == {"cannot be decided"}
-    figures = {name for name, one in study.claims[paper].items() if all(t.startswith("figure") for t in one.tables)}
-    assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == figures
+    unprinted = {
+        name for name, one in study.claims[paper].items()
+        if all(table.startswith("figure") or table == "table-text" for table in one.tables)
+    }  # fmt: skip
+    assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == unprinted
+
+
+# paper -> claims that do not hold on its numbers, and those whose verdict turns on averages taken anew
+PRINTED_VERDICTS = {
+    "minilmv2": (set(), set()),
+    "mlkd2024": ({"half-the-parameters"}, set()),
+    "udagawa2023": ({"several-layers-harmless"}, set()),
+    "wang2023": (
+        {"attention-best-overall-sequence", "largest-gain"},
+        {"attention-best-overall-sequence", "which-attention-matters-less"},
+    ),
+}
+
+
+@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
+def test_which_claims_fail_on_the_printed_numbers(paper: str):
+    study = open_study(read_config({"papers": [paper]}))
+    tables: dict[str, list[Line]] = {name: [] for one in study.claims[paper].values() for name in one.tables}
+    judged = judge_all(study, paper, tables)
+    fails = {item.name for item in judged if item.published.verdict == "does not hold"}
+    turned = {item.name for item in judged if "averages" in item.published.remark}
+    assert (fails, turned) == PRINTED_VERDICTS[paper]
     assert counts(judged).startswith(f"{len(judged)} claims. On the published numbers: ")
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 from retort.study.study import Study
+from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import as_printed
 from retort.tables.tidy import Line, Status
 from retort.tables.verdicts import is_comparable
 
-from tests.paper_results import lines_of, made_up, whole_study
+from tests.paper_results import filled, lines_of, made_up, whole_study
 
 Tables = dict[tuple[str, str], list[Line]]
 
@@ -73,3 +74,22 @@ def test_single_runs_on_both_sides_say_what_is_assumed(tables: Tables) -> None:
     assert all(line.assumes.startswith("both deviations taken to be ") for line in lines)
     assert {line.verdict for line in lines if line.task in ("rte", "cola")} == {"inconclusive"}
     assert {line.verdict for line in lines if line.task == "mnli"} == {"agrees"}
+
+
+def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it(study: Study) -> None:
+    """With a number in every cell of ours, what stays open is quoted, a test server's, or not measured at all."""
+    lines = filled(study)
+    counts: Counter[str] = Counter()
+    for paper, claims in study.claims.items():
+        if study.papers[paper].ours:
+            continue
+        judged = judge_all(study, paper, {name: lines[paper, name] for one in claims.values() for name in one.tables})
+        counts += Counter(item.ours.verdict for item in judged)
+        for item in judged:
+            if item.ours.verdict == OPEN:
+                statement = claims[item.name]
+                reasons = ("quoted", "server") if statement.test_alone else ("quoted",)
+                assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
+    assert counts.total() == 156
+    assert counts[OPEN] == 34
+    assert counts[HOLDS] == pytest.approx(108, abs=8)  # as drawn; close claims turn with the draw

@@ -1,6 +1,9 @@
 """The audit: checks that find errors in the numbers that papers print, one check per type of error."""
 
-from retort.audit import numbers, rows, texts
+from retort.audit import conditions, models, numbers, rows, texts
 from retort.audit.base import CheckResult, Finding, as_text, audit, checks, condition_of
 
-__all__ = ["CheckResult", "Finding", "as_text", "audit", "checks", "condition_of", "numbers", "rows", "texts"]
+__all__ = [
+    "CheckResult", "Finding", "as_text", "audit", "checks", "condition_of", "conditions", "models", "numbers", "rows",
+    "texts",
+]  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from retort.formatters import condition
 from retort.registry import Registry
 from retort.specs.exhibit import Exhibit
+from retort.specs.model import Architecture
 from retort.specs.printed import AVERAGE, Number
 from retort.specs.rows import CellSpec
 from retort.specs.statement import Facts, Statement
@@ -84,6 +85,27 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class Build:
+    """What a model is made of, as far as two papers can be compared by it.
+
+    Args:
+        teacher: the published model that it learns from; for a model that is only fine-tuned, that model itself.
+        architecture: its sizes.
+        vocabulary: tokens in its vocabulary.
+        positions: the longest text that it takes, in tokens.
+        objectives: the objectives of its stages; empty if it is only fine-tuned.
+        published: whether its weights are published ones, fine-tuned as they are.
+    """
+
+    teacher: str
+    architecture: Architecture
+    vocabulary: int
+    positions: int
+    objectives: tuple[str, ...] = ()
+    published: bool = False
+
+
+@dataclass(frozen=True)
 class Printed:
     """The input of a check: all that papers print, and facts to compare it with.
 
@@ -92,12 +114,14 @@ class Printed:
         entries: every printed number of a table of models.
         statements: what each paper's text says and claims about its numbers, by paper.
         facts: the sizes of each data set and the scores of the most frequent answer, by task.
+        models: what each student and teacher of the papers is, by name.
     """
 
     tables: dict[tuple[str, str], Exhibit]
     entries: list[Entry]
     statements: dict[str, list[Statement]]
     facts: dict[str, Facts]
+    models: dict[str, Build]
 
     def rows(self) -> dict[tuple[str, str, str], dict[str, Entry]]:
         """Group the entries by (paper, table, row), and in each row by column."""
@@ -125,6 +149,35 @@ def span(entries: list[Entry]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
+def _builds(study: Study) -> dict[str, Build]:
+    """Return what each student and teacher is."""
+    builds = {}
+    for name, teacher in study.teachers.items():
+        model = study.models[teacher.model]
+        builds[name] = Build(teacher.model, model.architecture, model.vocabulary, model.positions, published=True)
+    for name, student in study.students.items():
+        start, model = student.initialisation.checkpoint, study.model_of(student.teacher)
+        published = bool(start) and not student.stages
+        terms = [term for stage in student.stages for term in stage.terms]
+        builds[name] = Build(
+            start if published and start else study.teachers[student.teacher].model,
+            student.architecture, model.vocabulary, model.positions,
+            tuple(term.objective for term in terms), published,
+        )  # fmt: skip
+    return builds
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    """Return findings in which the same numbers contradict each other for the same reason as one, with all places."""
+    places: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        numbers = sorted((finding.printed, finding.other))
+        places.setdefault((finding.paper, *numbers, finding.why), []).append(finding)
+    return [
+        replace(same[0], where="; ".join(dict.fromkeys(finding.where for finding in same))) for same in places.values()
+    ]
+
+
 def printed(study: Study) -> Printed:
     """Collect the input of the checks: all that papers print, without the studies of our own."""
     tables = printed_tables(study)
@@ -137,13 +190,15 @@ def printed(study: Study) -> Printed:
             if not spec.ours
         },
         study.facts,
+        _builds(study),
     )
 
 
 def audit(study: Study) -> dict[str, CheckResult]:
     """Run every check and return the results by the name of the check."""
     everything = printed(study)
-    return {name: checks[name](everything) for name in checks}
+    results = {name: checks[name](everything) for name in checks}
+    return {name: CheckResult(result.count, _once(result.findings)) for name, result in results.items()}
 
 
 def as_text(results: dict[str, CheckResult]) -> str:

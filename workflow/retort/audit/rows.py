@@ -1,12 +1,17 @@
-"""Checks of rows against each other: repeated numbers, a number under two metrics, copied rows."""
+"""Checks of rows against each other: repeated numbers, versions of a paper, a number under two metrics, copied rows."""
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections import Counter
 from itertools import combinations
 
 from retort.audit.base import TINY, CheckResult, Entry, Finding, Printed, checks
 from retort.specs.printed import CHANGE, OF_A_MODEL
 from retort.tables.layout import label_of
+
+RARE = 0.01  # the chance below which equal numbers are told
 
 
 def _differ(first: Entry, other: Entry) -> bool:
@@ -20,20 +25,45 @@ def repeats(printed: Printed) -> CheckResult:
     for entry in printed.entries:
         if entry.cell.identity and entry.cell.metric != CHANGE:
             same.setdefault((entry.cell.identity, *entry.measure), []).append(entry)
-    pairs = [pair for entries in same.values() for pair in combinations(entries, 2)]
-    differing: dict[tuple[str, ...], list[tuple[Entry, Entry]]] = {}
-    for first, other in pairs:
-        if _differ(first, other):
-            differing.setdefault(
-                (first.paper, first.table, first.cell.row, other.paper, other.table, other.cell.row), []
-            ).append((first, other))
-    findings = []
-    for (paper, table, row, second, other_table, other_row), entries in differing.items():
-        where = f"{label_of(table)}, {row}, {', '.join(dict.fromkeys(first.cell.column for first, _ in entries))}"
-        elsewhere = f"{second + ', ' if second != paper else ''}{label_of(other_table)}, {other_row}"
-        texts = [", ".join(side[at].number.text for side in entries) for at in (0, 1)]
-        findings.append(Finding(paper, where, texts[0], texts[1], f"the same model in {elsewhere}"))
-    return CheckResult(len(pairs), findings)
+    findings, count = [], 0
+    for entries in same.values():
+        count += len(entries) - 1
+        first, others = entries[0], [entry for entry in entries[1:] if _differ(entries[0], entry)]
+        if others:
+            numbers = ", ".join(dict.fromkeys(entry.number.text for entry in others))
+            places = [f"{f'{other.paper}, ' * (other.paper != first.paper)}{other.where}" for other in others]
+            findings.append(
+                Finding(first.paper, first.where, first.number.text, numbers, f"the same model in {'; '.join(places)}")
+            )
+    return CheckResult(count, findings)
+
+
+@checks.register("versions")
+def versions(printed: Printed) -> CheckResult:
+    """Check that two versions of a paper print the same numbers in the same row; a row is one finding."""
+    rows, findings, count = printed.rows(), [], 0
+    for (paper, table, row), entries in rows.items():
+        base, _, version = table.rpartition("-")
+        other = rows.get((paper, base, row)) or rows.get((paper, base, f"{_shape(entries)}: {row}"))
+        if not version or not other:
+            continue
+        pairs = [(entry, other[column]) for column, entry in entries.items() if column in other and entry.cell.task]
+        pairs += [(entry, other[column]) for column, entry in entries.items() if column in other and entry.cell.tasks]
+        differing = [pair for pair in pairs if _differ(*pair)]
+        count += len(pairs)
+        if differing:
+            gaps = [abs(one.number.value - another.number.value) for one, another in differing]
+            where = f"{label_of(table)}, {row}"
+            says = f"{len(differing)} of {len(pairs)} numbers"
+            why = f"the same row of the other text; up to {max(gaps):.1f} apart"
+            findings.append(Finding(paper, where, says, f"others in {label_of(base)}", why))
+    return CheckResult(count, findings)
+
+
+def _shape(entries: dict[str, Entry]) -> str:
+    """Return the layers and width of a row's model as some tables print them before its name, such as '6×384'."""
+    sizes = {entry.cell.metric: entry.number.text for entry in entries.values()}
+    return f"{sizes.get('layers')}×{sizes.get('hidden')}"
 
 
 @checks.register("names")
@@ -78,3 +108,35 @@ def copies(printed: Printed) -> CheckResult:
                     Finding(paper, f"{label_of(table)}, {row}", " ".join(texts), f"numbers of {second}", why)
                 )
     return CheckResult(count, findings)
+
+
+@checks.register("coincidences")
+def coincidences(printed: Printed) -> CheckResult:
+    """Check that three models or more do not have one number where other rows of the table lie points apart."""
+    groups: dict[tuple[object, ...], list[list[Entry]]] = {}
+    for (paper, table, _), cells in printed.rows().items():
+        measures: dict[tuple[str, ...], list[Entry]] = {}
+        for entry in cells.values():
+            if entry.cell.scored or entry.cell.tasks:
+                measures.setdefault((entry.cell.spec.heading, *entry.measure), []).append(entry)
+        for measure, entries in measures.items():
+            if len({entry.cell.identity for entry in entries}) >= 3:
+                groups.setdefault((paper, table, *measure), []).append(entries)
+    findings, count = [], 0
+    for rows in groups.values():
+        spread = statistics.median(max(values) - min(values) for values in map(_values, rows))
+        for entries in rows:
+            count += 1
+            text, equal = Counter(entry.number.text for entry in entries).most_common(1)[0]
+            # k of n numbers, each anywhere within the spread, are the same: C(n, k) (2 half / spread)^(k - 1)
+            chance = math.comb(len(entries), equal) * (2 * entries[0].number.half / max(spread, 0.1)) ** (equal - 1)
+            if equal >= 3 and chance < RARE:
+                same = [entry for entry in entries if entry.number.text == text]
+                where = f"{label_of(same[0].table)}, {same[0].cell.row}, {', '.join(one.cell.column for one in same)}"
+                why = f"in other rows of the table these models are {spread:.1f} points apart; 1 in {1 / chance:.0f}"
+                findings.append(Finding(same[0].paper, where, f"{text}, {equal} times", "different numbers", why))
+    return CheckResult(count, findings)
+
+
+def _values(entries: list[Entry]) -> list[float]:
+    return [entry.number.value for entry in entries]

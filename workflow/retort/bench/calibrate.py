@@ -1,8 +1,11 @@
-"""Calibration: measure how fast this machine trains an encoder, with the threads and the precision of a job."""
+"""Calibration: measure how fast this machine trains, moves memory and starts, as a job of the workflow does."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ from retort.specs.model import Architecture
 
 SECONDS = 20.0  # for how long steps are measured
 LEAST = 3  # the fewest steps that are measured, however slow they are
+MOVED = {True: 1 << 28, False: 1 << 24}  # numbers of a tensor that fits no cache, on a GPU or not
+STARTED = "import torch; from retort.stages import distill; torch.zeros(1, device='{device}')"  # before a first step
 VOCABULARY = 1000
 # what is measured if jobs run on a GPU (True) or not: (architecture, rows per step, tokens per row)
 SHAPES = {
@@ -48,39 +53,72 @@ def _step(model: Any, optimiser: torch.optim.Optimizer, input_ids: torch.Tensor,
         torch.cuda.synchronize()
 
 
-def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS) -> float:
-    """Measure the FLOPs per second of training steps, write them to `output` with the device, and return them.
+def _seconds(act: Callable[[], None], seconds: float) -> float:
+    """Return the mean time of an action, done twice to warm up and then for some seconds, at least `LEAST` times."""
+    for _ in range(2):
+        act()
+    times, start = 0, time.perf_counter()
+    while times < LEAST or time.perf_counter() - start < seconds:
+        act()
+        times += 1
+    return (time.perf_counter() - start) / times
 
-    A step is a forward pass, a backward pass and an update, as in real training. The embeddings are small and frozen,
-    because their update is not a matrix product. The first two steps warm up and are not measured.
+
+def _step_seconds(gpu: bool, device: str, precision: str, seconds: float) -> float:
+    """Return the time of a training step: a forward pass, a backward pass and an update, as in real training.
+
+    The embeddings are small and frozen, because their update is not a matrix product.
+    """
+    architecture, batch, length = SHAPES[gpu]
+    torch.manual_seed(0)
+    model = _encoder(architecture).to(device)
+    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
+    input_ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
+    return _seconds(lambda: _step(model, optimiser, input_ids, precision), seconds)
+
+
+def _bandwidth(gpu: bool, device: str, seconds: float) -> float:
+    """Return the bytes that a sum of two large tensors reads and writes in a second, as losses do."""
+    a, b = (torch.ones(MOVED[gpu], device=device) for _ in range(2))
+    total = torch.empty_like(a)
+
+    def add() -> None:
+        torch.add(a, b, out=total)
+        if device == "cuda":
+            torch.cuda.synchronize()
+
+    return 3 * a.nbytes / _seconds(add, seconds)
+
+
+def _start_seconds(device: str) -> float:
+    """Return the time that a new process takes until it could train."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", STARTED.format(device=device)], check=True)
+    return time.perf_counter() - start
+
+
+def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS) -> float:
+    """Measure this machine, write what it achieves to `output` with the device, and return the FLOPs per second.
 
     Args:
         precision: 'bfloat16' or 'float32'.
         gpu: whether jobs run on a GPU; without one on this machine, the CPU is measured.
         output: the JSON file to write.
-        seconds: for how long steps are measured; at least `LEAST` steps are.
+        seconds: for how long steps are measured.
     """
+    gpu = gpu and torch.cuda.is_available()
+    device = "cuda" if gpu else "cpu"
     architecture, batch, length = SHAPES[gpu]
-    device = "cuda" if gpu and torch.cuda.is_available() else "cpu"
-    threads = torch.get_num_threads() if device == "cuda" else 1  # as in a training job of the workflow
+    threads = torch.get_num_threads() if gpu else 1  # as in a training job of the workflow
     torch.set_num_threads(threads)
-    torch.manual_seed(0)
-    model = _encoder(architecture).to(device)
-    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
-    input_ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
-    for _ in range(2):
-        _step(model, optimiser, input_ids, precision)
-    steps, start = 0, time.perf_counter()
-    while steps < LEAST or time.perf_counter() - start < seconds:
-        _step(model, optimiser, input_ids, precision)
-        steps += 1
-    took = time.perf_counter() - start
-    achieved = steps * batch * flops.TRAINED * flops.forward(architecture, length) / took
+    step = _step_seconds(gpu, device, precision, seconds)
+    achieved = batch * flops.TRAINED * flops.forward(architecture, length) / step
     write_json(
         output,
         {
-            "flops": achieved, "architecture": architecture.model_dump(), "batch": batch, "length": length,
-            "precision": precision, "steps": steps, "seconds": took, **stamp(device, threads),
+            "flops": achieved, "bandwidth": _bandwidth(gpu, device, seconds / 10), "start": _start_seconds(device),
+            "architecture": architecture.model_dump(), "batch": batch, "length": length, "precision": precision,
+            "seconds": step, **stamp(device, threads),
         },
     )  # fmt: skip
     return achieved

@@ -14,13 +14,19 @@ from retort.study.load import open_whole
     argument("table", nargs="?", default="", help="with show: paper/table"),
 )
 def published_numbers(arguments: argparse.Namespace) -> int:
-    """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names."""
-    from retort.tables import published
+    """Count, list as CSV or show the numbers that all papers print, whichever papers the configuration names.
+
+    `check` also fails on a deviation that names no cell and no setting.
+    """
+    from retort.tables import deviations, published
 
     study = open_whole(config_of(arguments))
     if arguments.what == "check":
         print("\n".join(published.counts(study)))
-    elif arguments.what == "cells":
+        problems = deviations.unnamed(study)
+        print("\n".join(problems) or "every deviation names a cell or a setting")
+        return 1 if problems else 0
+    if arguments.what == "cells":
         print(published.cells_csv(study), end="")
     else:
         print(published.show(study, arguments.table))

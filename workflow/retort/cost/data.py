@@ -35,6 +35,7 @@ class Volume:
         unread: corpus -> the tokens that it is assumed to have; None where nothing is known of its size. Only corpora
             whose number of blocks matters, because a schedule counts epochs.
         kept: the rows of the splits that were asked for, by (task, split, model).
+        padded: the rows of the batches that were asked for, by (task, model, batch size, grouping, longest row).
     """
 
     def __init__(self, study: Study) -> None:
@@ -43,6 +44,7 @@ class Volume:
         self.uncounted: set[str] = set()
         self.unread: dict[str, float | None] = {}
         self.kept: dict[tuple[str, str, str], Rows] = {}
+        self.padded: dict[tuple[str, str, int, bool, int | None], Rows] = {}
 
     def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
         """Return the rows of a task's split, encoded with the tokenizer of a model.
@@ -51,10 +53,39 @@ class Volume:
         """
         key = (task, split, model)
         if key not in self.kept:
-            file = Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
+            file = self._folder(task, model) / "rows.json"
             encoded = _encoded(file, settings.encoded_splits(split)) if file.is_file() else None
             self.kept[key] = encoded or self._expected(task, split)
         return self.kept[key]
+
+    def _folder(self, task: str, model: str) -> Path:
+        return Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}")
+
+    @staticmethod
+    def _padded(folder: Path, split: str, schedule: Schedule) -> float | None:
+        """Return the mean tokens of an encoded row with its padding; None if the split is not encoded."""
+        if not (folder / "rows.json").is_file():
+            return None
+        from retort.cost.padding import padded_length  # imported late: it imports pyarrow, and most plans need it not
+
+        return padded_length(folder, split, schedule)
+
+    def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
+        """Return the rows that a schedule is trained on, as long on average as their batches are padded.
+
+        Args:
+            task: the name of the task.
+            settings: its settings.
+            model: the model whose tokenizer encodes it.
+            schedule: the schedule, which says how rows are put into batches.
+        """
+        key = (task, model, schedule.batch_size, schedule.group_by_length, schedule.max_length)
+        if key not in self.padded:
+            rows = self.split(task, settings, settings.train_split, model)
+            length = min(rows.length, schedule.max_length or rows.length)
+            padded = self._padded(self._folder(task, model), settings.train_split, schedule)
+            self.padded[key] = Rows(rows.count, length if padded is None else padded)
+        return self.padded[key]
 
     def _expected(self, task: str, split: str) -> Rows:
         spec = self.study.tasks[task]
@@ -79,6 +110,13 @@ class Volume:
         if schedule.epochs is not None:
             self.unread[corpus] = tokens
         return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
+
+    def tokens(self, corpus: str, model: str) -> float:
+        """Return the tokens of the texts of a corpus; where nothing is known of their size, `UNKNOWN` blocks."""
+        spec = self.study.corpora[corpus]
+        if spec.blocks:
+            return spec.blocks * spec.block
+        return self._tokens(corpus, model) or UNKNOWN * spec.block
 
     def _tokens(self, corpus: str, model: str) -> float | None:
         """Return the tokens of a corpus by the words of its sources; None where the study's files give no numbers."""

@@ -6,8 +6,11 @@ gradient of the weights.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from retort.specs.model import Architecture
 
+POSITIONS = 516  # rows of the position and token type embeddings, and of a norm
 TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
 
 
@@ -22,6 +25,23 @@ def matmul_parameters(architecture: Architecture, layers: int | None = None) -> 
     depth = architecture.layers if layers is None else layers
     each: int = 4 * hidden**2 + 2 * hidden * architecture.intermediate  # queries, keys, values, output; up, down
     return depth * each + (narrow * hidden if narrow else 0)
+
+
+def parameters(architecture: Architecture, vocabulary: int, frozen: Sequence[str] = ()) -> int:
+    """Count the weights of an encoder: embeddings, matrices, biases and norms; without the frozen ones.
+
+    Args:
+        architecture: the sizes of the encoder.
+        vocabulary: the number of tokens in its vocabulary.
+        frozen: which weights are left out, of 'embeddings' and 'encoder'.
+    """
+    width = architecture.embedding or architecture.hidden
+    vectors = architecture.layers * (9 * architecture.hidden + architecture.intermediate)  # biases and norms
+    counts = {
+        "embeddings": (vocabulary + POSITIONS) * width,
+        "encoder": matmul_parameters(architecture) + vectors,
+    }
+    return sum(count for name, count in counts.items() if name not in frozen)
 
 
 def forward(architecture: Architecture, length: float, layers: int | None = None) -> float:

@@ -6,22 +6,37 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retort.cost.jobs import Job, Jobs
+from retort.cost.work import NONE, Work
 from retort.errors import RetortError
+from retort.plan.pages import ENDINGS, Pages
 from retort.plan.plan import Plan
 from retort.registry import unknown
 from retort.study.study import Study
 
+PAGES = "pages and audit"
+
 
 @dataclass(frozen=True)
 class Load:
-    """A number of jobs and the sum of their FLOPs."""
+    """A number of jobs and the sum of their work, those on a GPU and those beside it.
+
+    Args:
+        jobs: the number of jobs.
+        models: how many of them train or run a model.
+        work: the sum of the work of those.
+        others: the sum of the work of the other jobs.
+    """
 
     jobs: int = 0
-    flops: float = 0.0
+    models: int = 0
+    work: Work = NONE
+    others: Work = NONE
 
     def __add__(self, other: Load) -> Load:
         """Return the sum of two loads."""
-        return Load(self.jobs + other.jobs, self.flops + other.flops)
+        return Load(
+            self.jobs + other.jobs, self.models + other.models, self.work + other.work, self.others + other.others
+        )
 
 
 @dataclass(frozen=True)
@@ -29,7 +44,7 @@ class Bill:
     """The jobs that one table needs, or all tables together.
 
     Args:
-        name: 'paper/table', or 'total'.
+        name: 'paper/table', 'pages and audit' or 'total'.
         own: the jobs that no earlier table needs.
         shared: the jobs that an earlier table needs too.
         left: the own jobs that still have to run; a job whose result is read only by finished jobs need not.
@@ -42,7 +57,12 @@ class Bill:
 
 
 def _load(jobs: Iterable[Job]) -> Load:
-    return sum((Load(1, job.flops) for job in jobs), Load())
+    return sum((_load_of(job) for job in jobs), Load())
+
+
+def _load_of(job: Job) -> Load:
+    work = job.estimate.work
+    return Load(1, 1, work=work) if job.estimate.runs_model else Load(1, 0, others=work)
 
 
 def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
@@ -66,25 +86,40 @@ def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
     return [key for key in every if not names or key[0] in selected or "/".join(key) in selected]
 
 
-def bills_of(plan: Plan, jobs: Jobs, exhibits: list[tuple[str, str]]) -> list[Bill]:
-    """Return a bill for each table or figure that needs any job, and the total as the last one.
+def targets_of(plan: Plan, exhibits: list[tuple[str, str]], whole: bool) -> dict[str, list[str]]:
+    """Return the files of each table and figure, by name, and of the pages if the whole study is asked for."""
+    noun_of = {name: next(noun for noun in ENDINGS if name.startswith(noun)) for _, name in exhibits}
+    files = {f"{paper}/{name}": [f"reports/{paper}/{name}.{ENDINGS[noun_of[name]]}"] for paper, name in exhibits}
+    pages = Pages(plan)
+    return files | ({PAGES: ["reports/index.html", *pages.pages, *pages.audit]} if whole else {})
+
+
+def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
+    """Return a bill for each table or figure, and the total as the last one.
+
+    Args:
+        jobs: the jobs of the plan.
+        targets: name -> the files that are made for it.
 
     Raises:
-        RetortError: none of them needs a job.
+        RetortError: none of them trains or runs a model.
     """
-    seen: dict[str, Job] = {}
-    listed = []
-    for paper, name in exhibits:
-        targets = [*plan.scores(paper, name), *plan.profiles(paper, name)]
-        needed = {job.address: job for job in jobs.behind(targets)}
-        left = {job.address for job in jobs.behind(targets, stop_at_done=True)}
-        own = [job for address, job in needed.items() if address not in seen]
-        shared = [job for address, job in needed.items() if address in seen]
-        if needed:
-            unfinished = [job for job in own if job.address in left]
-            listed.append(Bill(f"{paper}/{name}", _load(own), _load(shared), _load(unfinished)))
+    seen: dict[tuple[str, ...], Job] = {}
+    bills = []
+    for name, files in targets.items():
+        needed = {job.key: job for job in jobs.behind(files)}
+        left = {job.key for job in jobs.behind(files, stop_at_done=True)}
+        own = [job for key, job in needed.items() if key not in seen]
+        shared = [job for key, job in needed.items() if key in seen]
+        bills.append(Bill(name, _load(own), _load(shared), _load(job for job in own if job.key in left)))
         seen |= needed
-    if not listed:
+    total, left_of_all = (sum(loads, Load()) for loads in ((b.own for b in bills), (b.left for b in bills)))
+    if not total.models:
         raise RetortError("no table or figure of these runs anything at this scale", "see `retort list tables`")
-    own_of_all = sum((bill.own for bill in listed), Load())
-    return [*listed, Bill("total", own_of_all, Load(), sum((bill.left for bill in listed), Load()))]
+    return [*bills, Bill("total", total, Load(), left_of_all)]
+
+
+def models_behind(jobs: Jobs, targets: dict[str, list[str]]) -> list[Job]:
+    """Return the jobs behind some files that train or run a model, each once."""
+    files = [path for paths in targets.values() for path in paths]
+    return [job for job in jobs.behind(files) if job.estimate.runs_model]

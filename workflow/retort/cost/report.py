@@ -5,46 +5,76 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retort.cost.data import UNKNOWN, Volume
-from retort.cost.jobs import Jobs
-from retort.cost.ledger import Bill, Load, bills_of, selected_exhibits
-from retort.cost.speed import START, Speed, speed_of_device
+from retort.cost.jobs import Job, Jobs
+from retort.cost.ledger import Bill, Load, bills_of, models_behind, selected_exhibits, targets_of
+from retort.cost.speed import Speed, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 
 COUNTED = (
-    "Counted: matrix products of encoders and heads, and {start:g} s to start a job. Left out: losses, the optimiser, "
-    "downloading, tokenising, packing. A fine-tuned seed is the mean point of its grid."
+    "Counted: every job of the workflow; matrix products of encoders, heads and losses; what losses and the optimiser "
+    "move; {start:g} s to start a job. A fine-tuned seed is the mean point of its grid. Relations are counted in the "
+    "form that every GPU can run; kernels that never write them are faster. Hours of other jobs are rough guesses."
 )
+LARGEST = 5  # jobs that are named
 
 
 def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
-    """Yield the lines of the report: a table of bills, then the assumptions.
+    """Yield the lines of the report: a table of bills, the largest jobs, then the assumptions.
 
     Args:
         config: the checked configuration.
-        names: each 'paper' or 'paper/table'; all tables and figures if empty.
+        names: each 'paper' or 'paper/table'; all tables, figures and pages if empty.
         flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
     """
     plan = Plan(config)
-    exhibits, jobs, gpu = selected_exhibits(plan.study, names), Jobs(plan), config.gpus > 0
-    bills, speed = bills_of(plan, jobs, exhibits), speed_of_device(flops, gpu)
+    jobs, gpu = Jobs(plan), config.gpus > 0
+    targets = targets_of(plan, selected_exhibits(plan.study, names), whole=not names)
+    bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu)
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield ""
-    yield f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s: {speed.origin}."
-    yield COUNTED.format(start=START)
-    yield from _lengths(jobs.volume)
+    yield "Largest jobs:"
+    yield from _largest(models_behind(jobs, targets), speed)
+    yield ""
+    yield (
+        f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s: "
+        f"{speed.origin}."
+    )
+    yield COUNTED.format(start=speed.start)
+    yield from _lengths(jobs.estimates.volume)
 
 
 def _hours(load: Load, speed: Speed) -> str:
-    return f"{speed.hours(load.jobs, load.flops):,.2f}" if load.jobs else "-"
+    return f"{speed.hours(load.work, load.models):,.2f}" if load.models else "-"
+
+
+def _other_hours(load: Load, speed: Speed) -> str:
+    others = load.jobs - load.models
+    return f"{speed.hours(load.others, others):,.2f}" if others else "-"
 
 
 def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
-    rows = [["table", "jobs", "done", f"{device} hours", "shared", "left", "FLOPs"]]
+    rows = [["table", "jobs", "done", f"{device} hours", "shared", "left", "other hours", "FLOPs"]]
     for bill in bills:
         counts = [f"{bill.own.jobs:,}", f"{bill.own.jobs - bill.left.jobs:,}"]
         hours = [_hours(load, speed) for load in (bill.own, bill.shared, bill.left)]
-        rows.append([bill.name, *counts, *hours, f"{bill.own.flops:.2g}"])
+        rows.append([bill.name, *counts, *hours, _other_hours(bill.own, speed), f"{bill.own.work.flops:.2g}"])
+    return _aligned(rows)
+
+
+def _largest(jobs: list[Job], speed: Speed) -> list[str]:
+    """Return a line for each of the jobs that take most hours, with the memory of a step of theirs."""
+    hours = sorted(((speed.hours(job.estimate.work), job) for job in jobs), key=lambda pair: -pair[0])[:LARGEST]
+    rows = []
+    for taken, job in hours:
+        step = job.estimate.step
+        device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
+        rows.append([f"  {job.name}", f"{taken:,.2f} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
+    return _aligned(rows)
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Return rows as lines: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
@@ -66,4 +96,4 @@ def _lengths(volume: Volume) -> Iterator[str]:
     if unknown := sorted(volume.unread.keys() - known.keys()):
         yield f"Not packed yet, and of unknown size, so that {UNKNOWN:,} blocks are assumed: {', '.join(unknown)}."
     if volume.kept and not volume.longest:
-        yield "Rows are as many, and as long on average, as they were encoded; padding is left out."
+        yield "Rows are as many as were encoded, and as long as their batches pad them."

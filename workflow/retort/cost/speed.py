@@ -1,38 +1,48 @@
-"""FLOPs per second that this machine achieves in training: stated by the user, measured on a few steps, or guessed."""
+"""How fast a machine does the work of jobs: stated by the user, measured on a few steps, or guessed."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from retort.cost.work import Work
 from retort.errors import RetortError
 
 STORED = Path("results/calibration.json")
-# first guesses (FLOPs per second, device) if jobs run on a GPU (True) or not
-GUESSED = {
-    True: (60e12, "a GPU of the A100 class at a fifth of its peak in bfloat16"),
-    False: (1e11, "one core of a server CPU with bfloat16 instructions"),
-}
-
-
-START = 7.0  # seconds before a job's first step, to load Python, torch, transformers and the model's files
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Achieved FLOPs per second, and a phrase that says where the number comes from."""
+    """What one device achieves in training.
+
+    Args:
+        flops: FLOPs of matrix products in a second, with all that encoders do between them.
+        bandwidth: bytes of losses and the optimiser that are moved in a second.
+        start: seconds before a job's first step, to load Python, torch, transformers and the model's files.
+        origin: where the numbers come from.
+    """
 
     flops: float
+    bandwidth: float
+    start: float
     origin: str
 
-    def hours(self, jobs: int, flops: float) -> float:
-        """Return the hours that jobs with these FLOPs in total take on one device, one after another."""
-        return (flops / self.flops + START * jobs) / 3600
+    def hours(self, work: Work, jobs: int = 1) -> float:
+        """Return the hours that jobs with this work in total take on one device, one after another."""
+        seconds = work.flops / self.flops + work.traffic / self.bandwidth + work.seconds + self.start * jobs
+        return seconds / 3600
 
 
-def stored(path: Path = STORED) -> Speed | None:
-    """Read the speed that was measured on this machine; None if it was not measured.
+# first guesses if jobs run on a GPU (True) or not
+GUESSED = {
+    True: Speed(60e12, 1.3e12, 15.0, "a guess for a GPU of the A100 class at a fifth of its peak in bfloat16"),
+    False: Speed(1e11, 5e9, 7.0, "a guess for one core of a server CPU with bfloat16 instructions"),
+}
+
+
+def stored(gpu: bool, path: Path = STORED) -> Speed | None:
+    """Read the speed that was measured on this machine; None if it was not measured on such a device.
 
     Raises:
         RetortError: the file holds no calibration.
@@ -41,9 +51,11 @@ def stored(path: Path = STORED) -> Speed | None:
         return None
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["device"].startswith("cpu") == gpu:
+            return None
         origin = f"measured on {kept['device']}, {kept['threads']} thread(s), {kept['precision']}, {kept['at'][:10]}"
-        return Speed(float(kept["flops"]), origin)
-    except (ValueError, KeyError, TypeError):
+        return Speed(float(kept["flops"]), float(kept["bandwidth"]), float(kept["start"]), origin)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise RetortError(f"{path} holds no calibration", "measure again with `retort cost --calibrate`") from None
 
 
@@ -52,14 +64,16 @@ def speed_of_device(flops: float | None, gpu: bool) -> Speed:
 
     Args:
         flops: FLOPs per second from the command line, or None.
-        gpu: whether jobs run on a GPU, for the guess.
+        gpu: whether jobs run on a GPU.
 
     Raises:
         RetortError: the stated speed is not positive.
     """
-    if flops is not None:
-        if not flops > 0:
-            raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
-        return Speed(flops, "given with --flops")
-    guess, device = GUESSED[gpu]
-    return stored() or Speed(guess, f"a guess for {device}; measure it with --calibrate or give it with --flops")
+    measured = stored(gpu)
+    if flops is None:
+        guess = GUESSED[gpu]
+        hint = "measure it with --calibrate or give it with --flops"
+        return measured or replace(guess, origin=f"{guess.origin}; {hint}")
+    if not flops > 0:
+        raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
+    return replace(measured or GUESSED[gpu], flops=flops, origin="given with --flops")

@@ -1,11 +1,12 @@
-"""FLOPs of each type of job, computed from the settings of the job."""
+"""What jobs do: the FLOPs of their models, the bytes that losses and the optimiser move, and seconds beside them."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from retort.cost import flops
+from retort.cost import flops, losses
 from retort.cost.data import Rows, Volume
 from retort.cost.flops import TRAINED
 from retort.settings import (
@@ -19,11 +20,38 @@ from retort.settings import (
     TaskSettings,
     TeacherHeadSettings,
     TeacherSettings,
-    TermSettings,
 )
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule, steps_per_epoch
+
+UPDATED = 48  # bytes that a step moves a weight: AdamW's 28, 12 for the norm of the gradients, 8 for their making
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a job does, so that a speed turns it into hours.
+
+    Args:
+        flops: of matrix products.
+        traffic: bytes that losses and the optimiser read and write; what encoders move is in the speed of their FLOPs.
+        seconds: what else it takes, on a CPU core.
+    """
+
+    flops: float = 0.0
+    traffic: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Work) -> Work:
+        """Return the sum of two jobs' work."""
+        return Work(self.flops + other.flops, self.traffic + other.traffic, self.seconds + other.seconds)
+
+    def times(self, number: float) -> Work:
+        """Return the work of doing this so many times."""
+        return Work(self.flops * number, self.traffic * number, self.seconds * number)
+
+
+NONE = Work()
 
 
 def examples(schedule: Schedule, rows: int) -> float:
@@ -38,16 +66,10 @@ def task_head(architecture: Architecture, task: TaskSettings, length: float) -> 
     return flops.classifier(architecture, len(task.labels) or 1)
 
 
-def _last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, bool]:
-    """Return how many layers the terms read on one side (0: student, 1: teacher), and whether they read the logits."""
-    objectives, last = catalogue.objectives(), 0
-    for term in terms:
-        entry = objectives[term.objective]
-        activations = entry.teacher_activations if side else entry.activations
-        if "logits" in activations:
-            return layers, True
-        last = max([last, *(pair[side] for pair in term.pairs if activations)])
-    return last, False
+def updates(architecture: Architecture, vocabulary: int, schedule: Schedule, rows: int) -> Work:
+    """Return the work of the optimiser, which updates all weights that are trained at each step."""
+    trained = flops.parameters(architecture, vocabulary, schedule.freeze)
+    return Work(traffic=UPDATED * trained * schedule.steps_on(rows))
 
 
 def stage(
@@ -56,111 +78,156 @@ def stage(
     student: Architecture,
     teacher: Architecture,
     heads: tuple[float, float],
-    teacher_runs: bool,
-) -> float:
-    """Return the FLOPs of one stage: the student's forward and backward passes, and the teacher's forward passes.
+    outputs: float,
+) -> tuple[Work, Work]:
+    """Return the work of one stage: that of the student with its loss, and that of the teacher, which only predicts.
 
     Both models run only up to the last layer that a term reads, and to the head only if a term reads the logits.
 
     Args:
         stage: the stage's terms and schedule.
-        rows: the rows or blocks that it is trained on.
+        rows: the rows or blocks that it is trained on, as long as its batches are padded.
         student: the student's architecture.
         teacher: the teacher's architecture.
         heads: FLOPs of one row through the student's and the teacher's head.
-        teacher_runs: whether the teacher runs on every batch; if not, its stored activations are read.
+        outputs: logits of a row.
     """
-    passes = (TRAINED, int(teacher_runs))
-    once = 0.0
+    passes = []
     for side, (model, head) in enumerate(zip((student, teacher), heads, strict=True)):
-        layers, logits = _last_layer(stage.terms, side, model.layers)
-        if layers or logits:
-            once += passes[side] * (flops.forward(model, rows.length, layers) + (head if logits else 0))
-    return examples(stage.schedule, rows.count) * once
+        layers, logits = losses.last_layer(stage.terms, side, model.layers)
+        once = flops.forward(model, rows.length, layers) + (head if logits else 0) if layers or logits else 0.0
+        passes.append(once)
+    loss = losses.cost_of(stage.terms, student, teacher, rows.length, outputs)
+    seen = examples(stage.schedule, rows.count)
+    return Work(TRAINED * passes[0] + loss.flops, loss.traffic).times(seen), Work(passes[1]).times(seen)
 
 
 def tuned(
     architecture: Architecture, task: TaskSettings, schedules: Iterable[Schedule], train: Rows, scored: Rows
-) -> float:
-    """Return the FLOPs of fine-tuning once with each schedule, each followed by one pass over the scored rows."""
+) -> Work:
+    """Return the work of fine-tuning once with each schedule, each followed by one pass over the scored rows."""
     once = _pass(architecture, task, train.length)
     after = scored.count * _pass(architecture, task, scored.length)
-    return sum(examples(schedule, train.count) * TRAINED * once + after for schedule in schedules)
+    return Work(sum(examples(schedule, train.count) * TRAINED * once + after for schedule in schedules))
 
 
 def _pass(architecture: Architecture, task: TaskSettings, length: float) -> float:
     return flops.forward(architecture, length) + task_head(architecture, task, length)
 
 
-def _train_and_scored(task: str, settings: TaskSettings, scored: str, volume: Volume, model: str) -> tuple[Rows, Rows]:
-    train = volume.split(task, settings, settings.train_split, model)
-    return train, volume.split(task, settings, scored, model)
+def _at_points(
+    architecture: Architecture,
+    vocabulary: int,
+    task: str,
+    settings: TaskSettings,
+    schedules: list[Schedule],
+    scored: str,
+    volume: Volume,
+    model: str,
+) -> list[Work]:
+    """Return the work of a fine-tuning with each of several schedules, scored on a split."""
+    after = volume.split(task, settings, scored, model)
+    works = []
+    for schedule in schedules:
+        train = volume.batches(task, settings, model, schedule)
+        once = tuned(architecture, settings, [schedule], train, after)
+        works.append(once + updates(architecture, vocabulary, schedule, train.count))
+    return works
 
 
-def teacher(settings: TeacherSettings, task: str, volume: Volume, model: str) -> float:
-    """Return the FLOPs of fine-tuning and scoring a teacher on a task."""
-    train, scored = _train_and_scored(task, settings.task, settings.task.evaluation_split, volume, model)
-    return tuned(settings.model.architecture, settings.task, [settings.schedule], train, scored)
+def teacher(settings: TeacherSettings, task: str, volume: Volume, model: str) -> Work:
+    """Return the work of fine-tuning and scoring a teacher on a task."""
+    data, size = settings.task, settings.model.architecture
+    split = data.evaluation_split
+    return _at_points(size, settings.model.vocabulary, task, data, [settings.schedule], split, volume, model)[0]
 
 
-def head(settings: TeacherHeadSettings, corpus: str, volume: Volume, vocabulary: str) -> float:
-    """Return the FLOPs of fitting a masked-LM head on top of a frozen teacher."""
+def head(settings: TeacherHeadSettings, corpus: str, volume: Volume, vocabulary: str) -> Work:
+    """Return the work of fitting a masked-LM head on top of a frozen teacher."""
     model, blocks = settings.model, volume.blocks(corpus, settings.schedule, vocabulary)
     positions = settings.corpus.masking.probability * blocks.length
     fitted = flops.masked_lm(model.architecture, model.vocabulary, positions)
     once = flops.forward(model.architecture, blocks.length) + TRAINED * fitted
-    return examples(settings.schedule, blocks.count) * once
+    return Work(examples(settings.schedule, blocks.count) * once)
 
 
-def activations(settings: ActivationSettings, task: str, volume: Volume, model: str) -> float:
-    """Return the FLOPs of storing a teacher's activations: one forward pass over the task's training rows."""
+def activations(settings: ActivationSettings, task: str, volume: Volume, model: str) -> Work:
+    """Return the work of storing a teacher's activations: one forward pass over the task's training rows."""
     data = settings.teacher.task
     rows = volume.split(task, data, data.train_split, model)
-    return rows.count * _pass(settings.teacher.model.architecture, data, rows.length)
+    return Work(rows.count * _pass(settings.teacher.model.architecture, data, rows.length))
 
 
 def task_distillation(
     settings: TaskDistillationSettings, task: str, volume: Volume, model: str, teacher_runs: bool
-) -> float:
-    """Return the FLOPs of distilling a student on a task and scoring it; `teacher_runs` is as in `stage`."""
+) -> Work:
+    """Return the work of distilling a student on a task and scoring it.
+
+    Args:
+        settings: the settings of the distillation.
+        task: the name of the task.
+        volume: the rows of the study.
+        model: the model whose tokenizer encodes the task.
+        teacher_runs: whether the teacher runs on every batch; if not, its stored activations are read.
+    """
     data, student, teacher_size = settings.task, settings.architecture, settings.teacher.model.architecture
-    train, scored = _train_and_scored(task, data, data.evaluation_split, volume, model)
-    heads = (task_head(student, data, train.length), task_head(teacher_size, data, train.length))
-    trained = sum(stage(each, train, student, teacher_size, heads, teacher_runs) for each in settings.stages)
-    return trained + scored.count * _pass(student, data, scored.length)
+    total = Work()
+    for each in settings.stages:
+        train = volume.batches(task, data, model, each.schedule)
+        heads = (task_head(student, data, train.length), task_head(teacher_size, data, train.length))
+        own, taught = stage(each, train, student, teacher_size, heads, outputs_on(data, train.length))
+        updated = updates(student, settings.teacher.model.vocabulary, each.schedule, train.count)
+        total += own + updated + (taught if teacher_runs else Work())
+    scored = volume.split(task, data, data.evaluation_split, model)
+    return total + Work(scored.count * _pass(student, data, scored.length))
 
 
-def corpus_distillation(settings: CorpusDistillationSettings, volume: Volume, model: str) -> float:
-    """Return the FLOPs of distilling a task-agnostic student, whose teacher runs on every batch."""
+def outputs_on(task: TaskSettings, length: float) -> float:
+    """Return the number of logits of a row of a task: two a token, or one for each label."""
+    return 2 * length if catalogue.task_types()[task.task_type].facts["has_windows"] else len(task.labels) or 1
+
+
+def corpus_distillation(settings: CorpusDistillationSettings, volume: Volume, model: str) -> tuple[Work, Work]:
+    """Return the work of distilling a task-agnostic student: its own, and that of its teacher on every batch."""
     student, teacher_model = settings.architecture, settings.teacher.model
-    total = 0.0
+    sizes, vocabulary = (student, teacher_model.architecture), teacher_model.vocabulary
+    totals = [Work(), Work()]
     for each in settings.stages:
         blocks = volume.blocks(each.data, each.schedule, model)
         masked = settings.corpora[each.data].masking.probability * blocks.length
-        heads = [
-            flops.masked_lm(size, teacher_model.vocabulary, masked) for size in (student, teacher_model.architecture)
-        ]
-        total += stage(each, blocks, student, teacher_model.architecture, (heads[0], heads[1]), teacher_runs=True)
-    return total
+        first, second = (flops.masked_lm(size, vocabulary, masked) for size in sizes)
+        own, taught = stage(each, blocks, *sizes, (first, second), masked * vocabulary)
+        totals[0] += own + updates(student, vocabulary, each.schedule, blocks.count)
+        totals[1] += taught
+    return totals[0], totals[1]
 
 
-def grid(settings: GridSettings, part: int, parts: int, task: str, volume: Volume, model: str) -> float:
-    """Return the FLOPs of one part (from 1) of a grid: each of its points, scored on the validation split."""
-    train, scored = _train_and_scored(task, settings.task, settings.task.validation_split, volume, model)
+def grid(settings: GridSettings, part: int, parts: int, task: str, volume: Volume, model: str) -> Work:
+    """Return the work of one part (from 1) of a grid: each of its points, scored on the validation split."""
     schedules = [point.applied_to(settings.schedule) for point in settings.points[part - 1 :: parts]]
-    return tuned(settings.student.architecture, settings.task, schedules, train, scored)
+    return sum(_tuned_at(settings, schedules, settings.task.validation_split, task, volume, model), Work())
 
 
-def finetuning(settings: FinetuneSettings, task: str, volume: Volume, model: str) -> float:
-    """Return the FLOPs of one seed of a fine-tuned student: the mean over the grid, as its best point is unknown."""
-    train, scored = _train_and_scored(task, settings.task, settings.task.evaluation_split, volume, model)
+def finetuning(settings: FinetuneSettings, task: str, volume: Volume, model: str) -> Work:
+    """Return the work of one seed of a fine-tuned student: the mean over the grid, as its best point is unknown."""
     schedules = [point.applied_to(settings.schedule) for point in settings.points]
-    return statistics.mean(
-        tuned(settings.student.architecture, settings.task, [schedule], train, scored) for schedule in schedules
-    )
+    works = _tuned_at(settings, schedules, settings.task.evaluation_split, task, volume, model)
+    return Work(*(statistics.mean(values) for values in zip(*((w.flops, w.traffic) for w in works), strict=True)))
 
 
-def profile(settings: ProfileSettings) -> float:
-    """Return the FLOPs of a profile: the passes that are timed and those that warm up."""
+def _tuned_at(
+    settings: GridSettings, schedules: list[Schedule], scored: str, task: str, volume: Volume, model: str
+) -> list[Work]:
+    size, vocabulary = settings.student.architecture, settings.student.teacher.model.vocabulary
+    return _at_points(size, vocabulary, task, settings.task, schedules, scored, volume, model)
+
+
+def prediction(architecture: Architecture, settings: TaskSettings, rows: Rows) -> Work:
+    """Return the work of running a model once over rows of a task."""
+    return Work(rows.count * _pass(architecture, settings, rows.length))
+
+
+def profile(settings: ProfileSettings) -> Work:
+    """Return the work of a profile: the passes that are timed and those that warm up."""
     passes = (settings.runs + 1) * settings.passes * settings.batch
-    return passes * flops.forward(settings.architecture, settings.length)
+    return Work(passes * flops.forward(settings.architecture, settings.length))

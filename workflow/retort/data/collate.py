@@ -11,14 +11,17 @@ from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.data.encoded import Encoded
-from retort.data.epochs import WHOLE, EpochOrder
+from retort.data.epochs import EpochOrder
 
 
-def positions(encoded: Encoded, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each token's index in the flat arrays (0 at padding) and the attention mask, (batch, length) each."""
+def positions(encoded: Encoded, rows: np.ndarray, length: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return each token's index in the flat arrays (0 at padding) and the attention mask, (batch, length) each.
+
+    Rows are padded to `length`; None takes the length of the longest.
+    """
     starts = encoded.offsets[rows]  # (batch,); not `encoded.lengths`, which is computed for all rows
     lengths = encoded.offsets[rows + 1] - starts
-    steps = np.arange(int(lengths.max()))  # (length,)
+    steps = np.arange(int(lengths.max()) if length is None else length)  # (length,)
     mask = steps < lengths[:, None]  # (batch, length), True at real tokens
     return np.where(mask, starts[:, None] + steps, 0), mask  # index = offset of the row + step
 
@@ -43,7 +46,6 @@ class TaskBatches(Dataset[Batch]):
         batch_size: the most rows that a batch has.
         seed: of the order.
         group_by_length: whether rows of like length are put together.
-        share: which rows of each batch this process gets, of several: slice(rank, None, world_size).
     """
 
     def __init__(
@@ -52,15 +54,14 @@ class TaskBatches(Dataset[Batch]):
         batch_size: int,
         seed: int,
         group_by_length: bool = True,
-        share: slice = WHOLE,
     ) -> None:
         lengths = encoded.lengths if group_by_length else None
-        self.encoded, self.share = encoded, share
+        self.encoded = encoded
         self.order = EpochOrder(len(encoded), batch_size, seed, lengths)
 
     def __getitem__(self, number: int) -> Batch:
         """Return a batch; it depends on the seed and its number alone."""
-        return collate(self.encoded, self.order[number][self.share])
+        return collate(self.encoded, self.order[number])
 
 
 def in_order(encoded: Encoded, batch_size: int) -> Iterator[tuple[Tensor, Batch]]:

@@ -8,7 +8,6 @@ from retort.specs.protocol import steps_per_epoch
 
 POOL = 8  # batches whose rows are sorted by length together, at most: less padding, and the order stays random
 POOLS = 4  # in an epoch, at least: else the batches of a small data set would be the same in every epoch
-WHOLE = slice(None)  # all rows of a batch, for a process that shares its batches with no other
 
 
 def epoch_batches(

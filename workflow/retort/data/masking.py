@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.data.blocks import Blocks, CorpusInfo
-from retort.data.epochs import WHOLE, EpochOrder
+from retort.data.epochs import EpochOrder
 
 
 def mask_tokens(
@@ -47,7 +47,6 @@ class MaskedBatches(Dataset[Batch]):
         probability: of each token to be chosen.
         batch_size: the most blocks that a batch has.
         seed: of the order and of the masks.
-        share: which blocks of each batch this process gets, of several: slice(rank, None, world_size).
     """
 
     def __init__(
@@ -56,18 +55,15 @@ class MaskedBatches(Dataset[Batch]):
         probability: float,
         batch_size: int,
         seed: int,
-        share: slice = WHOLE,
     ) -> None:
-        self.blocks, self.probability, self.seed, self.share = Blocks(folder), probability, seed, share
+        self.blocks, self.probability, self.seed = Blocks(folder), probability, seed
         self.order = EpochOrder(len(self.blocks), batch_size, seed)
 
     def __getitem__(self, number: int) -> Batch:
         """Return a batch; its blocks and its masks depend on the seed and its number alone."""
         rows = self.order[number]
         block, info = self.blocks[rows], self.blocks.info  # (batch, block)
-        # masks are drawn for the whole batch, so that they do not depend on how many processes share it
         masked, chosen = mask_tokens(block, self.probability, info, np.random.default_rng([self.seed, number, 1]))
-        rows, block, masked, chosen = (values[self.share] for values in (rows, block, masked, chosen))
         return Batch(
             input_ids=torch.from_numpy(masked),
             token_type_ids=torch.zeros(block.shape, dtype=torch.long),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from torch import nn
@@ -11,6 +10,7 @@ from retort.jobs import Job
 from retort.models import build
 from retort.provenance import stamp
 from retort.settings import Settings
+from retort.settings.card import section
 
 
 def card(title: str, settings: Settings, device: str) -> str:
@@ -30,16 +30,13 @@ Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
-## Settings
-
-```json
-{json.dumps(settings.as_json(), indent=1)}
-```
-"""
+{section(settings)}"""
 
 
 def save_with_card(
     job: Job, settings: Settings, model: nn.Module, tokenizer_folder: Path | str, output: Path | str, title: str
 ) -> None:
     """Save a model with the tokenizer of a folder, and a model card with the title, the settings and the device."""
+    if not job.writes:
+        return
     build.save(model, tokenizer_folder, output, card(title, settings, job.device))

@@ -156,6 +156,17 @@ def _module(model: Any, activation: str, layer: int) -> tuple[nn.Module, bool]:
     return layers_of(model)[layer - 1].get_submodule(module), at_input
 
 
+def mask_of(batch: Batch) -> Tensor | None:
+    """Return the mask that attention takes, (batch, 1, query, key), True at real keys; None if all tokens are real.
+
+    From a mask (batch, length), transformers would make the same, but only after it has waited for the GPU to tell
+    whether any token is padding.
+    """
+    rows, length = batch.attention_mask.shape
+    padded = not batch.attention_mask.all() if batch.padded is None else batch.padded
+    return batch.attention_mask[:, None, None, :].expand(rows, 1, length, length) if padded else None
+
+
 class Recorder:
     """A recorder, which runs a model and returns its activations.
 
@@ -196,7 +207,9 @@ class Recorder:
         config = self.model.config
         # batches are padded with 0, which is a token in RoBERTa, and RoBERTa finds positions by its padding token
         input_ids = batch.input_ids.masked_fill(~batch.attention_mask, config.pad_token_id or 0)  # (batch, length)
-        inputs = {"input_ids": input_ids, "attention_mask": batch.attention_mask.long()}
+        # eager attention adds its mask to the scores: only transformers makes such a one
+        mask = batch.attention_mask if config._attn_implementation == "eager" else mask_of(batch)
+        inputs = {"input_ids": input_ids, "attention_mask": mask}
         if config.type_vocab_size > 1:
             inputs["token_type_ids"] = batch.token_type_ids
         # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers

@@ -19,12 +19,18 @@ from retort.data.collate import in_order, positions
 from retort.data.encoded import Encoded
 from retort.errors import RetortError
 from retort.models.recorder import Key, Recorder, basis, derive
+from retort.precision import float32_products
 
 
 def file_of(folder: Path, key: Key) -> Path:
     """Return the path of an activation's array."""
     activation, layer = key
     return folder / (f"{activation}.npy" if layer is None else f"{activation}-{layer}.npy")
+
+
+def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
+    """Return whether a folder holds all arrays from which the activations of these keys are computed."""
+    return all(file_of(folder, key).is_file() for key in basis(keys))
 
 
 class Store:
@@ -69,12 +75,12 @@ def store_activations(
         rows: the encoded split.
         keys: the (activation, layer) keys to store.
         output: the folder to write, which exists.
-        precision: 'bfloat16' or 'float32'.
+        precision: 'bfloat16', 'tf32' or 'float32'.
         device: 'cpu' or 'cuda'.
     """
     recorder = Recorder(network, keys)
     stores: dict[Key, Store] = {}
-    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for numbers, batch in in_order(rows, 64):
             for key, value in recorder(batch.to(device)).items():
                 per_token = value.dim() == 3  # a vector per token; only the logits of whole rows are 2-D
@@ -90,6 +96,11 @@ def store_activations(
 def token_indices(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
     """Return the indices of the rows' tokens in the flat arrays of a split, which hold one row after another."""
     return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor of the CPU on a device; copied to a GPU from pinned memory, the program does not wait for it."""
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
 
 
 class StoredActivations:
@@ -119,8 +130,8 @@ class StoredActivations:
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
         """Return the activations of the batch by key, padded with zeros to the length of the batch."""
         assert batch.rows is not None
-        rows = batch.rows.cpu().numpy()
-        indices, mask = positions(self.encoded, rows)  # (batch, length) each
+        rows = batch.rows.numpy()
+        indices, mask = positions(self.encoded, rows, batch.input_ids.shape[1])  # (batch, length) each
         caught: dict[Key, Tensor] = {}
         for key, array in self.arrays.items():
             per_token = len(array) == self.tokens  # one vector a token, else one a row
@@ -130,5 +141,5 @@ class StoredActivations:
                 tensor = tensor.view(torch.bfloat16)
             if per_token:
                 tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
-            caught[key] = tensor.to(batch.input_ids.device)
+            caught[key] = moved(tensor, batch.input_ids.device)
         return derive(self.keys, caught, self.heads, batch.attention_mask)

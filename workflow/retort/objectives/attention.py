@@ -55,6 +55,7 @@ class AttentionMSE:
 
     def __init__(self, shapes: Pair, *, count_padding: bool = False, zero_below: float | None = None) -> None:
         self.count_padding, self.zero_below = count_padding, zero_below
+        self.reduction = "examples" if count_padding else "token-pairs"  # with padding all examples have as many
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -88,6 +89,7 @@ class AttentionKL:
 
     def __init__(self, shapes: Pair, *, padded_queries: bool = False, floor: float = 0.0) -> None:
         self.padded_queries, self.floor = padded_queries, floor
+        self.reduction = "examples" if padded_queries else "tokens"  # with padding all examples have as many
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""

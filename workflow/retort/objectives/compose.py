@@ -14,6 +14,7 @@ from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.mappings import call_with_options, mappings, pairs_of
 from retort.objectives.base import UNKNOWN, Pair, TrainingRows, objectives
+from retort.objectives.parts import JOINT, of_part
 from retort.registry import unknown
 from retort.settings import TermSettings
 from retort.sizes import ModelSize, Requirements
@@ -43,6 +44,12 @@ class Term:
     weight: float
     pairs: list[tuple[Layers, Layers]]
     instances: list[Callable[..., Tensor]]
+
+    @property
+    def reduction(self) -> str:
+        """What the value is the mean over; 'batch' if all examples are needed at once, also where nothing is said."""
+        reduction: str = getattr(self.instances[0], "reduction", JOINT)
+        return reduction
 
     def keys(self, side: str) -> set[Key]:
         """Return the (activation, layer) keys that `side`, 'student' or 'teacher', must record."""
@@ -99,6 +106,25 @@ class WeightedSum(nn.Module):
         # loss = sum over terms of weight * sum over layer pairs of the objective
         values = {term.label: term.weight * term.value(student, teacher, batch) for term in self.terms}
         return torch.stack(list(values.values())).sum(), {label: value.detach() for label, value in values.items()}
+
+    @property
+    def joint(self) -> list[Term]:
+        """The terms that need all examples of a batch at once; the others are sums over parts of a batch."""
+        return [term for term in self.terms if term.reduction == JOINT]
+
+    def of_part(
+        self, student: LayerActivations, teacher: LayerActivations, part: Batch, whole: Batch
+    ) -> dict[str, Tensor]:
+        """Return by label what some rows of a batch add to the weighted values of the terms that are not joint."""
+        return {
+            term.label: term.weight * of_part(term.value(student, teacher, part), term.reduction, part, whole)
+            for term in self.terms
+            if term.reduction != JOINT
+        }
+
+    def of_joint(self, student: LayerActivations, teacher: LayerActivations, whole: Batch) -> dict[str, Tensor]:
+        """Return by label the weighted values of the joint terms on a whole batch."""
+        return {term.label: term.weight * term.value(student, teacher, whole) for term in self.joint}
 
 
 def layers_of(layers: Layers) -> tuple[int | None, ...]:

@@ -64,7 +64,7 @@ class Contrast(nn.Module):
     version = 1
     level = "layers"
     activations = ("cls",)
-    reduction = "examples"
+    reduction = "batch"  # a mean over examples, but each call changes the bank that the next one reads
     has_parameters = True
     bank: Tensor
     calls: Tensor
@@ -107,7 +107,7 @@ class Contrast(nn.Module):
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        rows = required(batch.rows, "contrast", "row numbers")
+        rows = required(batch.rows, "contrast", "row numbers").to(self.bank.device, non_blocking=True)
         ours = F.normalize(wide(self.student_map(end_to_end(student["cls"]))), dim=-1)  # s: (batch, size)
         theirs = F.normalize(wide(self.teacher_map(end_to_end(teacher["cls"]))), dim=-1)  # t: (batch, size)
         others = wide(self.bank[self.negatives(rows)])  # n: (batch, negatives, size)

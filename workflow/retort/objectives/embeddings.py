@@ -62,6 +62,7 @@ class EmbeddingRelation:
     level = "input"
     activations = ("embeddings",)
     reduction = "tokens"
+    holds_relations = True
 
     def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens") -> None:
         self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
@@ -87,6 +88,7 @@ class WordRelation:
     level = "input"
     activations = ("words",)
     reduction = "tokens"
+    holds_relations = True
 
     def __init__(self, shapes: Pair, *, mean_over: MeanOver = "tokens") -> None:
         self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]

@@ -69,7 +69,7 @@ class SoftLabels:
     version = 1
     level = "output"
     activations = ("logits",)
-    reduction = "examples"
+    reduction = "predictions"
     limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
     def __init__(

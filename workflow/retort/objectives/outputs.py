@@ -12,6 +12,7 @@ from retort.batch import Batch
 from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, objectives, one_of, required, wide
 from retort.objectives.divergence import WEIGHTS, relation_divergence
 from retort.objectives.draws import scattered
+from retort.objectives.parts import JOINT
 
 Split = Literal["concat", "average", "random"]
 
@@ -41,6 +42,7 @@ class OutputRelation:
     student_activations: tuple[str, ...] = ("context",)
     reduction = "tokens"
     divides_widths = ("splits", "student")
+    holds_relations = True
     divides_teacher_heads = {"split": ["average", "random"]}
 
     def __init__(
@@ -63,7 +65,7 @@ class OutputRelation:
         self.redraw, self.seed, self.mean_over = redraw and split == "random", seed, mean_over
         if not student_dropout:
             self.student_activations = ("undropped-context",)
-        self.reduction = "batch" if self.redraw else REDUCTIONS[mean_over]  # the draw is of the whole batch
+        self.reduction = JOINT if self.redraw else REDUCTIONS[mean_over]  # the draw is of the whole batch
 
     def target(self, context: Tensor, batch: Batch) -> Tensor:
         """Return the teacher's outputs as (batch, length, splits * size), one part of equal size for each split."""

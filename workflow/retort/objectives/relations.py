@@ -34,6 +34,7 @@ class ValueRelation:
     reduction = "tokens"
     divides_widths = ("teacher",)
     reads_padding = {"padded_queries": [True], "padded_keys": [True]}
+    holds_relations = True
     limits = {"floor": {"ge": 0, "lt": 1}}
 
     def __init__(
@@ -41,6 +42,7 @@ class ValueRelation:
     ) -> None:
         self.heads = shapes.teacher.heads
         self.padded_queries, self.padded_keys, self.floor = padded_queries, padded_keys, floor
+        self.reduction = "examples" if padded_queries else "tokens"  # with padding all examples have as many
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -74,6 +76,7 @@ class Relations:
     activations: tuple[str, ...] = ("queries", "keys", "values")
     reduction = "tokens"
     divides_widths = ("heads",)
+    holds_relations = True
     equal_lengths = ("pairs", "weights")
     reads_padding = {"padded_queries": [True], "padded_keys": [True]}
     limits = {"weights": {"ge": 0, "le": 1000000}}
@@ -97,7 +100,8 @@ class Relations:
         )  # only what these pairs read
         self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
-        self.reduction = "examples" if normaliser in ("sum", "mean-of-texts") else "tokens"
+        # with padding all examples have as many tokens
+        self.reduction = "examples" if normaliser in ("sum", "mean-of-texts") or padded_queries else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:
@@ -105,7 +109,7 @@ class Relations:
         if self.normaliser == "mean-of-texts":
             return text_weights(queries, self.heads)
         if self.normaliser == "sum":
-            return queries / queries.shape[0]  # 1 / batch for each token that counts
+            return queries.double() / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
@@ -134,6 +138,7 @@ class HiddenRelation:
     activations = ("hidden",)
     reduction = "tokens"
     divides_widths = ("heads", "student")
+    holds_relations = True
 
     def __init__(self, shapes: Pair, *, heads: int | None = None, mean_over: MeanOver = "tokens") -> None:
         self.heads = shapes.student.heads if heads is None else heads

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ class Frozen:
         paths = sorted(path for path in checked.folder.rglob("*.yaml") if path.is_file())
         files = {str(path.relative_to(checked.folder)): path.read_text(encoding="utf-8") for path in paths}
         return cls({**config, "precision": checked.resolved_precision()}, files)
+
+    def having(self, **decided: Any) -> Frozen:
+        """Return the same with further keys of the configuration, which the run decided while it was planned."""
+        return replace(self, config={**self.config, **decided})
 
     @property
     def folder(self) -> Path:

@@ -94,7 +94,7 @@ class Pages:
         return self._claims(wildcards.paper)
 
     def deviations(self, wildcards: Wildcards) -> list[list[str]]:
-        """Return, for each student of a paper, the choices that were made where the paper is silent."""
+        """Return, for each student of a paper, the choices that were made where the paper is silent, and what of."""
         students = self.study.students.items()
         specs = [spec for name, spec in students if self.study.paper_of(name) == wildcards.paper]
-        return [spec.deviations for spec in specs]
+        return [[text for one in spec.deviations for text in (one.text, *one.of)] for spec in specs]

@@ -16,6 +16,7 @@ from typing import Any
 from snakemake.io import directory, temp
 
 from retort.plan import resolve
+from retort.plan.grid_parts import number_of_parts
 from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
@@ -220,11 +221,8 @@ class Plan:
 
     def grid_parts(self, wildcards: Wildcards) -> list[str]:
         """Return the result files of the parts of a student's grid on a task; empty if there is no grid."""
-        grid = self.study.protocols[self.study.students[wildcards.student].protocol].grid_of(wildcards.task)
-        if grid is None:
-            return []
-        parts = min(self.study.tasks[wildcards.task].jobs.grid_parts, len(grid.points()))
         folder = f"results/trials/{wildcards.student}/{wildcards.task}"
+        parts = number_of_parts(self.study, wildcards.student, wildcards.task, Path(folder))
         return [f"{folder}/{part}-of-{parts}.jsonl" for part in range(1, parts + 1)]
 
     def profile_model(self, wildcards: Wildcards) -> str:

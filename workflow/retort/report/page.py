@@ -29,10 +29,11 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Deviation:
-    """A choice made where a paper does not say what it did, with the students that it concerns."""
+class Choice:
+    """A choice made where a paper does not say what it did: what it decides, and the students that it concerns."""
 
     text: str
+    of: list[str]
     students: list[str]
 
 
@@ -61,13 +62,13 @@ def students_of(study: Study, paper: str) -> list[str]:
     return [name for name in study.students if study.paper_of(name) == paper]
 
 
-def deviations(study: Study, paper: str) -> list[Deviation]:
+def deviations(study: Study, paper: str) -> list[Choice]:
     """Return the choices made for a paper's students, each once; the one that concerns most students comes first."""
-    shared: dict[str, list[str]] = {}
+    shared: dict[str, Choice] = {}
     for name in students_of(study, paper):
-        for text in study.students[name].deviations:
-            shared.setdefault(text, []).append(name)
-    return [Deviation(text, names) for text, names in sorted(shared.items(), key=lambda pair: -len(pair[1]))]
+        for one in study.students[name].deviations:
+            shared.setdefault(one.text, Choice(one.text, one.of, [])).students.append(name)
+    return sorted(shared.values(), key=lambda choice: -len(choice.students))
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:

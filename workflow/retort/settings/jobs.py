@@ -77,7 +77,7 @@ class DistillationSettings(Settings):
         architecture: the student's sizes.
         initialisation: where its initial weights come from.
         stages: its stages, in order.
-        precision: 'bfloat16' or 'float32'.
+        precision: 'bfloat16', 'tf32' or 'float32'.
         versions: those of the code, the student and its protocol.
         parent: the student or published model that it starts from; None if it starts from none.
     """
@@ -120,7 +120,7 @@ class GridSettings(Settings):
         seed: the seed of every point.
         metric_for_best_model: the metric, on the validation split, by which the best point is chosen, and its best
             epoch if the schedule asks for it.
-        precision: 'bfloat16' or 'float32'.
+        precision: 'bfloat16', 'tf32' or 'float32'.
         versions: those of the code and the protocol.
     """
 

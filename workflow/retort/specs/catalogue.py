@@ -36,8 +36,8 @@ class Entry:
         version: its version, 1 where it declares none.
         level: of an objective: 'layer' compares two layers, 'layers' all layers of its mapping at once, 'input' the
             embeddings, 'output' the logits.
-        reduction: the reduction of an objective: its value is the mean over 'examples', 'tokens', 'token-pairs' or
-            'labels'; 'batch' if it is not a mean, so that a batch cannot be computed in slices.
+        reduction: the reduction of an objective: what of a batch its value is the mean over, one of `COUNTS` in
+            objectives/parts.py; 'batch' if it needs the whole batch at once.
         activations: the names of the student activations that an objective reads.
         teacher_activations: the same for the teacher; those of the student where it declares none.
         options: option -> default.
@@ -214,4 +214,4 @@ def packers() -> dict[str, Entry]:
 
 def comparisons() -> dict[str, Entry]:
     """Return every comparison, for claims and for the audit, by name."""
-    return catalogue("comparisons", "tables/comparisons.py")
+    return catalogue("comparisons", "tables/comparisons.py", "tables/gains.py", "tables/groups.py")

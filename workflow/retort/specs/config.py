@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from retort.errors import RetortError, StudyError
-from retort.specs.base import Distinct, Name, Spec
+from retort.specs.base import Distinct, Name, Spec, Whole
 from retort.specs.load import Problems
 from retort.specs.yaml_reader import read_yaml
 
@@ -32,11 +32,16 @@ class Config(Spec):
 
     papers: Distinct[Name] | None = Field(default=None, min_length=1, description="null: those that the scale is for")
     scale: Literal["pocket", "reduced", "paper"] = Field(default="pocket", description="an entry of workflow/scales")
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        default="auto", description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32"
+    precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
+        default="auto",
+        description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; "
+        "tf32: float32, but matrix products of a GPU keep 10 bits of each factor",
     )
     study: str = Field(default="workflow", min_length=1, description="the folder with papers/, tasks/, models/, ...")
     keep_weights: bool = Field(default=False, description="keep the weights of every fine-tuned student")
+    keep_activations: bool = Field(
+        default=False, description="keep what was recorded of teachers after a run that succeeded"
+    )
     checkpoint_seconds: float = Field(
         default=20, gt=0, le=1_000_000, strict=True, description="time between two checkpoints of a training"
     )
@@ -45,6 +50,13 @@ class Config(Spec):
         ge=0,
         description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0",
     )
+    students_together: int = Field(
+        default=4,
+        ge=1,
+        le=64,
+        strict=True,
+        description="students of one teacher that a job distils side by side, at most; 1: each in a job of its own",
+    )
     data_dir: str | None = Field(
         default=None, description="data sets in their original formats; a folder that is there wins over the hub"
     )
@@ -52,8 +64,20 @@ class Config(Spec):
         default=None, description="a folder a model; a folder that is there wins over the hub"
     )
     sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
+    cluster: str | None = Field(
+        default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"
+    )
+    micro_batch: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="rows of a batch that go through a device at once; null: all, or what fits a GPU",
+    )
     run_sources: RunSources = Field(
         default=RunSources(), description="the workflow hands this to its jobs; not for you"
+    )
+    companions: dict[str, Distinct[Name]] | None = Field(
+        default=None,
+        description="job -> the students that it distils side by side; the workflow hands it to its jobs; not for you",
     )
     _file: str = PrivateAttr(default="config.yaml")
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)
@@ -64,6 +88,13 @@ class Config(Spec):
         if path is not None and not Path(path).expanduser().is_dir():
             raise ValueError(f"there is no folder {path}; null takes data and models from the hub")
         return path
+
+    @field_validator("precision")
+    @classmethod
+    def _of_a_gpu(cls, precision: str, info: ValidationInfo) -> str:
+        if precision == "tf32" and not GPUS.get(info.data.get("scale", ""), 1):
+            raise ValueError(f"tf32 is for GPUs, and scale '{info.data['scale']}' trains on CPUs; write float32")
+        return precision
 
     @property
     def file(self) -> str:
@@ -91,7 +122,7 @@ class Config(Spec):
         return GPUS[self.scale]
 
     def resolved_precision(self) -> str:
-        """Return the precision of training: 'bfloat16' or 'float32'.
+        """Return the precision of training: 'bfloat16', 'tf32' or 'float32'.
 
         With 'auto' this is 'bfloat16' at scales that train on a GPU, and on a CPU that has bfloat16 instructions.
         """

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pydantic import Field
 
 from retort.specs.base import Distinct, Name, Spec, Text
+from retort.specs.deviation import Deviation
 from retort.specs.judging import Judging
 from retort.specs.student import Teacher
 
@@ -18,7 +19,7 @@ class Choice(Spec):
         min_length=1, description="names of students; * stands for any text, [0-9] for a digit"
     )
     excluded: list[Text] = Field(default=[], alias="except", description="names of students to leave out again")
-    texts: list[Text] = Field(min_length=1, description="what was chosen, and why")
+    texts: list[Deviation] = Field(min_length=1, description="what was chosen, and why")
 
     def concerns(self, student: str) -> bool:
         """Return whether the choice was made for a student, given by its short name."""

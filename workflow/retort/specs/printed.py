@@ -51,11 +51,13 @@ class Number:
         text: as printed, with its unit and without its standard deviation ('109M', '×2.0', '76.30').
         value: the number without its unit (109.0 for '109M').
         std_text: the standard deviation as printed; empty if there is none.
+        error: the largest error of a number that is computed from printed ones; None for one that is printed.
     """
 
     text: str
     value: float
     std_text: str = ""
+    error: float | None = None
 
     @property
     def std(self) -> float | None:
@@ -64,7 +66,9 @@ class Number:
 
     @property
     def half(self) -> float:
-        """Half a unit of the last printed digit: the largest difference that rounding can make."""
+        """The largest difference that rounding can make: half a unit of the last printed digit."""
+        if self.error is not None:
+            return self.error
         digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
         return 0.5 * 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
@@ -109,8 +113,9 @@ def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> 
         runs: the number of runs behind a mean with a deviation; 0 if it is not known.
     """
     mean, *std = values
+    std_text = str(std[0]) if std else ""
     text = f"{mean:.3f}" if round(mean, 3) == mean else f"{mean:.10g}"
-    return PublishedCell(row, column, text, Number(text, mean, *map(str, std)), runs if std else 1)
+    return PublishedCell(row, column, text, Number(text, mean, std_text), runs if std else 1)
 
 
 class Measure(Spec):

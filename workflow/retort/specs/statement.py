@@ -45,18 +45,37 @@ class Statement(Spec):
 
     says: Text = Field(description="the statement, in our words")
     where: Text = Field(description="where in the paper it stands, such as a section")
-    compare: Name = Field(description="the comparison that the cells are put to")
+    compare: Name = Field(default="", description="the comparison that the cells are put to")
     number: str = Field(default="", description="the number in the text, as printed")
     within: Real | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
     cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
     than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
     other: str = Field(default="", description="the number that the paper gives elsewhere in its text")
     why: str = Field(default="", description="what may explain a difference")
+    reading: str = Field(
+        default="", description="where the sentence has several readings: which one was taken, and why"
+    )
+    test_alone: bool = Field(
+        default=False, description="the sentence is about test sets: our scores on dev cannot stand in for theirs"
+    )
+    undecided: str = Field(
+        default="", description="what would decide the statement, if neither the paper nor the study has numbers of it"
+    )
+
+    but: str = Field(
+        default="",
+        description="audit.yaml: what is wrong with it or left unsaid, where no comparison of numbers shows it",
+    )
 
     @model_validator(mode="after")
     def _something(self) -> Statement:
-        if bool(self.cells) == bool(self.other):
-            raise ValueError("a statement is held against 'cells' of tables or against the 'other' number of a text")
+        if [bool(self.cells), bool(self.other), bool(self.undecided), bool(self.but)].count(True) != 1:
+            raise ValueError(
+                "a statement is held against 'cells' of tables or against the 'other' number of a text; if there is "
+                "neither, 'undecided' says what would decide a claim, and 'but' in audit.yaml what is wrong with a text"
+            )
+        if bool(self.compare) == bool(self.undecided or self.but):
+            raise ValueError("a statement names the comparison in 'compare', unless it has 'undecided' or 'but'")
         if self.cells and self.number and read_number(self.number) is None:
             raise ValueError(f"'{self.number}' is not a number as papers print it")
         return self

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Whole
+from retort.specs.deviation import Deviation
 from retort.specs.model import Architecture
 from retort.specs.names import StudentName
 from retort.specs.protocol import ScheduleChanges
@@ -108,7 +109,9 @@ class Student(Spec):
     tasks: Distinct[Name] | None = Field(
         default=None, min_length=1, description="only these tasks; all where it is left out"
     )
-    deviations: list[Text] = Field(default=[], description="what was chosen for this student where the paper is silent")
+    deviations: list[Deviation] = Field(
+        default=[], description="what was chosen for this student where the paper is silent"
+    )
     version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")

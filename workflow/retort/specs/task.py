@@ -155,7 +155,9 @@ class Windows(Spec):
 class Jobs(Spec):
     """How the work is divided into jobs; this changes no result and is not in the settings."""
 
-    grid_parts: Whole = Field(default=1, ge=1, le=1000, description="jobs that the points of the grid are divided into")
+    grid_parts: Whole | None = Field(
+        default=None, ge=1, le=1000, description="jobs that a grid's points are divided into; left out: by the work"
+    )
 
 
 class Task(Spec):

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+from torch import nn
+
 from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
-from retort.models.stored_activations import StoredActivations
+from retort.models.recorder import Key, basis
+from retort.models.stored_activations import StoredActivations, has_stored, store_activations
 from retort.settings import CorpusDistillationSettings, TaskDistillationSettings
-from retort.training.distillation import Teacher, TeacherAndData, online, run_stages, task_agnostic, task_specific
+from retort.training.distillation import (
+    Student,
+    TeacherAndData,
+    online,
+    run_stages,
+    task_agnostic,
+    task_specific,
+)
 from retort.training.evaluate import Measured, ScoreFiles, dev_score, evaluate, write_score
+from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
+from retort.training.shared_pass import Activations
+from retort.training.side_by_side import divergence_noted
 
 
+@on_every_gpu
 def distill_on_task(
     job: Job,
     settings: TaskDistillationSettings,
@@ -52,7 +69,7 @@ def distill_on_task(
     source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        run_stages(job, network, settings, seed, source, num_labels, checkpoint)
+        _distil(Student(job, network, settings, seed, num_labels, checkpoint), source)
         result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:
         result = error
@@ -72,18 +89,34 @@ def _teacher_and_data(
 ) -> TeacherAndData:
     """Return the teacher, which runs on every batch or is read from disk, with batches of the training rows."""
     rows, heads = training_rows(encoded_folder, settings.task), settings.teacher.model.architecture.heads
-    teacher: Teacher = (
-        online(folders.teacher, *head_of(settings.task), job.device)
-        if folders.teacher and not activations_folder
-        else lambda keys, _: StoredActivations(str(activations_folder), rows, keys, heads)
-    )
-    source = task_specific(settings, rows, seed, teacher)
-    source.score = lambda model, metric: dev_score(
-        model, encoded_folder, metric, settings.task, settings.precision, job.device
-    )
-    return source
+
+    def score(model: nn.Module, metric: str) -> float:
+        return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
+
+    if folders.teacher and not activations_folder:
+        teacher = online(folders.teacher, *head_of(settings.task), job.device)
+        return replace(task_specific(settings, rows, seed, teacher), score=score)
+
+    def stored(keys: set[Key], _: bool) -> Activations:
+        folder = Path(str(activations_folder))
+        if not has_stored(folder, keys):  # an earlier run of the study has deleted them at its end
+            folder = job.checkpoints / "activations"
+            folder.mkdir(parents=True, exist_ok=True)
+            network = build.load(str(folders.teacher), *head_of(settings.task)).eval().to(job.device)
+            store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
+        return StoredActivations(folder, rows, keys, heads)
+
+    return replace(task_specific(settings, rows, seed, stored), score=score)
 
 
+def _distil(student: Student, source: TeacherAndData) -> None:
+    """Train every stage of one student; raise `Diverged` if its loss or a gradient is not finite."""
+    run_stages([student], source)
+    if student.diverged:
+        raise student.diverged
+
+
+@on_every_gpu
 def distill_student(
     job: Job,
     settings: CorpusDistillationSettings,
@@ -107,23 +140,53 @@ def distill_student(
         RetortError: the training diverged, so that there is no student to fine-tune; or the teacher needs a masked-LM
             head and has none; or the corpora are packed with another tokenizer than that of the model or the parent.
     """
-    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
-    seed, vocabulary = settings.seed, settings.teacher.model.vocabulary
-    set_seed(job, seed)
-    head = "masked-lm" if settings.teacher.has_masked_lm else "none"
-    check_published(folders.model, settings.teacher.model)
-    assert folders.teacher is not None  # every task-agnostic student has one
-    if head != "none" and not build.has_masked_lm(folders.teacher):
-        raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
-    network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
-    source = task_agnostic(settings, corpus_folders, online(folders.teacher, head, vocabulary, job.device))
-    checkpoint = checkpoint_of(job, settings, seed)
+    trainee = corpus_student(job, settings, folders)
+    trainee.diverged = divergence_noted(trainee.checkpoint)
     try:
-        run_stages(job, network, settings, seed, source, vocabulary, checkpoint)
+        _distil(trainee, corpus_source(job, settings, corpus_folders, folders))
     except Diverged as error:
         raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
-    random_seed = seed if settings.initialisation.random else None
-    encoder = with_pooler(network, settings.architecture, folders.parent or folders.model, random_seed)
+    random_seed = settings.seed if settings.initialisation.random else None
+    encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student)
-    checkpoint.remove()
+    trainee.checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
+
+
+def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+    """Return a task-agnostic student with its initial weights.
+
+    Args:
+        job: the running job.
+        settings: the settings of the distillation.
+        folders: the folders that it starts from.
+
+    Raises:
+        RetortError: the teacher needs a masked-LM head and has none; or a model of the folders is not what the study
+            describes.
+    """
+    check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
+    set_seed(job, settings.seed)
+    check_published(folders.model, settings.teacher.model)
+    head, vocabulary = _masked_lm_head(settings), settings.teacher.model.vocabulary
+    if head != "none" and not build.has_masked_lm(_teacher_folder(folders)):
+        raise RetortError(f"{folders.teacher} has no masked-LM head", "leave 'masked_lm' out of the model's file")
+    network = initialise(settings, vocabulary, folders, head, vocabulary).to(job.device)
+    return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
+
+
+def corpus_source(
+    job: Job, settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders
+) -> TeacherAndData:
+    """Return the teacher of a task-agnostic student, with batches from its corpora."""
+    teacher = online(_teacher_folder(folders), _masked_lm_head(settings), settings.teacher.model.vocabulary, job.device)
+    return task_agnostic(settings, corpus_folders, teacher)
+
+
+def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
+    return "masked-lm" if settings.teacher.has_masked_lm else "none"
+
+
+def _teacher_folder(folders: StartFolders) -> str:
+    assert folders.teacher is not None  # every task-agnostic student has one
+    return folders.teacher

@@ -14,9 +14,11 @@ from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreFiles, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
 from retort.training.grid import Trial, choose, lines_of, part_of
+from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, progress_of
 
 
+@on_every_gpu
 def run_grid(
     job: Job,
     settings: GridSettings,
@@ -53,11 +55,13 @@ def run_grid(
         checkpoint.note(trial.as_json())
         lines.append(trial.as_json())
         job.log.write(f"{json.dumps(trial.as_json())}\n")
-    write_text(trials_file, "".join(f"{json.dumps(line)}\n" for line in lines))
+    if job.writes:
+        write_text(trials_file, "".join(f"{json.dumps(line)}\n" for line in lines))
     checkpoint.remove()
     job.say(f"{len(points)} grid points  ({job.seconds():.0f} s)")
 
 
+@on_every_gpu
 def finetune_student(
     job: Job,
     settings: FinetuneSettings,

@@ -17,10 +17,12 @@ from retort.specs.protocol import steps_per_epoch
 from retort.training.best import keep_best
 from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
 from retort.training.finetuning import masked_lm_head, supervised
+from retort.training.launch import on_every_gpu
 from retort.training.loop import train
-from retort.training.setup import checkpoint_of, head_of, progress_of, set_seed, training_rows
+from retort.training.setup import checkpoint_of, division_of, head_of, progress_of, set_seed, training_rows
 
 
+@on_every_gpu
 def finetune_teacher(
     job: Job,
     settings: TeacherSettings,
@@ -53,7 +55,7 @@ def finetune_teacher(
     seed, precision = settings.seed, settings.precision
     set_seed(job, seed)
     check_published(model_folder, settings.model)
-    network = build.load(model_folder, *head_of(settings.task))
+    network = build.load(model_folder, *head_of(settings.task)).to(job.device)
     build.prepare(network, settings.schedule)
     rows = training_rows(encoded_folder, settings.task)
     run = supervised(network, rows, settings.schedule, settings.task, seed)
@@ -62,7 +64,7 @@ def finetune_teacher(
         keep_best(run, network, score, steps_per_epoch(len(rows), settings.schedule.batch_size))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers)
+        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers, division_of(job))
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
@@ -70,6 +72,7 @@ def finetune_teacher(
     checkpoint.remove()
 
 
+@on_every_gpu
 def fit_teacher_head(
     job: Job,
     settings: TeacherHeadSettings,
@@ -101,11 +104,20 @@ def fit_teacher_head(
     check_same_tokenizer(model_folder, tokenizer_folder)
     set_seed(job, settings.seed)
     check_published(model_folder, settings.model)
-    network = build.load(model_folder, "masked-lm")
+    network = build.load(model_folder, "masked-lm").to(job.device)
     run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)
     try:
-        train(run, settings.seed, checkpoint, progress_of(job), settings.precision, job.device, job.num_workers)
+        train(
+            run,
+            settings.seed,
+            checkpoint,
+            progress_of(job),
+            settings.precision,
+            job.device,
+            job.num_workers,
+            division_of(job),
+        )
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     title = f"{teacher} with a masked-LM head, on {corpus}"

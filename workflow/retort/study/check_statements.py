@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,27 @@ from retort.study.study import Study
 
 Known = Callable[[Path, str, str, str, Any], bool]
 # parameter of a comparison -> the key of a statement that gives its value
-NEEDED = {"stated": "number", "than": "than", "against": "than", "both": "other", "allowed": "within"}
+NEEDED = {
+    "stated": "number", "than": "than", "against": "than", "counterparts": "than", "partners": "than", "both": "other",
+    "allowed": "within",
+}  # fmt: skip
+
+
+COUNTERPARTS = "takes for each of the 'cells' one of 'than' in its column"
 
 
 def _columns(groups: Iterable[Cells]) -> set[str]:
     return {column for group in groups for column in group.columns}
+
+
+def _counterparts(statement: Statement) -> bool:
+    """Return whether each column has as many cells on one side as on the other, or one cell against several."""
+    sides = [
+        Counter(column for group in side for _, _, column in group.keys) for side in (statement.cells, statement.than)
+    ]
+    return sides[0].keys() == sides[1].keys() and all(
+        count in (1, sides[1][column]) for column, count in sides[0].items()
+    )
 
 
 def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
@@ -29,11 +46,15 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
         for key in (NEEDED[name] for name in needs)
         if getattr(statement, key) in ("", [], None)
     ]
-    if "against" in needs and statement.than:
+    counts = [sum(len(group.keys) for group in side) for side in (statement.cells, statement.than)]
+    if "counterparts" in needs and statement.than:
+        lines += [] if _counterparts(statement) else [f"comparison '{statement.compare}' {COUNTERPARTS}"]
+    elif "partners" in needs:
+        lines += [f"comparison '{statement.compare}' takes as many 'cells' as 'than'"] if counts[0] != counts[1] else []
+    elif "against" in needs and statement.than:
         alone = sorted(_columns(statement.cells) ^ _columns(statement.than))
         lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
     elif "stated" in needs or "than" in needs:
-        counts = [sum(len(group.keys) for group in side) for side in (statement.cells, statement.than)]
         lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
     return lines
 
@@ -62,6 +83,12 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                 for cells in (*statement.cells, *statement.than):
                     if known(path, name, "table", cells.table, tables):
                         check(cells, tables[cells.table], functools.partial(known, path, name))
+                if statement.undecided and check is _check_printed:
+                    problems.add(path, f"{name}: 'undecided' is for claims; the audit says what is wrong in 'but'")
+                if statement.but and check is _check_cells:
+                    problems.add(path, f"{name}: 'but' says what is wrong with a text, which audit.yaml is for")
+                if not statement.compare:
+                    continue
                 is_known = known(path, f"{name}.compare", "comparison", statement.compare, comparisons)
                 if is_known and len(problems.lines) == before:  # a wrong name would be reported twice
                     for line in _shapes(statement, comparisons[statement.compare].options):

@@ -10,6 +10,7 @@ from typing import Any
 
 from retort.registry import unknown
 from retort.specs import families, load
+from retort.specs.deviation import Deviation
 from retort.specs.exhibit import exhibit_type
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
@@ -101,7 +102,7 @@ def _read_students(
         study.files["students", full], study.keys[full] = path, key
 
 
-def _chosen(paper: Paper, student: str) -> Iterator[str]:
+def _chosen(paper: Paper, student: str) -> Iterator[Deviation]:
     """Yield what was chosen for a student by its paper's `deviations`."""
     for choice in paper.deviations:
         if choice.concerns(student):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.comparison_types import Pair, Reached
 from retort.tables.difference import Part, welch
-from retort.tables.judge import Side, decide, ours, published
+from retort.tables.judge import Side, decide, ours, published, recomputed
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
 from retort.tables.origin import mixed_in
@@ -26,12 +26,17 @@ from retort.tables.tidy import Line, read
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
 AT_THIS_SCALE = "at this scale"
 WITHIN = "within the spread"
+SO_FAR = "holds so far"
+ON_DEV = "on dev"
 LISTED = 6  # up to so many columns are listed by name; more are only counted
 RULE = (
     "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
     "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
     f"met on both. '{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells holds zero "
-    "(Welch, by their own standard deviations and runs, published or ours). A cell without a number decides nothing."
+    "(Welch, by their own standard deviations and runs, published or ours). Where cells have no number, the others "
+    f"decide if they suffice; '{SO_FAR}': they do not contradict the claim, and more would be needed. '{ON_DEV}': our "
+    "scores on dev stand in for those that only a test server can compute. If the mean of a row, taken anew, turns a "
+    "verdict on its printed average, both are shown."
 )
 
 
@@ -54,6 +59,7 @@ class Judged:
     tables: list[str]
     test: str
     why: str
+    reading: str
     published: Judgement
     ours: Judgement
 
@@ -73,21 +79,57 @@ def _remark(pair: Pair | None) -> str:
     return WITHIN if low <= 0 <= high else ""
 
 
+_VERDICTS = {True: HOLDS, False: FAILS, None: OPEN}
+
+
 def judge_one(statement: Statement, side: Side) -> Judgement:
     """Judge a claim on one side: the verdict with the numbers that decide, or the reason why none is possible."""
     verdict = decide(statement, side)
     if isinstance(verdict, str):
-        return Judgement(OPEN, AT_THIS_SCALE if side.rule is Reached else "", verdict)
+        at_scale = side.rule is Reached and not statement.undecided
+        return Judgement(OPEN, AT_THIS_SCALE if at_scale else "", verdict)
     distance = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1) if verdict.pair else ""
     difference = f"; at worst {distance}" if "; " in verdict.numbers else f": difference {distance}"
     text = f": {verdict.result}" if verdict.result else difference if distance else ""
     stated = f"; the text says {statement.number}" if statement.number else ""
-    remark = _remark(verdict.pair)
-    return Judgement(HOLDS if verdict.holds else FAILS, remark, f"{verdict.numbers}{text}{stated}")
+    remarks = [
+        _remark(verdict.pair),
+        SO_FAR if verdict.holds is None else "",
+        ON_DEV if _on_dev(statement, side) else "",
+    ]
+    missing = f"; {verdict.missing}" if verdict.missing else ""
+    numbers = f"{verdict.numbers}{text}{stated}{missing}"
+    return Judgement(_VERDICTS[verdict.holds], ", ".join(filter(None, remarks)), numbers)
+
+
+def _on_dev(statement: Statement, side: Side) -> bool:
+    keys = (key for group in (*statement.cells, *statement.than) for key in group.keys)
+    return not statement.test_alone and any(key in side.dev for key in keys)
+
+
+def judge_published(statement: Statement, side: Side, anew: Side) -> Judgement:
+    """Judge a claim on the published numbers; if averages taken anew turn the verdict, both are shown.
+
+    Args:
+        statement: the claim.
+        side: the numbers as printed.
+        anew: the same, each average computed from the numbers of its row.
+    """
+    printed, again = judge_one(statement, side), judge_one(statement, anew)
+    if again.verdict == printed.verdict:
+        return printed
+    remark = f"{again.verdict} on averages of the printed columns"
+    return replace(
+        printed,
+        remark=", ".join(filter(None, [printed.remark, remark])),
+        numbers=f"{printed.numbers}. Averages of the printed columns: {again.numbers}",
+    )
 
 
 def _test(statement: Statement) -> str:
     """Return the condition that the comparison checks, with the columns that it reads."""
+    if statement.undecided:
+        return "No comparison"
     columns = list(dict.fromkeys(column for group in statement.cells for column in group.columns))
     summary = condition(catalogue.comparisons()[statement.compare].summary).removesuffix(".")
     return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
@@ -96,11 +138,12 @@ def _test(statement: Statement) -> str:
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
-    sides = published(exhibits), ours(exhibits, tables)
+    printed, own = published(exhibits), ours(exhibits, tables)
+    anew = recomputed(printed, exhibits)
     return [
         Judged(
-            name, claim.says, claim.where, claim.tables, _test(claim), claim.why,
-            *(judge_one(claim, side) for side in sides),
+            name, claim.says, claim.where, claim.tables, _test(claim), claim.why, claim.reading,
+            judge_published(claim, printed, anew), judge_one(claim, own),
         )
         for name, claim in study.claims[paper].items()
     ]  # fmt: skip
@@ -125,9 +168,10 @@ def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
     lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
     lines += ["| claim | published | ours |", "| --- | --- | --- |"]
     for item in claims:
-        where = f"{item.where}; {', '.join(map(label_of, item.tables))}. {item.test}"
+        where = f"{'; '.join(filter(None, [item.where, ', '.join(map(label_of, item.tables))]))}. {item.test}"
         cells = [f"{markdown_escape(item.claim)}<br>*{markdown_escape(where)}*"]
-        cells[0] += f"<br>{markdown_escape(f'Why: {item.why}.')}" if item.why else ""
+        notes = {"Reading": item.reading, "Why": item.why}
+        cells[0] += "".join(f"<br>{markdown_escape(f'{name}: {text}.')}" for name, text in notes.items() if text)
         for side in (item.published, item.ours):
             remark = f", {side.remark}" if side.remark else ""
             cells.append(f"**{side.verdict}**{remark}<br>{markdown_escape(side.numbers)}")

@@ -18,6 +18,7 @@ class NumberedCell:
         n: number of runs; 0 if unknown.
         std: the standard deviation over these runs; None if unknown.
         unit: the unit of the tidy CSV; empty for a published number.
+        diverged: whether it has no number because its training diverged.
     """
 
     table: str
@@ -27,6 +28,12 @@ class NumberedCell:
     n: int = 0
     unit: str = ""
     std: float | None = None
+    diverged: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether the cell has a number; if not, its value is NaN, and no comparison with it is true."""
+        return not math.isnan(self.number.value)
 
     @property
     def text(self) -> str:
@@ -35,6 +42,7 @@ class NumberedCell:
 
 
 Pair = tuple[NumberedCell, NumberedCell]
+ABSENT = Number("", math.nan)  # of a cell without a number
 
 
 @dataclass(frozen=True)
@@ -42,16 +50,18 @@ class Verdict:
     """The result of a comparison.
 
     Args:
-        holds: whether the statement is true of the cells.
+        holds: whether the statement is true of the cells; None if cells without a number leave that open.
         numbers: the cells that decide, with their numbers, as text.
         result: the one computed number that decides, as text; empty if there is no single one.
         pair: the two cells that decide; None if they are not exactly two.
+        missing: which cells have no number, and why, as text.
     """
 
-    holds: bool
+    holds: bool | None
     numbers: str
     result: str = ""
     pair: Pair | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ A comparison takes cells, and whatever else it requires as keyword-only paramete
 `than` (one other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both`
 (two texts).
 
+A comparison over columns or in an order also takes cells without a number. It answers False if the numbers that are
+there contradict the statement, None if they do not and one is missing, else True.
+
 The first docstring line of a comparison is printed in the table of claims, in front of the names of the columns and
 without "Check that".
 """
@@ -13,7 +16,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from retort.formatters import number as formatted
 from retort.registry import Registry
 from retort.specs.printed import Number
 from retort.tables.comparison_types import TINY, NumberedCell, Pair, Stated, Verdict
@@ -25,11 +27,13 @@ Comparison = Callable[..., Verdict]
 comparisons: Registry[Comparison] = Registry("comparison")
 
 
-def _against(first: NumberedCell, other: NumberedCell) -> str:
+def written(first: NumberedCell, other: NumberedCell) -> str:
+    """Return two cells as text."""
     return f"{first.column}: {first.text} ({first.row}) against {other.text} ({other.row})"
 
 
-def _gap(pair: Pair) -> float:
+def gap(pair: Pair) -> float:
+    """Return the first number less the second."""
     return pair[0].number.value - pair[1].number.value
 
 
@@ -52,149 +56,183 @@ def value(cells: list[NumberedCell], *, stated: Stated) -> Verdict:
 
 @comparisons.register("difference")
 def difference(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
-    """Check that the cell less the other is the number."""
+    """Check that the cell less the other is the number, as far as their rounding lets it."""
     pair = (cells[0], than[0])
-    return stated.decide(_gap(pair), _against(*pair), pair)
+    return stated.decide(gap(pair), written(*pair), pair, slack=sum(cell.number.half for cell in pair))
 
 
 @comparisons.register("exceeds")
 def exceeds(cells: list[NumberedCell], *, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is above the other, whatever their columns are called."""
     pair = (cells[0], than[0])
-    return Verdict(_gap(pair) > 0, _against(*pair), pair=pair)
+    return Verdict(gap(pair) > 0, written(*pair), pair=pair)
 
 
 @comparisons.register("percent")
 def percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is the number in per cent of the other."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
-    return stated.decide(100 * ratio, _against(cells[0], than[0]), slack=100 * slack)
+    return stated.decide(100 * ratio, written(cells[0], than[0]), slack=100 * slack)
 
 
 @comparisons.register("times")
 def times(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is the number times the other."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
-    return stated.decide(ratio, _against(cells[0], than[0]), slack=slack)
+    return stated.decide(ratio, written(cells[0], than[0]), slack=slack)
 
 
 @comparisons.register("at-least-percent")
 def at_least_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is more than the number in per cent of the other."""
     ratio = 100 * cells[0].number.value / than[0].number.value
-    return Verdict(ratio > stated.number.value, _against(cells[0], than[0]), f"{ratio:.1f}")
+    return Verdict(ratio > stated.number.value, written(cells[0], than[0]), f"{ratio:.1f}")
+
+
+@comparisons.register("at-most-percent")
+def at_most_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
+    """Check that the cell is at most the number in per cent of the other."""
+    ratio = 100 * cells[0].number.value / than[0].number.value
+    return Verdict(ratio <= stated.number.value + stated.within, written(cells[0], than[0]), f"{ratio:.1f}")
 
 
 # --- cells against others, column by column
 
 
-def _pairs(cells: list[NumberedCell], against: list[NumberedCell]) -> list[Pair]:
+def pairs_of(cells: list[NumberedCell], against: list[NumberedCell]) -> list[Pair]:
+    """Return each of the cells with each of the others in its column."""
     return [(first, other) for first in cells for other in against if first.column == other.column]
+
+
+def known_pairs(pairs: list[Pair]) -> list[Pair]:
+    """Return the pairs of which both cells have a number."""
+    return [pair for pair in pairs if pair[0].known and pair[1].known]
+
+
+def unless_open(holds: bool, complete: bool) -> bool | None:
+    """Return True only if no part is open; a part that fails decides whatever the others are."""
+    return None if holds and not complete else holds
 
 
 def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
     """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
-    bad, closest = [pair for pair in pairs if not good(pair)], min(pairs, key=_gap)
+    known = known_pairs(pairs)
+    if not known:
+        return Verdict(None, "")
+    bad, closest = [pair for pair in known if not good(pair)], min(known, key=gap)
     further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    text = "; ".join(itertools.starmap(_against, bad[:SHOWN] or [closest]))
-    return Verdict(not bad, text + further, pair=closest)
+    text = "; ".join(itertools.starmap(written, bad[:SHOWN] or [closest]))
+    return Verdict(unless_open(not bad, len(known) == len(pairs)), text + further, pair=closest)
 
 
-def _by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:
+def by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:
+    """Group cells by column."""
     columns: dict[str, list[NumberedCell]] = {}
     for cell in cells:
         columns.setdefault(cell.column, []).append(cell)
     return columns
 
 
-def _best(cells: list[NumberedCell]) -> list[NumberedCell]:
-    return [max(column, key=lambda cell: cell.number.value) for column in _by_column(cells).values()]
+def best(cells: list[NumberedCell]) -> list[NumberedCell]:
+    """Return the best cell of each column; of a column with a missing number a cell without one."""
+    return [
+        next((cell for cell in column if not cell.known), max(column, key=lambda cell: cell.number.value))
+        for column in by_column(cells).values()
+    ]
 
 
 @comparisons.register("above")
 def above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is above each of the others."""
-    return _every(_pairs(cells, against), lambda pair: _gap(pair) > 0)
+    return _every(pairs_of(cells, against), lambda pair: gap(pair) > 0)
 
 
 @comparisons.register("above-by")
 def above_by(cells: list[NumberedCell], *, stated: Stated, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is above each of the others by at least the number."""
-    return _every(_pairs(cells, against), lambda pair: _gap(pair) >= stated.number.value - stated.within - TINY)
+    return _every(pairs_of(cells, against), lambda pair: gap(pair) >= stated.number.value - stated.within - TINY)
 
 
 @comparisons.register("not-below")
 def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is at least each of the others."""
-    return _every(_pairs(cells, against), lambda pair: _gap(pair) >= 0)
+    return _every(pairs_of(cells, against), lambda pair: gap(pair) >= 0)
 
 
 @comparisons.register("best-above")
 def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is above the best of the others."""
-    return _every(_pairs(_best(cells), _best(against)), lambda pair: _gap(pair) > 0)
+    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) > 0)
 
 
 @comparisons.register("best-not-below")
 def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is at least the best of the others."""
-    return _every(_pairs(_best(cells), _best(against)), lambda pair: _gap(pair) >= 0)
+    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) >= 0)
 
 
-def _most(cells: list[NumberedCell], against: list[NumberedCell]) -> Verdict:
-    """Return whether in more than half of the columns every cell is above every other one."""
-    columns = {column: _pairs(group, against) for column, group in _by_column(cells).items()}
-    lost = [closest for pairs in columns.values() if _gap(closest := min(pairs, key=_gap)) <= 0]
-    rest = f"; not {'; '.join(itertools.starmap(_against, lost[:SHOWN]))}" if lost else ""
+def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
+    """Return whether in more than half of the columns all pairs have a good difference."""
+    lost = [
+        min(bad, key=gap) for pairs in columns if (bad := [pair for pair in known_pairs(pairs) if not good(gap(pair))])
+    ]
+    won = sum(len(known_pairs(pairs)) == len(pairs) and all(good(gap(pair)) for pair in pairs) for pairs in columns)
+    if not won and not lost:
+        return Verdict(None, "")
+    rest = f"; not {'; '.join(itertools.starmap(written, lost[:SHOWN]))}" if lost else ""
     further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
-    won = len(columns) - len(lost)
-    return Verdict(2 * won > len(columns), f"{won} of {len(columns)} columns{rest}{further}")
+    undecided = 2 * won <= len(columns) < 2 * (len(columns) - len(lost))  # those without a number may turn it
+    return Verdict(None if undecided else 2 * won > len(columns), f"{won} of {len(columns)} columns{rest}{further}")
+
+
+def _by_columns(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:
+    return [pairs_of(group, against) for group in by_column(cells).values()]
 
 
 @comparisons.register("mostly-above")
 def mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns each of the cells is above each of the others."""
-    return _most(cells, against)
+    return most(_by_columns(cells, against), lambda apart: apart > 0)
+
+
+@comparisons.register("mostly-not-below")
+def mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
+    """Check that in more than half of the columns each of the cells is at least each of the others."""
+    return most(_by_columns(cells, against), lambda apart: apart >= 0)
 
 
 @comparisons.register("best-mostly-above")
 def best_mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns the best of the cells is above the best of the others."""
-    return _most(_best(cells), _best(against))
+    return most(_by_columns(best(cells), best(against)), lambda apart: apart > 0)
+
+
+@comparisons.register("best-mostly-not-below")
+def best_mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
+    """Check that in more than half of the columns the best of the cells is at least the best of the others."""
+    return most(_by_columns(best(cells), best(against)), lambda apart: apart >= 0)
 
 
 def _near(pairs: list[Pair], allowed: float) -> Verdict:
     """Return whether the two cells of every pair differ by at most `allowed`; the pair farthest apart is printed."""
-    farthest = max(pairs, key=lambda pair: abs(_gap(pair)))
-    return Verdict(abs(_gap(farthest)) <= allowed + TINY, _against(*farthest), pair=farthest)
+    known = known_pairs(pairs)
+    if not known:
+        return Verdict(None, "")
+    farthest = max(known, key=lambda pair: abs(gap(pair)))
+    holds = abs(gap(farthest)) <= allowed + TINY
+    return Verdict(unless_open(holds, len(known) == len(pairs)), written(*farthest), pair=farthest)
 
 
 @comparisons.register("near")
 def near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells differs from each of the others by at most the allowed distance."""
-    return _near(_pairs(cells, against), allowed)
+    return _near(pairs_of(cells, against), allowed)
 
 
 @comparisons.register("best-near")
 def best_near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best cell differs from the best of the others by at most the allowed distance."""
-    return _near(_pairs(_best(cells), _best(against)), allowed)
-
-
-@comparisons.register("gains-more")
-def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column the last of the cells is farther above the first than among the others."""
-    ours, theirs = _by_column(cells), _by_column(against)
-    gains = {
-        column: [side[-1].number.value - side[0].number.value for side in (ours[column], theirs[column])]
-        for column in ours
-    }
-    text = "; ".join(
-        f"{column}: {formatted(gains[column][0], 1)} ({ours[column][0].row}, then {ours[column][-1].row}) against "
-        f"{formatted(gains[column][1], 1)} ({theirs[column][0].row}, then {theirs[column][-1].row})"
-        for column in gains
-    )
-    return Verdict(all(gain > other for gain, other in gains.values()), text)
+    return _near(pairs_of(best(cells), best(against)), allowed)
 
 
 # --- cells in their order, and texts
@@ -202,13 +240,17 @@ def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Ver
 
 def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> Verdict:
     """Return whether no step from a cell to the next one is wrong; printed are the wrong steps, or all cells."""
+    known = [cell for cell in cells if cell.known]
+    if len(known) < 2:
+        return Verdict(None, "")
     bad = [
         f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})"
-        for a, b in itertools.pairwise(cells)
+        for a, b in itertools.pairwise(known)
         if wrong(a.number.value, b.number.value)
     ]
     further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    return Verdict(not bad, "; ".join(bad[:SHOWN]) + further or ", ".join(cell.text for cell in cells))
+    text = "; ".join(bad[:SHOWN]) + further or ", ".join(cell.text for cell in known)
+    return Verdict(unless_open(not bad, len(known) == len(cells)), text)
 
 
 @comparisons.register("not-rising")
@@ -221,6 +263,26 @@ def not_rising(cells: list[NumberedCell]) -> Verdict:
 def not_falling(cells: list[NumberedCell]) -> Verdict:
     """Check that the cells in their order never fall."""
     return _steps(cells, lambda a, b: b < a)
+
+
+@comparisons.register("rises")
+def rises(cells: list[NumberedCell]) -> Verdict:
+    """Check that the last of the cells in their order is the highest, and above the first."""
+    known = [cell for cell in cells if cell.known]
+    if not known or not cells[-1].known:
+        return Verdict(None, "")
+    last, highest = cells[-1], max(known, key=lambda cell: cell.number.value)
+    holds = last.number.value >= highest.number.value and (not cells[0].known or gap((last, cells[0])) > 0)
+    return Verdict(unless_open(holds, len(known) == len(cells)), ", ".join(cell.text for cell in known))
+
+
+@comparisons.register("diverges")
+def diverges(cells: list[NumberedCell]) -> Verdict:
+    """Check that the training behind each of the cells diverges."""
+    converged = [f"{cell.column}: {cell.text} ({cell.row})" for cell in cells if cell.known]
+    diverged = [f"{cell.column}: diverged ({cell.row})" for cell in cells if cell.diverged]
+    text = "; ".join((converged or diverged)[:SHOWN])
+    return Verdict(False if converged else True if len(diverged) == len(cells) else None, text)
 
 
 @comparisons.register("two-texts")

@@ -9,25 +9,32 @@ Both sides use the same comparison. They differ in what a number x in the text r
   meet x as on the published side.
 
 Without `within`, the tolerance is half a unit of the last printed digit of x. This is no significance test: the spread
-over seeds enters only as a remark (`tables/claims.py`). A statement cannot be decided if any of its cells has no
-number.
+over seeds enters only as a remark (`tables/claims.py`).
+
+A statement with a cell that has no number is decided if the others suffice: one column that contradicts it, or most
+columns where most are asked for. Else it stays open, and what holds so far is said. Where only a test server can
+compute a score, our score on dev stands in, unless the statement is about test sets alone.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from retort.formatters import number as formatted
 from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import Number, read_number
 from retort.specs.statement import Cells, Statement
-from retort.tables.comparison_types import NumberedCell, Reached, Stated, Verdict
+from retort.tables import gains, groups
+from retort.tables.comparison_types import ABSENT, NumberedCell, Reached, Stated, Verdict
 from retort.tables.comparisons import comparisons
 from retort.tables.tidy import Line, Status
 
+REGISTERED = (gains, groups)  # importing them registers their comparisons
 Key = tuple[str, str, str]  # table, row, column
+TAKE_PARTS = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
 SHOWN = 3  # of many rows without a number, so many are named
 UNPRINTED = "nothing is printed"
 # unit -> printed decimals, for values that are not scores
@@ -41,12 +48,20 @@ class Side:
     Args:
         cells: every cell that has a number.
         reasons: why a cell has no number, if the reason is known.
-        asks: the rule for a number in the text: `Stated` (must be met) or `Reached` (its sign and at least its size).
+        rule: the rule for a number in the text: `Stated` (must be met) or `Reached` (its sign and at least its size).
+        dev: our scores on dev of cells that only a test server can score.
+        diverged: cells without a number because a training diverged.
     """
 
     cells: Mapping[Key, NumberedCell]
     reasons: Mapping[Key, str]
     rule: type[Stated] = Stated
+    dev: Mapping[Key, NumberedCell] = field(default_factory=dict)
+    diverged: frozenset[Key] = frozenset()
+
+    def numbers(self, key: Key) -> NumberedCell:
+        """Return a cell, without a number if it has none."""
+        return self.cells.get(key) or NumberedCell(*key, ABSENT, diverged=key in self.diverged)
 
     def missing(self, keys: Iterable[Key]) -> list[Key]:
         """Return those of the cells that have no number, each once."""
@@ -81,41 +96,83 @@ def published(exhibits: Mapping[str, Exhibit]) -> Side:
     return Side(numbers, {})
 
 
+def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
+    """Return the numbers of a paper with each average taken anew from the printed numbers of its row."""
+    cells = dict(side.cells)
+    for name, exhibit in exhibits.items():
+        for cell in exhibit.cells():
+            key, parts = (name, cell.row, cell.column), [(name, cell.row, column) for column in cell.spec.mean_of]
+            if key in cells and parts and all(part in side.cells for part in parts):
+                numbers = [side.cells[part].number for part in parts]
+                mean = statistics.mean(number.value for number in numbers)
+                error = statistics.mean(number.half for number in numbers)
+                cells[key] = replace(cells[key], number=Number(f"{mean:.2f}", mean, cells[key].number.std_text, error))
+    return replace(side, cells=cells)
+
+
 def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
     """Return the numbers of our runs, and the reason for each cell that has none."""
-    numbers, reasons = {}, {}
+    numbers, reasons, dev, diverged = {}, {}, {}, set()
     for name, lines_of in lines.items():
         for line in lines_of:
             key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
-            if line.mean is None:
-                reasons[key] = "no number" if line.status is Status.OK else line.state
+            if line.mean is not None:
+                std = "" if line.std is None else formatted(line.std, digits)
+                number = Number(formatted(line.mean, digits), line.mean, std)
+                numbers[key] = NumberedCell(*key, number, line.n, line.unit, line.std)
                 continue
-            std = "" if line.std is None else formatted(line.std, digits)
-            number = Number(formatted(line.mean, digits), line.mean, std)
-            numbers[key] = NumberedCell(*key, number, line.n, line.unit, line.std)
-    return Side(numbers, reasons, Reached)
+            reasons[key] = "no number" if line.status is Status.OK else line.state
+            if line.status is Status.DIVERGED:
+                diverged.add(key)
+            if line.dev is not None:
+                text = Number(f"dev {formatted(line.dev, digits)}", line.dev, error=0.0)
+                dev[key] = NumberedCell(*key, text, unit=line.unit)
+    return Side(numbers, reasons, Reached, dev, frozenset(diverged))
 
 
 def _keys(groups: list[Cells]) -> list[Key]:
     return [key for group in groups for key in group.keys]
 
 
-def decide(statement: Statement, side: Side) -> Verdict | str:
-    """Return the verdict on a statement, or, as text, why its cells cannot decide it."""
-    cells, than = _keys(statement.cells), _keys(statement.than)
-    missing = side.missing([*cells, *than])
-    if missing:
-        return side.why(missing)
-    compared = [side.cells[key] for key in cells]
+def _compared(statement: Statement, side: Side) -> Verdict:
+    """Return the verdict of the statement's comparison; cells without a number are among those that it takes."""
+    compared = [side.numbers(key) for key in _keys(statement.cells)]
+    others = [side.numbers(key) for key in _keys(statement.than)]
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
     rule = Stated if all(cell.unit == "M" for cell in compared) else side.rule
     offered = {
         "stated": rule(number, within) if number else None,
-        "than": [side.cells[key] for key in than],
-        "against": [side.cells[key] for key in than],
+        "than": others,
+        "against": others,
+        "counterparts": others,
+        "partners": others,
         "both": (statement.number, statement.other),
         "allowed": statement.within,
     }
     needs = catalogue.comparisons()[statement.compare].options
     return comparisons[statement.compare](compared, **{name: offered[name] for name in needs})
+
+
+def takes_parts(statement: Statement) -> bool:
+    """Return whether the statement's comparison takes cells without a number: it is of columns, or of an order."""
+    needs = catalogue.comparisons()[statement.compare].options
+    return not needs or not TAKE_PARTS.isdisjoint(needs)
+
+
+def decide(statement: Statement, side: Side) -> Verdict | str:
+    """Return the verdict on a statement, or, as text, why its cells cannot decide it.
+
+    The verdict holds None if the numbers that are there do not contradict the statement and others are missing.
+    """
+    if not statement.compare:
+        return statement.undecided or statement.but
+    if not statement.test_alone:
+        side = replace(side, cells={**side.dev, **side.cells})
+    missing = side.missing([*_keys(statement.cells), *_keys(statement.than)])
+    if not missing:
+        return _compared(statement, side)
+    verdict = _compared(statement, side) if takes_parts(statement) else Verdict(None, "")
+    if not verdict.numbers:
+        return side.why(missing)
+    return replace(verdict, missing=side.why(missing))

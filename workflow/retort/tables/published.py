@@ -26,7 +26,7 @@ def printed_tables(study: Study) -> dict[tuple[str, str], Exhibit]:
     """Return every table printed in a paper, by paper and name; a study of ours has none."""
     keys = sorted(study.exhibits, key=lambda key: (key[0], natural(key[1])))
     tables = {key: study.exhibits[key] for key in keys if not study.papers[key[0]].ours}
-    return {key: table for key, table in tables.items() if table.headings()}
+    return {key: table for key, table in tables.items() if table.headings() and any(table.texts)}
 
 
 def counts(study: Study) -> list[str]:

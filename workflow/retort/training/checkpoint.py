@@ -157,6 +157,24 @@ class Checkpoint:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class ReadCheckpoint(Checkpoint):
+    """The checkpoint of a job as those of its processes see it that do not write it."""
+
+    def note(self, note: Any) -> None:
+        """Write nothing."""
+
+    @property
+    def due(self) -> bool:
+        """Return False: it is never time to write."""
+        return False
+
+    def write(self, run: int, step: int, tensors: dict[str, Tensor]) -> None:
+        """Write nothing."""
+
+    def remove(self) -> None:
+        """Remove nothing."""
+
+
 def _digest(path: Path) -> str:
     """Return the digest of a file of tensors; SHA-256 would take a noticeable part of the time between two writes."""
     digest = xxhash.xxh3_128()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.data import Dataset
 
 from retort.batch import Batch, Shape
@@ -17,6 +17,7 @@ from retort.data.blocks import Blocks
 from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.data.masking import MaskedBatches
+from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
@@ -33,10 +34,12 @@ from retort.settings import (
 from retort.specs.protocol import steps_per_epoch
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
-from retort.training.loop import TrainingRun, train
-from retort.training.setup import head_of, progress_of
+from retort.training.division import Comparison, no_teacher
+from retort.training.loop import Ended, Trainer, Training, TrainingRun, train_together
+from retort.training.progress import Progress
+from retort.training.setup import division_of, head_of, progress_of
+from retort.training.shared_pass import Activations, SharedPass
 
-Activations = Callable[[Batch], dict[Key, Tensor]]
 Teacher = Callable[[set[Key], bool], Activations]
 
 
@@ -62,73 +65,111 @@ class TeacherAndData:
     score: Callable[[nn.Module, str], float] | None = None
 
 
-def run_stages(
-    job: Job,
-    student: nn.Module,
-    settings: DistillationSettings,
-    seed: int,
-    source: TeacherAndData,
-    num_labels: int,
-    checkpoint: Checkpoint,
-) -> None:
-    """Train every stage of a student; a job that was killed resumes from its last checkpoint.
+@dataclass
+class Student:
+    """A student that is distilled, alone or beside others.
 
     Args:
-        job: the running job.
-        student: the initialised student, which is trained in place.
+        job: the job whose log and checkpoint it has.
+        network: the initialised student, which is trained in place.
         settings: the settings of the distillation.
         seed: of dropout and of the initial weights of the objectives' parameters.
-        source: the teacher and the data.
         num_labels: number of outputs of both models' heads.
-        checkpoint: the job's checkpoint.
+        checkpoint: where its state is read from and written to.
+        ended: called when a stage has taken its last step, with the state after it.
 
-    Raises:
-        Diverged: a loss or gradient is not finite; the error's step is counted over all stages.
+    Attributes:
+        diverged: the error, with its step counted over all stages, if a loss or gradient is not finite; else None.
     """
-    progress = progress_of(job, len(settings.stages))
-    steps_before = 0
-    for number, stage in enumerate(settings.stages, start=1):
-        steps = stage.schedule.steps_on(source.rows(stage))
-        if not checkpoint.past(number):
-            build.prepare(student, stage.schedule)
-            torch.manual_seed(seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
-            rows = TrainingRows(source.rows(stage), source.labels)
-            loss = loss_of(stage.terms, build.shape_of(student, num_labels), source.shape, rows).to(job.device)
-            run = _training_run(stage, student, loss, source, number, steps)
-            run.steps_before = steps_before
-            if metric := stage.metric_for_best_model:
-                assert source.score is not None  # a schedule on a corpus keeps no best epoch
-                every = steps_per_epoch(source.rows(stage), stage.schedule.batch_size)
-                keep_best(run, student, partial(source.score, student, metric), every)
-            train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
-            run.close()
-        steps_before += steps
-    for what, form in described().items():
-        job.log.write(f"{what} computed by {form}\n")
+
+    job: Job
+    network: nn.Module
+    settings: DistillationSettings
+    seed: int
+    num_labels: int
+    checkpoint: Checkpoint
+    ended: Ended | None = None
+    diverged: Diverged | None = field(default=None, init=False)
+
+    def trains(self, number: int) -> bool:
+        """Return whether this stage is still to be trained."""
+        return number <= len(self.settings.stages) and not (self.diverged or self.checkpoint.past(number))
+
+    def loss(self, number: int, source: TeacherAndData) -> WeightedSum:
+        """Make the student ready for a stage, and return the loss of the stage."""
+        stage = self.settings.stages[number - 1]
+        build.prepare(self.network, stage.schedule)
+        torch.manual_seed(self.seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
+        rows = TrainingRows(source.rows(stage), source.labels)
+        own = build.shape_of(self.network, self.num_labels)
+        return loss_of(stage.terms, own, source.shape, rows).to(self.job.device)
+
+
+def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
+    """Train every stage of students that see the same batches; a job that was killed resumes from its checkpoints.
+
+    The teacher makes one pass over a batch for all of them. A student that diverges is left as it is.
+
+    Args:
+        students: the students; their stages have the same data, batch sizes and seed.
+        source: the teacher and the data.
+    """
+    progress = [progress_of(student.job, len(student.settings.stages)) for student in students]
+    for number in range(1, max(len(student.settings.stages) for student in students) + 1):
+        training = [pair for pair in zip(students, progress, strict=True) if pair[0].trains(number)]
+        if training:
+            _train_stage(number, training, source)
+    for student in students:
+        for what, form in described().items():
+            student.job.log.write(f"{what} computed by {form}\n")
+
+
+def _train_stage(number: int, students: list[tuple[Student, Progress]], source: TeacherAndData) -> None:
+    first = students[0][0]
+    losses = [student.loss(number, source) for student, _ in students]
+    teacher = _teacher_of(losses, source, first.settings.stages[number - 1].teacher_dropout)
+    trainings = []
+    for (student, progress), loss in zip(students, losses, strict=True):
+        run = _training_run(student, number, loss, teacher, source)
+        seed, job = student.seed * 1000 + number, student.job
+        trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
+        trainings.append(Training(trainer, student.checkpoint, progress, student.ended))
+    train_together(trainings, first.job.device, first.job.num_workers)
+    for (student, _), training in zip(students, trainings, strict=True):
+        training.run.close()
+        student.diverged = training.diverged
+
+
+def _teacher_of(losses: list[WeightedSum], source: TeacherAndData, dropout: bool) -> Activations:
+    """Return the teacher up to the last layer that any of the losses reads; it runs once on a batch."""
+    keys = set[Key]().union(*(loss.needs("teacher") for loss in losses))
+    if not keys:
+        return no_teacher
+    activations = source.activations(keys, dropout)
+    return SharedPass(activations) if len(losses) > 1 else activations
 
 
 def _training_run(
-    stage: StageSettings, student: nn.Module, loss: WeightedSum, source: TeacherAndData, number: int, steps: int
+    student: Student, number: int, loss: WeightedSum, teacher: Activations, source: TeacherAndData
 ) -> TrainingRun:
-    recorder = Recorder(student, loss.needs("student"))
-    keys = loss.needs("teacher")
-    teacher = source.activations(keys, stage.teacher_dropout) if keys else lambda _: {}
-
-    def compute(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        with torch.no_grad():
-            teacher_activations = teacher(batch)
-        value: tuple[Tensor, dict[str, Tensor]] = loss(recorder(batch), teacher_activations, batch)
-        return value
-
-    return TrainingRun(
-        modules=[student, loss],
-        schedule=stage.schedule,
+    recorder = Recorder(student.network, loss.needs("student"))
+    stages = student.settings.stages
+    *before, steps = (stage.schedule.steps_on(source.rows(stage)) for stage in stages[:number])
+    run = TrainingRun(
+        modules=[student.network, loss],
+        schedule=stages[number - 1].schedule,
         steps=steps,
-        batches=source.batches(number, stage),
-        loss=compute,
+        batches=source.batches(number, stages[number - 1]),
+        loss=Comparison(loss, recorder, teacher),
         number=number,
+        steps_before=sum(before),
         close=recorder.close,
     )
+    if metric := stages[number - 1].metric_for_best_model:
+        assert source.score is not None  # a schedule on a corpus keeps no best epoch
+        every = steps_per_epoch(source.rows(stages[number - 1]), run.schedule.batch_size)
+        keep_best(run, student.network, partial(source.score, student.network, metric), every)
+    return run
 
 
 def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teacher:

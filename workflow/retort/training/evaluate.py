@@ -17,6 +17,7 @@ from retort.errors import Diverged
 from retort.jobs import Job, write_json
 from retort.models.recorder import Recorder
 from retort.objectives.relation_forms.choice import described
+from retort.precision import float32_products
 from retort.provenance import stamp
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
@@ -31,7 +32,7 @@ def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precisio
     model.eval().to(device)
     recorder = Recorder(model, {LOGITS})
     all_logits = torch.zeros(len(encoded), *width)  # (rows, *width)
-    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
+    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for rows, batch in in_order(encoded, 64):
             batch_logits = recorder(batch.to(device))[LOGITS].float().cpu()
             own = (rows, *(slice(size) for size in batch_logits.shape[1:]))  # a shorter batch fills the beginning
@@ -128,6 +129,8 @@ def write_score(
         result: what was measured, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
     """
+    if not job.writes:
+        return
     outcome = _of_divergence(result) if isinstance(result, Diverged) else _of_measurement(result)
     score = {
         "student": student,
@@ -138,6 +141,8 @@ def write_score(
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **stamp(job.device, job.threads),
+        **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
+        **({} if job.processes == 1 else {"gpus": job.processes}),
         **described(),
         **job.lineage(),
     }

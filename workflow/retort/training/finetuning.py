@@ -19,10 +19,11 @@ from retort.specs.protocol import Schedule, steps_per_epoch
 from retort.tasks import task_type_of
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
+from retort.training.division import Comparison
 from retort.training.evaluate import dev_score
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
-from retort.training.setup import LOGITS, head_of, set_seed, training_rows
+from retort.training.setup import LOGITS, division_of, head_of, set_seed, training_rows
 
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
@@ -35,7 +36,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: Tas
         schedule=schedule,
         steps=schedule.steps_on(len(rows)),
         batches=TaskBatches(rows, schedule.batch_size, seed, schedule.group_by_length),
-        loss=lambda batch: loss(recorder(batch), {}, batch),
+        loss=Comparison(loss, recorder),
         close=recorder.close,
     )
 
@@ -53,7 +54,7 @@ def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: Teache
         schedule=schedule,
         steps=schedule.steps_on(len(batches.blocks)),
         batches=batches,
-        loss=lambda batch: loss(recorder(batch), {}, batch),
+        loss=Comparison(loss, recorder),
         close=recorder.close,
     )
 
@@ -93,6 +94,6 @@ def finetune_at(
         metric, precision = settings.metric_for_best_model, settings.precision
         score = partial(dev_score, model, encoded_folder, metric, task, precision, job.device)
         keep_best(run, model, score, steps_per_epoch(len(rows), schedule.batch_size))
-    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers)
+    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
     run.close()
     return model

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,13 +14,15 @@ from torch.utils.data import Dataset
 
 from retort.batch import Batch
 from retort.errors import Diverged
+from retort.precision import float32_products
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint, State, pack, unpack
+from retort.training.division import UNDIVIDED, Division, Loss
+from retort.training.guard import Guard
 from retort.training.loader import loaded
 from retort.training.progress import Progress
-
-Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
+from retort.training.random_state import RandomState
 
 
 @dataclass
@@ -32,7 +35,7 @@ class TrainingRun:
         steps: the number of steps.
         batches: the batch of each step by its number, from 0; `data` has those of tasks and of corpora.
         loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
-            fine-tuning differ.
+            fine-tuning differ. A batch can be divided where it is a `Comparison`.
         number: the position of the training run in its job, from 1.
         steps_before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
         close: called when the training run is done, to remove the hooks from the modules.
@@ -50,6 +53,9 @@ class TrainingRun:
     after_step: Callable[[int], None] = lambda step: None
 
 
+Ended = Callable[[TrainingRun, dict[str, Tensor]], None]  # takes a run that has ended, and the tensors of its state
+
+
 def train(
     run: TrainingRun,
     seed: int,
@@ -58,6 +64,7 @@ def train(
     precision: str,
     device: str,
     num_workers: int = 0,
+    division: Division = UNDIVIDED,
 ) -> None:
     """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
 
@@ -66,65 +73,183 @@ def train(
         seed: seed of the dropout.
         checkpoint: where the state is read from and written to.
         progress: where steps and losses are reported.
-        precision: 'bfloat16' runs the forward pass under autocast; weights and moments are always in float32.
+        precision: 'bfloat16' runs the forward pass under autocast, 'tf32' multiplies matrices on a GPU in that; weights
+            and moments are always in float32.
         device: 'cpu' or 'cuda'.
         num_workers: processes that prepare batches beside the training; no number depends on it.
+        division: how batches are divided among passes through the device.
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
     """
-    parameters, buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
-    optimiser = optim.adamw(parameters.values(), run.schedule)
-    torch.manual_seed(seed * 1000 + run.number)  # for dropout; each run has its own, so that a job can resume at any
-    start = _resumed(run, checkpoint.state, parameters, buffers, optimiser)
-    for module in run.modules:
-        module.train()
-    progress.begin(run.number, start, run.steps)
-    # closed also after an error, so that the processes that prepare batches end with the training
-    with closing(loaded(run.batches, start, run.steps, device, num_workers)) as batches:
-        for step, batch in enumerate(batches, start + 1):
-            value, terms = _step(run, step, batch, parameters, optimiser, precision, device)
-            run.after_step(step)
-            progress.step(step, value, terms)
-            if checkpoint.due and step < run.steps:
-                checkpoint.write(run.number, step, pack(parameters, buffers, optimiser))
-    progress.end(run.steps)
+    trainer = Trainer(run, seed * 1000 + run.number, precision, device, division)
+    training = Training(trainer, checkpoint, progress)
+    train_together([training], device, num_workers)
+    if training.diverged:
+        raise training.diverged
 
 
-def _step(
-    run: TrainingRun,
-    step: int,
-    batch: Batch,
-    parameters: dict[str, nn.Parameter],
-    optimiser: torch.optim.Optimizer,
-    precision: str,
-    device: str,
-) -> tuple[float, dict[str, Tensor]]:
-    """Take a step on a batch, and return the loss and its terms by name; raise `Diverged` if it is not finite."""
-    optim.set_rate(optimiser, optim.rate(step, run.steps, run.schedule))
-    with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
-        loss, terms = run.loss(batch)  # scalar, scalars by name
-    loss.backward()  # type: ignore[no-untyped-call]
-    value = loss.detach().item()
-    # of all gradients together, before clipping
-    norm = optim.clip_grad_norm(parameters.values(), run.schedule.max_grad_norm)
-    # before the update: a NaN must not reach the weights
-    if not (math.isfinite(value) and math.isfinite(norm)):
-        raise Diverged(run.steps_before + step)
-    optimiser.step()
-    optimiser.zero_grad(set_to_none=True)
-    return value, terms
+def train_together(trainings: Sequence[Training], device: str, num_workers: int = 0) -> None:
+    """Train several training runs, which see the same batches: on each batch, one after another takes its step.
+
+    Each ends in the same bytes as alone. They may have different numbers of steps, or go on from different ones. One
+    that diverges takes no further step, and the others go on.
+
+    Args:
+        trainings: the training runs, with equal batches.
+        device: 'cpu' or 'cuda'.
+        num_workers: processes that prepare batches beside the training; no number depends on it.
+    """
+    for numbers in merged([training.left for training in trainings]):
+        # closed also after an error, so that the processes that prepare batches end with the training
+        with closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches:
+            for number, batch in zip(numbers, batches, strict=True):
+                for training in trainings:
+                    if number in training.left:
+                        training.take(batch)
+                if not any(training.left for training in trainings):
+                    break
 
 
-def _resumed(
-    run: TrainingRun,
-    state: State | None,
-    parameters: dict[str, nn.Parameter],
-    buffers: dict[str, Tensor],
-    optimiser: torch.optim.Optimizer,
-) -> int:
-    """Restore a state of this run and return its step; return 0 if there is none, or it is of another run."""
-    if state is None or state.run != run.number:
-        return 0
-    unpack(state.tensors, parameters, buffers, optimiser)
-    return state.step
+def merged(ranges: Iterable[range]) -> list[range]:
+    """Return the fewest ranges that together hold the same numbers, in order."""
+    found: list[range] = []
+    for each in sorted(filter(None, ranges), key=lambda each: each.start):
+        if found and each.start <= found[-1].stop:
+            found[-1] = range(found[-1].start, max(found[-1].stop, each.stop))
+        else:
+            found.append(each)
+    return found
+
+
+class Training:
+    """A training run that is under way, alone or beside others.
+
+    Args:
+        trainer: takes its steps.
+        checkpoint: where its state is read from and written to.
+        progress: where its steps and losses are reported.
+        ended: called when it has taken its last step, with the state after it; see `Ended`.
+
+    Attributes:
+        diverged: the error with its step, if the loss or a gradient became NaN or infinite; else None.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        checkpoint: Checkpoint,
+        progress: Progress,
+        ended: Ended | None = None,
+    ) -> None:
+        self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
+        self.ended = ended
+        self.diverged: Diverged | None = None
+        torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
+        self.step = trainer.resume(checkpoint.state)
+        self.random = RandomState()
+        for module in self.run.modules:
+            module.train()
+        progress.begin(self.run.number, self.step, self.run.steps)
+        self._end_if_done()
+
+    @property
+    def batches(self) -> Dataset[Any]:
+        """The batches by number, as its steps take them."""
+        return self.trainer.division.batches(self.run.batches)
+
+    @property
+    def left(self) -> range:
+        """The numbers of the batches, from 0, of the steps that are left."""
+        return range(0) if self.diverged else range(self.step, self.run.steps)
+
+    def take(self, batch: Any) -> None:
+        """Take the next step on its batch, report it, and write a checkpoint if one is due."""
+        self.step += 1
+        try:
+            with self.random.in_use():
+                self._step(batch)
+        except Diverged as error:
+            self.diverged = error
+
+    def _step(self, batch: Any) -> None:
+        run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
+        trainer.step(step, batch)
+        run.after_step(step)
+        if progress.due(step):
+            progress.step(step, *trainer.numbers(raises=progress.logs(step)))
+        if self.checkpoint.due and step < run.steps and not trainer.diverged():
+            self.checkpoint.write(run.number, step, trainer.state())
+        if step == run.steps and self.ended:
+            self.ended(run, trainer.state())
+        self._end_if_done()
+
+    def _end_if_done(self) -> None:
+        if self.step == self.run.steps:
+            self.progress.end(self.step)
+
+
+class Trainer:
+    """All that the steps of one training run change: its optimiser, its divergence, and its last loss.
+
+    A step queues its work on the device and waits for nothing; what the host wants to know it asks for afterwards.
+
+    Args:
+        run: the training run.
+        seed: of the dropout.
+        precision: 'bfloat16' for autocast, 'tf32' for products of matrices on a GPU, or 'float32'.
+        device: 'cpu' or 'cuda'.
+        division: how batches are divided among passes through the device.
+    """
+
+    def __init__(
+        self, run: TrainingRun, seed: int, precision: str, device: str, division: Division = UNDIVIDED
+    ) -> None:
+        self.run, self.seed, self.precision, self.division = run, seed, precision, division
+        self.parameters, self.buffers = optim.parameters(*run.modules), optim.buffers(*run.modules)
+        self.optimiser = optim.adamw(self.parameters.values(), run.schedule)
+        self.autocast = partial(torch.autocast, device, torch.bfloat16, enabled=precision == "bfloat16")
+        self.guard = Guard(device)
+        self.value, self.values = torch.zeros((), device=device), dict[str, Tensor]()
+
+    def step(self, step: int, batch: Any) -> None:
+        """Take a step, counted from 1, on a batch as the division makes it; no step is taken after a divergence."""
+        optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
+        self.division.seed_dropout(self.seed, step)
+        parameters = self.parameters.values()
+        with float32_products(self.precision):
+            self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
+        # of all gradients together, before clipping
+        norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)
+        # before the update: a NaN must not reach the weights
+        optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))
+
+    def numbers(self, raises: bool = True) -> tuple[float, dict[str, float]]:
+        """Return the loss and its terms by name; waits once for the device.
+
+        Args:
+            raises: raise an error if a step diverged.
+
+        Raises:
+            Diverged: the loss or a gradient of a step was not finite.
+        """
+        scalars = [self.guard.first, self.value, *self.values.values()]
+        first, value, *values = torch.stack([scalar.double() for scalar in scalars]).tolist()
+        if raises and first:
+            raise Diverged(self.run.steps_before + int(first))
+        return value, dict(zip(self.values, values, strict=True))
+
+    def diverged(self) -> bool:
+        """Return whether a step diverged; waits for the device."""
+        return bool(self.guard.first.item())
+
+    def state(self) -> dict[str, Tensor]:
+        """Return all that the next step depends on."""
+        return pack(self.parameters, self.buffers, self.optimiser)
+
+    def resume(self, state: State | None) -> int:
+        """Restore a state of this run and return its step; return 0 if there is none, or it is of another run."""
+        if state is None or state.run != self.run.number:
+            return 0
+        unpack(state.tensors, self.parameters, self.buffers, self.optimiser)
+        return state.step

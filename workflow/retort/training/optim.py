@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from retort.specs.protocol import Schedule
 
@@ -20,7 +20,7 @@ def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
     }
 
 
-def buffers(*modules: nn.Module) -> dict[str, torch.Tensor]:
+def buffers(*modules: nn.Module) -> dict[str, Tensor]:
     """Return the buffers, such as memory banks, by a name that is unique over the modules."""
     return {
         f"{index}.{name}": buffer for index, module in enumerate(modules) for name, buffer in module.named_buffers()
@@ -75,6 +75,13 @@ def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
         group["lr"] = value
 
 
-def clip_grad_norm(weights: Iterable[nn.Parameter], largest: float) -> float:
-    """Scale the gradients to a joint norm of at most `largest` (0: no limit); return the norm before."""
-    return float(torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf))  # inf: only measured
+def clip_grad_norm(weights: Iterable[nn.Parameter], largest: float) -> Tensor:
+    """Scale the gradients to a joint norm of at most `largest` (0: no limit); return the norm before, a scalar."""
+    return torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf)  # inf: only measured
+
+
+def update(optimiser: torch.optim.Optimizer, found_inf: Tensor) -> None:
+    """Update the weights by their gradients, and drop the gradients; a `found_inf` of 1 leaves weights as they are."""
+    optimiser.found_inf = found_inf  # type: ignore[attr-defined] # what GradScaler gives to a fused optimiser
+    optimiser.step()
+    optimiser.zero_grad(set_to_none=True)

@@ -43,10 +43,18 @@ class Progress:
         if start:
             self._say(f"{self._run}resumed at step {start} of {steps}")
 
-    def step(self, step: int, loss: float, terms: Mapping[str, object]) -> None:
-        """Report one finished step: to the log every LOGGED steps, to the terminal every EVERY seconds."""
-        if step % LOGGED == 0 or step == self.steps:
-            values = "  ".join(f"{name} {float(value):.5f}" for name, value in terms.items())  # type: ignore[arg-type]
+    def logs(self, step: int) -> bool:
+        """Return whether the log gets a line about a step: every LOGGED steps, and at the last."""
+        return step % LOGGED == 0 or step == self.steps
+
+    def due(self, step: int) -> bool:
+        """Return whether a finished step is reported, in the log or, every EVERY seconds, on the terminal."""
+        return self.logs(step) or time.monotonic() - self.reported >= EVERY
+
+    def step(self, step: int, loss: float, terms: Mapping[str, float]) -> None:
+        """Report a finished step that is due."""
+        if self.logs(step):
+            values = "  ".join(f"{name} {value:.5f}" for name, value in terms.items())
             self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
             self.log.flush()
         now = time.monotonic()

@@ -11,7 +11,10 @@ from retort.data.encoded import Encoded
 from retort.jobs import Job, this_code
 from retort.settings import Settings, TaskSettings
 from retort.tasks import task_type_of
-from retort.training.checkpoint import Checkpoint
+from retort.training.checkpoint import Checkpoint, ReadCheckpoint
+from retort.training.division import UNDIVIDED, Division
+from retort.training.parts import InParts
+from retort.training.processes import ALONE, Group
 from retort.training.progress import Progress
 
 LOGITS = ("logits", None)
@@ -36,11 +39,19 @@ def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Chec
     """
     maker, contents = this_code(), [parent.sha256 for parent in job.parents.values()]
     key = [settings.as_json(), seed, contents, *inputs]
-    checkpoint = Checkpoint(job.checkpoints, key, job.checkpoint_seconds, maker, job.say)
+    made = Checkpoint if job.writes else ReadCheckpoint
+    checkpoint = made(job.checkpoints, key, job.checkpoint_seconds, maker, job.say)
     job.resumed_from |= {other for other in checkpoint.makers if other != maker}
     if job.resumed_from:
         job.say("goes on from a checkpoint of other code; the score says so")
     return checkpoint
+
+
+def division_of(job: Job) -> Division:
+    """Return how a job divides its batches: among its processes, and into as small parts as it was told."""
+    if job.processes == 1 and job.micro_batch is None:
+        return UNDIVIDED
+    return InParts(job.micro_batch, ALONE if job.processes == 1 else Group())
 
 
 def head_of(task: TaskSettings) -> tuple[str, int]:

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.objectives.base import heads_of, wide
-from retort.objectives.relation_forms.pieces import head_chunks, merged, padding_bias
+from retort.objectives.relation_forms.pieces import form_of, head_chunks, merged, padding_bias
 
 CACHED = 1 << 18  # numbers of a relation that fit into a CPU's cache: 1 MiB of float32
 
@@ -76,14 +76,4 @@ class _Cached(torch.autograd.Function):
         return gradient.to(by_rows.dtype) * by_rows, gradient.to(by_columns.dtype) * by_columns, *[None] * 6
 
 
-def cached(
-    student: tuple[Tensor, Tensor],
-    teacher: tuple[Tensor, Tensor],
-    heads: int,
-    keys: Tensor,
-    weights: Tensor,
-    floor: float = 0.0,
-) -> Tensor:
-    """Return the scalar sum; the arguments are those of `relation_divergence`."""
-    total: Tensor = _Cached.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
-    return total
+cached = form_of(_Cached)

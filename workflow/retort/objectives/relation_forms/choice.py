@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from retort.objectives.relation_forms.cached import cached
+from retort.objectives.relation_forms.pieces import Form, Vectors
 from retort.objectives.relation_forms.plain import plain
-
-Vectors = tuple[Tensor, Tensor]
-Form = Callable[[Vectors, Vectors, int, Tensor, Tensor, float], Tensor]
+from retort.precision import float32_products
 
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-2}  # of the norm of the loss and of each gradient
 # Batch, length, width, teacher width and heads of what forms are compared on: blocks that are not full, head sizes that
@@ -64,7 +62,8 @@ def choose(device: torch.device) -> Choice:
     except ImportError:
         return Choice(plain, "plain", "triton is not installed")
     try:
-        reason = disagreement(fused, device)
+        with float32_products("float32"):
+            reason = disagreement(fused, device)
         reason = reason or slowness(fused, device)
     except Exception as error:  # a kernel that cannot be compiled or started raises errors of many types
         reason = f"the kernels fail: {type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from retort.objectives.relation_forms import kernels
+from retort.objectives.relation_forms.pieces import Vectors, form_of
 from retort.objectives.relation_forms.plain import plain
 
 WIDEST = 64  # head size whose blocks fit into a GPU's registers and shared memory; wider heads are few: see `plain`
@@ -110,20 +111,11 @@ class _Fused(torch.autograd.Function):
         return by_rows, by_columns, *[None] * 6
 
 
-def fused(
-    student: tuple[Tensor, Tensor],
-    teacher: tuple[Tensor, Tensor],
-    heads: int,
-    keys: Tensor,
-    weights: Tensor,
-    floor: float = 0.0,
-) -> Tensor:
-    """Return the scalar sum; the arguments are those of `relation_divergence`.
+_by_kernels = form_of(_Fused)
 
-    Float64, and heads wider than WIDEST, are computed by `plain`.
-    """
+
+def fused(student: Vectors, teacher: Vectors, heads: int, *more: Any) -> Tensor:
+    """Return the scalar sum; float64, and heads wider than WIDEST, are computed by `plain`."""
     widest = max(student[0].shape[-1], teacher[0].shape[-1]) // heads
-    if widest > WIDEST or torch.float64 in (student[0].dtype, teacher[0].dtype):
-        return plain(student, teacher, heads, keys, weights, floor)
-    total: Tensor = _Fused.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
-    return total
+    exact = torch.float64 in (student[0].dtype, teacher[0].dtype)
+    return (plain if exact or widest > WIDEST else _by_kernels)(student, teacher, heads, *more)

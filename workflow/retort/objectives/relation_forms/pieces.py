@@ -1,11 +1,26 @@
-"""What the forms that hold the relations of some heads have in common."""
+"""What the forms have in common."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from retort.objectives.base import NEVER
+
+Vectors = tuple[Tensor, Tensor]  # rows and columns, (batch, length, width) each
+Form = Callable[[Vectors, Vectors, int, Tensor, Tensor, float], Tensor]  # the arguments of `relation_divergence`
+
+
+def form_of(function: type[torch.autograd.Function]) -> Form:
+    """Return the form that a function computes, which takes both vectors of student and of teacher one by one."""
+
+    def form(student: Vectors, teacher: Vectors, heads: int, keys: Tensor, weights: Tensor, floor: float) -> Tensor:
+        total: Tensor = function.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
+        return total
+
+    return form
 
 
 def head_chunks(heads: int, keys: Tensor, numbers: int) -> list[slice]:

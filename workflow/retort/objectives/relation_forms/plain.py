@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.objectives.base import heads_of, wide
-from retort.objectives.relation_forms.pieces import head_chunks, merged, padding_bias
+from retort.objectives.relation_forms.pieces import form_of, head_chunks, merged, padding_bias
 
 LAUNCHED = 1 << 25  # numbers of a relation that keep a GPU busy: 128 MiB of float32
 
@@ -94,14 +94,4 @@ def _chunk(s: Tensor, u: Tensor, floor: float, differentiate: bool) -> tuple[Ten
     return kl, log_q.exp_().mul_(p.sum(-1, keepdim=True)).sub_(p)  # q sum(p') - p'
 
 
-def plain(
-    student: tuple[Tensor, Tensor],
-    teacher: tuple[Tensor, Tensor],
-    heads: int,
-    keys: Tensor,
-    weights: Tensor,
-    floor: float = 0.0,
-) -> Tensor:
-    """Return the scalar sum; the arguments are those of `relation_divergence`."""
-    total: Tensor = _Plain.apply(*student, *teacher, keys, weights, heads, floor)  # type: ignore[no-untyped-call]
-    return total
+plain = form_of(_Plain)

@@ -1,0 +1,91 @@
+"""Contract that every registered objective keeps: a batch in parts has the loss and gradient of the whole batch."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+
+import pytest
+import torch
+from retort.batch import Batch
+from retort.models.recorder import Key
+from retort.objectives import Term, WeightedSum, objectives
+from retort.objectives.compose import activations_of as read_by
+from retort.training.division import UNDIVIDED, Comparison, Division
+from retort.training.parts import InParts, divided
+from torch import Tensor, nn
+
+from tests.references.examples import LENGTH, LENGTHS, Case, activations_of, batch_of
+from tests.references.objectives import CASES
+
+POSITIONS = torch.tensor([0, 5, LENGTH, 2 * LENGTH + 1])  # of the four labels of masked-LM: 2, 1 and 1 a row
+OTHERS = [  # without labels of their own: logits of masked positions, of which the second row has none
+    (Case("soft-labels"), torch.tensor([0, 3, 2 * LENGTH, 2 * LENGTH + 1])),
+]
+MARKED = [(case, POSITIONS if case.name == "masked-lm" else None) for case in CASES] + OTHERS
+
+
+def recorded(case: Case, side: str, positions: Tensor | None) -> dict[Key, Tensor]:
+    """Return random activations of one model as a recorder returns them: by activation and layer."""
+    shape, seed = (case.student, 1) if side == "student" else (case.teacher, 2)
+    tensors = activations_of(case, shape, len(LENGTHS["padded"]), seed)
+    level = getattr(objectives[case.name], "level", "layer")
+    if level == "layers":
+        return {(name, layer): x for name, layers in tensors.items() for layer, x in enumerate(layers, 1)}
+    if positions is not None and case.name != "masked-lm":
+        tensors["logits"] = tensors["logits"][:1].expand(len(positions), -1) * torch.arange(1.0, 5.0)[:, None]
+    return {(name, None if level in ("input", "output") else 1): x for name, x in tensors.items()}
+
+
+def rows_of(x: Tensor, key: Key, part: Batch, whole: Batch) -> Tensor:
+    """Return the rows of an activation of the whole batch that belong to a part of it."""
+    rows = torch.isin(whole.rows, part.rows)
+    if key[0] == "logits" and whole.positions is not None:
+        rows = rows[whole.positions // LENGTH]
+    return x[rows]
+
+
+def built(case: Case) -> WeightedSum:
+    """Return a loss of the objective alone, in float64, with weight 3."""
+    instance = case.build()
+    level, layers = getattr(objectives[case.name], "level", "layer"), case.layers
+    pairs = {"layer": (1, 1), "layers": tuple(tuple(range(1, count + 1)) for count in layers)}
+    return WeightedSum([Term(case.name, 3.0, [pairs.get(level, (None, None))], [instance])])
+
+
+def steps(case: Case, positions: Tensor | None, division: Division, parts: int | None) -> list[Tensor]:
+    """Take two steps of a loss, each of which changes its state; return values, gradients and the last state."""
+    batch = dataclasses.replace(batch_of(case, LENGTHS["padded"]), positions=positions)
+    batch.labels = batch.labels if positions is None else torch.tensor([4, -100, 0, 2])
+    student = {key: x.requires_grad_() for key, x in recorded(case, "student", positions).items()}
+    teacher, loss = recorded(case, "teacher", positions), built(case)
+    comparison = Comparison(
+        loss,
+        lambda part: {key: rows_of(2 * x, key, part, batch) for key, x in student.items()},
+        lambda part: {key: rows_of(x, key, part, batch) for key, x in teacher.items()},
+    )
+    results = []
+    for _ in range(2):
+        given = batch if parts is None else divided(batch, parts)
+        value, values = division.backward(comparison, given, contextlib.nullcontext, loss.parameters())
+        results += [value, *values.values()]
+    read = read_by(loss.terms[0].instances[0], "student")
+    gradients = [x.grad for (name, _), x in student.items() if name in read]
+    assert all(gradient is not None for gradient in gradients)
+    learned = [p.grad for p in loss.parameters() if p.grad is not None]
+    state = [buffer.double() for module in loss.modules() for buffer in nn.Module.buffers(module, recurse=False)]
+    return [*results, *gradients, *learned, *state]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(("case", "positions"), MARKED, ids=str)
+def test_a_batch_may_be_computed_in_parts(case: Case, positions: Tensor | None, parts: int) -> None:
+    whole = steps(case, positions, UNDIVIDED, None)
+    for one, other in zip(whole, steps(case, positions, InParts(parts), parts), strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-10, atol=1e-12)
+
+
+def test_a_part_that_is_the_whole_batch_is_computed_as_ever() -> None:
+    case = Case("contrast", {"size": 6, "negatives": 5, "bank": 17})
+    whole = steps(case, None, UNDIVIDED, None)
+    assert all(torch.equal(one, other) for one, other in zip(whole, steps(case, None, InParts(3), 3), strict=True))

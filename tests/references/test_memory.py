@@ -1,0 +1,73 @@
+"""The memory model against the meter: the papers' largest steps, and a step with each objective."""
+
+from __future__ import annotations
+
+import pytest
+from retort.cost import memory
+from retort.settings import TermSettings
+from retort.specs import catalogue
+from retort.specs.model import Architecture
+
+from tests.job_settings import schedule
+from tests.references.meter import MASKED, peak
+
+BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+LARGE = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
+SIX = BASE.model_copy(update={"layers": 6})
+SMALL = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
+NARROW = Architecture(layers=12, heads=16, hidden=384, intermediate=1536, embedding=128)
+ENGLISH, MULTILINGUAL = 30522, 250002  # tokens of the vocabularies of BERT and XLM-R
+
+
+def term(objective: str, *pairs: tuple[int, int], **options: object) -> TermSettings:
+    """Return the settings of a term with the options of its objective."""
+    settings = {"objective": objective, "version": 1, "pairs": pairs, "weight": 1.0}
+    return TermSettings.model_validate(
+        {**settings, "options": {**catalogue.objectives()[objective].options, **options}}
+    )
+
+
+SEVENTEEN = [(1 + number // 3, 1 + number * 11 // 16) for number in range(17)]
+# (student, teacher), terms, rows, tokens of a row, tokens of the vocabulary
+STEPS = {
+    "udagawa2023, hidden states": ((SIX, BASE), [term("hidden-sequence", (6, 12))], 960, 256, ENGLISH),
+    "udagawa2023, relations": ((SIX, BASE), [term("relations", (6, 12))], 960, 256, ENGLISH),
+    "udagawa2023, outputs": ((SIX, BASE), [term("soft-labels")], 960, 256, ENGLISH),
+    "udagawa2023, outputs of XLM-R": ((SIX, BASE), [term("soft-labels")], 64, 256, MULTILINGUAL),
+    "udagawa2023, 17 pairs": ((SIX, BASE), [term("hidden-sequence", *SEVENTEEN)], 960, 256, ENGLISH),
+    "minilmv2, BERT large": ((SIX, LARGE), [term("relations", (6, 21), heads=64)], 256, 512, ENGLISH),
+    "minilmv2, attention": (
+        (NARROW, LARGE), [term("attention-kl", (12, 24)), term("value-relation", (12, 24))], 256, 512, ENGLISH,
+    ),
+    "wang2023, attention": ((SIX, BASE), [term("attention-kl", (6, 12))], 1024, 128, ENGLISH),
+    "wang2023, outputs and words": ((SIX, BASE), [term("soft-labels"), term("masked-lm")], 1024, 128, ENGLISH),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_papers_largest_steps(name: str) -> None:
+    sizes, terms, rows, length, vocabulary = STEPS[name]
+    head = "masked-lm" if any("logits" in catalogue.objectives()[t.objective].activations for t in terms) else "none"
+    setting = schedule(batch_size=rows)
+    metered = peak(terms, setting, sizes, vocabulary, rows, length, head, vocabulary if head != "none" else 1)
+    logits = MASKED * length * vocabulary
+    predicted = memory.of_stage(terms, setting, *sizes, vocabulary, length, logits, "bfloat16").bytes(rows)
+    assert predicted == pytest.approx(metered, rel=0.1)
+
+
+# an objective that waits for the device cannot be computed on tensors without values
+METERED = [name for name, entry in catalogue.objectives().items() if not entry.facts.get("synchronises")]
+
+
+@pytest.mark.parametrize("name", METERED)
+def test_a_step_with_each_objective(name: str) -> None:
+    entry, rows, length = catalogue.objectives()[name], 128, 128
+    pairs = [] if entry.level in ("input", "output") else [(3, 6), (6, 12)]
+    terms = [term(name, *pairs)]
+    head = {"masked-lm": "masked-lm"}.get(name, "classification")
+    outputs = {"masked-lm": ENGLISH}.get(name, 2)
+    setting = schedule(batch_size=rows)
+    metered = peak(terms, setting, (SMALL, BASE), ENGLISH, rows, length, head, outputs)
+    logits = MASKED * length * ENGLISH if name == "masked-lm" else 2
+    step = memory.of_stage(terms, setting, SMALL, BASE, ENGLISH, length, logits, "bfloat16")
+    assert 0.85 < step.bytes(rows) / metered < 1.35  # rather too much than too little

@@ -1,0 +1,169 @@
+"""Tests of memory, micro-batches and the resources that rules ask for."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from retort.cost import memory
+from retort.cost.estimates import Estimates
+from retort.cost.losses import LossCost
+from retort.cost.memory import Step, micro_batch
+from retort.cost.resources import JobResources
+from retort.cost.work import Work
+from retort.errors import RetortError
+from retort.plan.plan import Plan
+from retort.specs.cluster import read_cluster
+from retort.specs.config import read_config
+
+ROOM = memory.GPU_RESERVED + 100 / memory.GPU_FRACTION  # a GPU with room for 100 bytes
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [(8, None), (9, 5), (16, 8), (17, 6), (1000, 8)],  # 17 rows: 9, then 6 a part; 1000: 8 in 125 parts
+)
+def test_a_batch_is_cut_into_the_fewest_parts_that_fit(rows: int, expected: int | None) -> None:
+    step = Step(rows, state=20, gradients=0, row=10)  # 8 rows fit
+    assert micro_batch(step, ROOM) == expected
+
+
+def test_one_row_is_the_least() -> None:
+    assert micro_batch(Step(4, state=200, gradients=0, row=10), ROOM) == 1
+
+
+def test_gradients_come_while_activations_go() -> None:
+    assert Step(2, state=5, gradients=7, row=1).bytes(2) == 5 + 7
+    assert Step(20, state=5, gradients=7, row=1).bytes(20) == 5 + 20
+
+
+def test_relations_are_held_a_few_heads_at_a_time() -> None:
+    heads, head = 48, 1 << 23
+    step = Step(8, 0, 0, 0, LossCost(relation=heads * head, relation_heads=heads))
+    assert step.bytes(1) == memory.CHUNK_BYTES * memory.CHUNK  # four heads of a row
+    assert step.bytes(8) == memory.CHUNK_BYTES * 8 * head  # one head of all rows is more
+
+
+def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
+    step = Step(2, state=100, gradients=30, row=1)
+    assert memory.host(step, 10, gpu=False, written=50) == memory.PROCESS[False] + 130 + 40 + 50
+    beside = memory.LOADERS * memory.LOADER_BYTES
+    assert memory.host(step, 10, gpu=True, written=50) == memory.PROCESS[True] + beside + 40 + 50
+
+
+def test_companions_keep_their_states_and_take_turns() -> None:
+    one = Step(8, state=100, gradients=30, row=10, teacher=50)
+    other = Step(8, state=60, gradients=20, row=4, teacher=50)
+    assert memory.together([other, one]) == Step(8, state=160, gradients=30, row=10, teacher=50)
+
+
+# --- the cluster
+
+
+def cluster(folder: Path, gpus: dict[str, Any] | None = None, **partitions: Any) -> str:
+    """Write the file of a cluster, with what it says of GPUs and of partitions, and return its path."""
+    (folder / "cluster.yaml").write_text(yaml.safe_dump({"partitions": partitions, **(gpus or {})}))
+    return str(folder / "cluster.yaml")
+
+
+def test_limits_are_those_of_the_largest_partition(tmp_path: Path) -> None:
+    read = read_cluster(cluster(tmp_path, cpu={"max_runtime": 9000}, short={"max_gpu": 1, "max_runtime": 60},
+                                gpu={"max_gpu": 2, "max_runtime": "10h", "max_mem_mb": 1000}))  # fmt: skip
+    assert read.largest("max_runtime", gpu=True) == 600
+    assert read.largest("max_runtime", gpu=False) == 9000
+    assert read.largest("max_mem_mb", gpu=True) == math.inf  # of the partition without a limit
+    assert read_cluster(None).largest("max_runtime", gpu=True) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_runtime": "2-00:00"}, "gpu.max_runtime is '2-00:00'; write minutes, or a text such as 2d or 12h"),
+        ({"max_mem_mb": "much"}, "gpu.max_mem_mb is 'much'; write a number"),
+    ],
+)
+def test_partitions_that_cannot_be(tmp_path: Path, limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(RetortError, match=f"cluster.yaml: .*{message}"):
+        read_cluster(cluster(tmp_path, gpu=limits))
+
+
+def test_an_unknown_key_of_a_cluster(tmp_path: Path) -> None:
+    with pytest.raises(RetortError, match="gpu_memory"):
+        read_cluster(cluster(tmp_path, {"gpu_memory": 80}))
+
+
+# --- jobs
+
+
+def needs(folder: Path, monkeypatch: pytest.MonkeyPatch, scale: str, **config: Any) -> JobResources:
+    """Return the resources of the papers' jobs at a scale, in an empty folder."""
+    monkeypatch.chdir(folder)
+    return JobResources(Plan(read_config({"scale": scale, "precision": "bfloat16", **config})))
+
+
+STUDENT = SimpleNamespace(student="udagawa2023-od-layer-12-6l-distilbert-mono")  # 960 rows of 256 tokens: 82 GB
+
+
+@pytest.mark.parametrize(("gigabytes", "rows"), [(None, 0), (141, 0), (80, 480), (40, 320), (24, 192)])
+def test_the_papers_largest_step_fits_any_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, rows: int
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
+    assert asked.micro_batch(STUDENT, "distill_student") == rows
+
+
+def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"gpu": {"max_gpu": 8, "max_runtime": 600, "max_mem_mb": 15_000}}
+    alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))
+    several = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": 4}, **limits))
+    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
+    assert (alone.gpu(*job), alone.runtime(*job)) == (1, 600)  # as long as the partition allows; it goes on then
+    assert several.gpu(*job) == 4
+    assert alone.mem_mb(*job, attempt=1) * 2 > 15_000 == alone.mem_mb(*job, attempt=2)
+    assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source") == 0
+
+
+def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = cluster(tmp_path, {"gpu_memory_gb": 40, "gpus_per_job": 4}, gpu={"max_gpu": 4, "max_runtime": "1d"})
+    before = needs(tmp_path, monkeypatch, "paper", cluster=path)
+    kept = {"flops": 1e13, "bandwidth": 1e12, "start": 9, "device": "cuda: a GPU", "threads": 1, "precision": "x"}
+    Path("results").mkdir()
+    Path("results/calibration.json").write_text(json.dumps({**kept, "at": "2026-11-22"}))
+    after = needs(tmp_path, monkeypatch, "paper", cluster=path)
+    job = STUDENT, "distill_student"
+    assert after.runtime(*job) > before.runtime(*job)
+    for name in ("gpu", "micro_batch"):
+        assert getattr(after, name)(*job) == getattr(before, name)(*job)
+
+
+def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = SimpleNamespace(student="pocket-kd", task="movies", seed="1"), "distill_on_task"
+    small = cluster(tmp_path, {"gpu_memory_gb": 0.1})
+    assert needs(tmp_path, monkeypatch, "pocket", cluster=small).micro_batch(*job) == 0
+    assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job) == 4
+    assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0
+
+
+STUDENTS = [f"udagawa2023-{name}-6l-distilbert-mono" for name in ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")]
+
+
+def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = Plan(read_config({"scale": "paper", "precision": "bfloat16"}))
+    alone = Estimates(plan)
+    beside = Estimates(plan, {"teacher.1": STUDENTS})
+    apart = sum((alone.alone(student).work for student in STUDENTS), Work())
+    shared = beside.of("distill_together", SimpleNamespace(companions="teacher.1"))
+    # two of three passes of a whole teacher of 12 layers are saved: its forward pass takes as much as two thirds of
+    # what a student of 6 layers takes, forward and backward
+    assert 0.6 < shared.work.flops / apart.flops < 0.8
+    assert shared.work.traffic == pytest.approx(apart.traffic)
+    own = SimpleNamespace(student=STUDENTS[0])
+    assert beside.of("distill_student", own).work == Work()  # its checkpoint is finished
+    limits = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
+    assert limits[0].runtime(own, "distill_student") == limits[1].runtime(own, "distill_student")

@@ -1,0 +1,170 @@
+"""Tests of trainings whose batches are computed in parts, with real encoders."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from retort.batch import Batch, Shape
+from retort.models.recorder import Recorder
+from retort.objectives import compose
+from retort.training.checkpoint import Checkpoint
+from retort.training.division import UNDIVIDED, Comparison, Division
+from retort.training.loader import loaded
+from retort.training.loop import TrainingRun, train
+from retort.training.parts import InParts, divided
+from retort.training.progress import Progress
+from torch import nn
+from torch.utils.data import Dataset
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+
+from tests.job_settings import schedule
+
+STEPS, ROWS, LENGTH, VOCABULARY = 4, 5, 9, 37
+MIXED = [  # means over tokens, over pairs of tokens and over examples; and two that need all examples at once
+    {"objective": "relations", "mapping": "last", "options": {"heads": 2}},
+    {"objective": "attention-mse", "mapping": "last", "weight": 0.5},
+    {"objective": "soft-labels"},
+    {"objective": "contrast", "mapping": {"emd": {}}, "options": {"size": 4, "negatives": 3, "bank": 11}},
+    {"objective": "emd", "mapping": "emd"},
+]
+SHORT = [{"objective": "hidden-cls", "mapping": {"single": {"layer": 1}}}]  # stops below the student's last layer
+NAMES = ["mixed", "short", "masked"]
+MASKED = [
+    {"objective": "masked-lm"},
+    {"objective": "soft-labels"},
+    {"objective": "sample-similarity", "mapping": "last"},
+]
+
+
+class Texts(Dataset[Batch]):
+    """Random batches of texts with a label each, or with the masked tokens of few rows; a function of their number."""
+
+    def __init__(self, masked: bool) -> None:
+        self.masked = masked
+
+    def __getitem__(self, number: int) -> Batch:
+        draw = torch.Generator().manual_seed(number)
+        mask = torch.arange(LENGTH) < torch.randint(2, LENGTH + 1, (ROWS, 1), generator=draw)
+        ids = torch.randint(1, VOCABULARY, (ROWS, LENGTH), generator=draw) * mask
+        labels, positions = torch.randint(3, (ROWS,), generator=draw), None
+        if self.masked:
+            positions = torch.tensor([0, 1, LENGTH * 3, LENGTH * 3 + 1])
+            labels = torch.randint(VOCABULARY, (4,), generator=draw)
+        return Batch(ids, ids * 0, mask, labels, torch.arange(ROWS) + number, positions)
+
+
+def network(layers: int, width: int, masked: bool, dropout: float) -> nn.Module:
+    """Return an encoder with random weights in float64; the same for the same arguments."""
+    torch.manual_seed(width)
+    config = BertConfig(
+        vocab_size=VOCABULARY,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_labels=3,  # type: ignore[call-arg]
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+    return (BertForMaskedLM if masked else BertForSequenceClassification)(config).double()
+
+
+def distillation(terms: list[dict[str, Any]], masked: bool = False, dropout: float = 0.0) -> TrainingRun:
+    """Return a distillation of few steps from a fixed start."""
+    student, teacher = network(2, 8, masked, dropout), network(3, 12, masked, 0.0).eval()
+    labels = VOCABULARY if masked else 3
+    torch.manual_seed(5)
+    loss = compose(terms, Shape(8, 2, 16, labels), Shape(12, 2, 24, labels), 2, 3).double()
+    recorders = [Recorder(student, loss.needs("student")), Recorder(teacher, loss.needs("teacher"))]
+    return TrainingRun(
+        modules=[student, loss],
+        schedule=schedule(steps=STEPS, batch_size=ROWS, max_grad_norm=1.0, learning_rate=0.01),
+        steps=STEPS,
+        batches=Texts(masked),
+        loss=Comparison(loss, *recorders),
+    )
+
+
+def trained(run: TrainingRun, folder: Path, division: Division, every: float = 1e9) -> dict[str, torch.Tensor]:
+    """Train a run, and return weights and buffers."""
+    train(run, 7, Checkpoint(folder, {}, every), Progress("job", io.StringIO()), "float32", "cpu", division=division)
+    return {
+        f"{number}.{name}": x for number, module in enumerate(run.modules) for name, x in module.state_dict().items()
+    }
+
+
+def assert_close(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    for name, x in one.items():
+        torch.testing.assert_close(other[name], x, rtol=1e-6, atol=1e-8, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("micro_batch", [1, 2, 4])
+@pytest.mark.parametrize(("terms", "masked"), [(MIXED, False), (SHORT, False), (MASKED, True)], ids=NAMES)
+def test_parts_train_the_weights_of_the_whole_batch(
+    terms: list[dict[str, Any]], masked: bool, micro_batch: int, tmp_path: Path
+) -> None:
+    whole = trained(distillation(terms, masked), tmp_path / "whole", UNDIVIDED)
+    assert_close(whole, trained(distillation(terms, masked), tmp_path / "parts", InParts(micro_batch)))
+
+
+def test_with_dropout_a_resumed_run_has_the_bytes_of_an_unbroken_one(tmp_path: Path) -> None:
+    whole = trained(distillation(MIXED, dropout=0.3), tmp_path / "whole", InParts(2))
+    cut = distillation(MIXED, dropout=0.3)
+    cut.batches = [*map(Texts(False).__getitem__, range(2))]  # type: ignore[assignment]
+    with pytest.raises(IndexError):
+        trained(cut, tmp_path / "cut", InParts(2), every=0.0)
+    again = trained(distillation(MIXED, dropout=0.3), tmp_path / "cut", InParts(2))
+    assert all(torch.equal(x, again[name]) for name, x in whole.items())
+
+
+def test_a_cached_gradient_is_that_of_the_same_dropout(tmp_path: Path) -> None:
+    """With frozen draws, the second pass of a part repeats the first: the gradient is that of one function."""
+    run = distillation(MIXED[3:], dropout=0.5)
+    seen: list[torch.Tensor] = []
+    comparison = run.loss
+    assert isinstance(comparison, Comparison)
+
+    def student(batch: Batch) -> Any:
+        recorded = comparison.student(batch)
+        seen.append(recorded["hidden", 2].detach().clone())
+        return recorded
+
+    for module in run.modules:
+        module.train()
+    loss, parameters = Comparison(comparison.loss, student, comparison.teacher), run.modules[0].parameters()
+    InParts(2).backward(loss, divided(Texts(False)[0], 2), contextlib.nullcontext, parameters)
+    assert len(seen) == 6
+    assert all(torch.equal(one, other) for one, other in zip(seen[:3], seen[3:], strict=True))
+    assert not torch.equal(seen[0][:1], seen[1][:1])
+
+
+@pytest.mark.parametrize(("micro_batch", "rows"), [(None, [5]), (2, [1, 2, 2]), (3, [2, 3]), (9, [5])])
+def test_parts_have_nearly_equal_sizes(micro_batch: int | None, rows: list[int]) -> None:
+    parts = divided(Texts(False)[0], micro_batch).parts
+    assert [len(part.input_ids) for part in parts] == rows
+
+
+def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> None:
+    batch = Texts(True)[3]
+    shares = [divided(batch, None, rank, 7) for rank in range(7)]
+    assert [share.counts for share in shares] == [0, 1, 1, 0, 1, 1, 1]
+    kept = [share for share in shares if share.counts]
+    assert torch.equal(torch.cat([share.parts[0].input_ids for share in kept]), batch.input_ids)
+    assert torch.equal(torch.cat([share.parts[0].labels for share in kept]), batch.labels)
+    places = [share.parts[0].positions + share.first[0] * LENGTH for share in kept]
+    assert torch.equal(torch.cat(places), batch.positions)
+    assert [share.first for share in kept] == [(0, 0), (1, 2), (2, 2), (3, 2), (4, 4)]
+
+
+def test_workers_prepare_the_same_parts() -> None:
+    batches = InParts(2).batches(Texts(True))
+    for batch, number in zip(loaded(batches, 0, 3, "cpu", 1), range(3), strict=True):
+        expected = batches[number]
+        assert (batch.first, batch.counts, len(batch.parts)) == (expected.first, expected.counts, len(expected.parts))
+        for one, other in zip([batch.whole, *batch.parts], [expected.whole, *expected.parts], strict=True):
+            assert all(torch.equal(x, other.tensors()[name]) for name, x in one.tensors().items())

@@ -1,0 +1,124 @@
+"""Tests of training runs that take turns on the same batches: each ends as it does alone."""
+
+from __future__ import annotations
+
+import gc
+import io
+from pathlib import Path
+
+import pytest
+import torch
+from retort.batch import Batch
+from retort.models.recorder import Key
+from retort.training.checkpoint import Checkpoint
+from retort.training.loop import Trainer, Training, TrainingRun, merged, train, train_together
+from retort.training.progress import Progress
+from retort.training.shared_pass import SharedPass
+
+from tests.job_settings import schedule
+from tests.unit.training.test_training import Dropped, Numbered
+
+RATES = (0.01, 0.02, 0.03)
+STEPS = (12, 5, 9)
+
+
+def run_of(number: int, stop: int | None = None, bad: int | None = None) -> TrainingRun:
+    """Return one of three training runs with dropout; step `stop` raises, step `bad` and all later ones give NaN."""
+    torch.manual_seed(number)
+    model, taken = Dropped(), 0
+
+    def loss(batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        nonlocal taken
+        taken += 1
+        if taken == stop:
+            raise KeyboardInterrupt
+        value = model(batch.input_ids)
+        return (value * float("nan") if bad and taken >= bad else value), {"square": value.detach()}
+
+    rates = schedule(steps=STEPS[number], batch_size=4, learning_rate=RATES[number], warmup_ratio=0.25)
+    return TrainingRun(modules=[model], schedule=rates, steps=STEPS[number], batches=Numbered(), loss=loss)
+
+
+def training(folder: Path, number: int, run: TrainingRun, every: float = 1e9) -> Training:
+    checkpoint = Checkpoint(folder / str(number), {"run": number}, every)
+    return Training(Trainer(run, 7 * 1000 + run.number, "float32", "cpu"), checkpoint, Progress("job", io.StringIO()))
+
+
+def weights(run: TrainingRun) -> list[torch.Tensor]:
+    return list(run.modules[0].state_dict().values())
+
+
+def same(mine: TrainingRun, other: TrainingRun) -> bool:
+    return all(map(torch.equal, weights(mine), weights(other)))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> list[TrainingRun]:
+    """Return the three runs after each was trained alone."""
+    runs = [run_of(number) for number in range(3)]
+    for run in runs:
+        train(run, 7, Checkpoint(tmp_path_factory.mktemp("alone"), {}, 1e9), Progress("job", io.StringIO()),
+              "float32", "cpu")  # fmt: skip
+    return runs
+
+
+def test_each_run_ends_in_the_bytes_of_a_run_alone(alone: list[TrainingRun], tmp_path: Path) -> None:
+    runs = [run_of(number) for number in range(3)]
+    train_together([training(tmp_path, number, run) for number, run in enumerate(runs)], "cpu")
+    assert all(map(same, runs, alone))
+    assert not same(runs[0], run_of(0))
+
+
+@pytest.mark.parametrize("stop", [4, 8])
+def test_a_killed_job_goes_on_to_the_same_bytes(alone: list[TrainingRun], tmp_path: Path, stop: int) -> None:
+    cut = [run_of(0), run_of(1), run_of(2, stop)]
+    with pytest.raises(KeyboardInterrupt):
+        # the first run writes a state at every step, the second none: they go on from different steps
+        train_together([training(tmp_path, number, run, (0.0, 1e9, 0.0)[number]) for number, run in enumerate(cut)],
+                       "cpu")  # fmt: skip
+    again = [run_of(number) for number in range(3)]
+    trainings = [training(tmp_path, number, run) for number, run in enumerate(again)]
+    assert [each.step for each in trainings] == [stop, 0, stop - 1]
+    train_together(trainings, "cpu")
+    assert all(map(same, again, alone))
+
+
+def test_a_run_that_diverges_leaves_the_others_alone(alone: list[TrainingRun], tmp_path: Path) -> None:
+    runs = [run_of(0), run_of(1, bad=3), run_of(2)]
+    trainings = [training(tmp_path, number, run) for number, run in enumerate(runs)]
+    train_together(trainings, "cpu")
+    assert [each.diverged and each.diverged.step for each in trainings] == [None, 3, None]
+    assert same(runs[0], alone[0])
+    assert same(runs[2], alone[2])
+
+
+def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], tmp_path: Path) -> None:
+    first = training(tmp_path, 1, run_of(1))
+    first.ended = lambda run, state: first.checkpoint.write(run.number, run.steps, state)
+    train_together([first, training(tmp_path, 0, run_of(0))], "cpu")
+    again = run_of(1, stop=1)
+    torch.manual_seed(99)
+    train(again, 7, Checkpoint(tmp_path / "1", {"run": 1}, 1e9), Progress("job", io.StringIO()), "float32", "cpu")
+    assert same(again, alone[1])
+
+
+def test_batches_that_no_run_needs_are_not_made() -> None:
+    assert merged([range(3, 6), range(5, 9), range(12, 15), range(2, 2), range(9, 10)]) == [range(3, 10), range(12, 15)]
+    assert merged([range(0)]) == []
+
+
+def test_a_teacher_makes_one_pass_over_a_batch_and_its_activations_go_with_it() -> None:
+    seen: list[Batch] = []
+
+    def teacher(batch: Batch) -> dict[Key, torch.Tensor]:
+        seen.append(batch)
+        return {("hidden", 1): batch.input_ids * 2}
+
+    shared, (first, second) = SharedPass(teacher), (Numbered()[0], Numbered()[0])
+    assert shared(first) is shared(first)
+    assert shared(second) is not shared(first)
+    assert len(seen) == 2
+    seen.clear()
+    del first
+    gc.collect()
+    assert len(shared.kept) == 1

@@ -1,0 +1,88 @@
+"""Tests that the cost model knows Snakemake's jobs, and that what it asks for them re-runs none."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from retort.cost.jobs import Jobs
+from retort.plan.pages import Pages
+from retort.plan.plan import Plan
+from retort.specs.config import read_config
+
+from tests.conftest import ROOT, snakemake
+
+pytestmark = pytest.mark.workflow
+LIMIT = 2880  # minutes of the partition's longest job
+PARTITIONS = {"cpu": {"max_runtime": 300}, "gpu": {"max_gpu": 4, "max_runtime": LIMIT, "max_mem_mb": 64_000}}
+CLUSTER = {"partitions": PARTITIONS, "gpu_memory_gb": 40, "gpus_per_job": 2}
+
+JobKey = tuple[str, frozenset[tuple[str, str]]]
+
+
+def planned(folder: Path, scale: str) -> dict[JobKey, dict[str, str]]:
+    """Return the resources of all jobs of a dry run, by rule and wildcards; `all` only collects."""
+    (folder / "config.yaml").write_text(
+        json.dumps({"scale": scale, "precision": "bfloat16", "cluster": "cluster.yaml"})
+    )
+    (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--dry-run"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = {}
+    for block in re.split(r"^(?:local)?rule ", done.stdout, flags=re.MULTILINE)[1:]:
+        rule, *lines = block.splitlines()
+        values = dict(line.strip().split(": ", 1) for line in lines if re.match(r"    (wildcards|resources): ", line))
+        jobs[rule.rstrip(":"), frozenset(_pairs(values.get("wildcards", "")))] = dict(_pairs(values["resources"]))
+    return {job: resources for job, resources in jobs.items() if job[0] != "all"}
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return [(name, value) for name, _, value in (pair.partition("=") for pair in text.split(", ") if pair)]
+
+
+@pytest.mark.parametrize("scale", ["pocket", "reduced", "paper"])
+def test_its_jobs_are_those_of_snakemake(scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = planned(tmp_path, scale)
+    monkeypatch.chdir(tmp_path)
+    plan = Plan(read_config({"scale": scale, "precision": "bfloat16"}))
+    pages = Pages(plan)
+    jobs = Jobs(plan).behind(["reports/index.html", *pages.pages, *pages.audit])
+    assert {(job.rule, frozenset(job.wildcards.items())) for job in jobs} == set(theirs)
+    check_resources(theirs, scale)
+
+
+def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
+    """Check that each job which a cluster runs asks for time and memory, and for what a partition allows."""
+    asked = {job: {name: int(value) for name, value in r.items() if value.isdigit()} for job, r in jobs.items()}
+    sent = {job: r for job, r in asked.items() if "runtime" in r}
+    assert {rule for rule, _ in sent} >= {"encode_task", "finetune_teacher", "profile_student"}
+    limits = [LIMIT if r.get("gpu") else 300 for r in sent.values()] if scale != "pocket" else [LIMIT] * len(sent)
+    assert all(20 <= r["runtime"] <= limit for r, limit in zip(sent.values(), limits, strict=True))
+    assert all(1000 <= r["mem_mb"] <= 64_000 for r in sent.values())
+    divided = {r["micro_batch"] for r in sent.values() if r.get("micro_batch")}
+    several = {r["gpu"] for r in sent.values() if r.get("gpu")}
+    assert (divided > set(), several) == {
+        "pocket": (False, set()), "reduced": (False, {1}), "paper": (True, {1, 2}),
+    }[scale]  # fmt: skip
+
+
+@pytest.fixture
+def measured(finished: Path) -> Any:
+    """Yield a finished study on a machine that was measured since."""
+    file = finished / "results/calibration.json"
+    kept = {"flops": 1, "bandwidth": 1, "start": 1, "device": "cpu: slow", "threads": 1, "precision": "x", "at": "y"}
+    file.write_text(json.dumps(kept))
+    yield finished
+    file.unlink()
+
+
+def test_resources_re_run_nothing(measured: Path) -> None:
+    assert "Nothing to be done" in snakemake(measured, "-n").stdout
+    assert "Nothing to be done" in snakemake(measured, "-n", "--config", "micro_batch=2").stdout

@@ -1,0 +1,144 @@
+"""Students of one teacher that are distilled side by side: the bytes of students alone, and what a change re-runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import snakemake
+from tests.tiny.edit import CORPUS, PROTOCOL, STUDENTS, add, change
+from tests.tiny.make import make_study
+from tests.workflow.test_incremental import planned, restoring
+
+pytestmark = pytest.mark.workflow
+
+STUDENT = """{name}:
+  title: Values of the corpus
+  teacher: tiny-teacher
+  protocol: short
+  architecture: {{layers: 2, heads: 3, hidden: 24, intermediate: 48}}
+  initialisation: {{layers: [2, 4]}}
+  stages:
+    - data: sentences
+      steps_factor: {steps}
+      terms: [{{objective: value-relation, mapping: last, weight: {weight}}}]
+"""
+NAMES = ("narrow", "values", "more")
+RATES = {"values": "weight: 2.0}]", "more": "weight: 4.0}]"}
+ROW = "  - {{student: tiny-{name}, label: {name}}}\n"
+ALL = [f"results/trials/tiny-{name}/mood/1-of-1.jsonl" for name in NAMES]
+
+
+def make(folder: Path, students_together: int) -> Path:
+    """Make a tiny study of three students of one teacher, with different numbers of steps."""
+    make_study(folder, students_together=students_together)
+    for name, weight, steps in (("values", 2.0, 0.5), ("more", 4.0, 1.0)):
+        add_student(folder, name, weight, steps)
+    add(folder / "study", "papers/tiny/table4.yaml", ROW.format(name="narrow"))
+    return folder
+
+
+def add_student(folder: Path, name: str, weight: float, steps: float) -> None:
+    add(folder / "study", STUDENTS, STUDENT.format(name=name, weight=weight, steps=steps))
+    add(folder / "study", "papers/tiny/table4.yaml", ROW.format(name=name))
+
+
+def model(folder: Path, name: str) -> Path:
+    return folder / f"results/students/tiny-{name}/model/model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a study whose students were distilled side by side, and tried on a task."""
+    folder = make(tmp_path_factory.mktemp("together"), 4)
+    said = snakemake(folder, *ALL).stderr
+    assert "distill_together(tiny-teacher.1): done: 3 students" in said
+    return folder
+
+
+@pytest.fixture
+def study(made: Path) -> Iterator[Path]:
+    yield from restoring(made)
+
+
+def test_the_bytes_are_those_of_students_alone(made: Path, tmp_path: Path) -> None:
+    alone = make(tmp_path / "alone", 1)
+    targets = [f"results/students/tiny-{name}/model" for name in NAMES]
+    assert "distill_together" not in snakemake(alone, *targets).stderr
+    for name in NAMES:
+        assert model(made, name).read_bytes() == model(alone, name).read_bytes()
+        assert (model(made, name).parent / "README.md").read_text() == (
+            model(alone, name).parent / "README.md"
+        ).read_text()
+
+
+def test_nothing_has_changed(study: Path) -> None:
+    assert planned(study, *ALL) == ({}, set())
+    change(study, "config.yaml", '"students_together": 4', '"students_together": 2')
+    assert planned(study, *ALL) == ({}, set())
+
+
+def test_one_student_changes(study: Path) -> None:
+    change(study / "study", STUDENTS, RATES["values"], "weight: 3.0}]")
+    jobs, outputs = planned(study, *ALL)
+    assert jobs == {"distill_student": 1, "run_grid": 1}
+    assert outputs == {"results/students/tiny-values/model", ALL[1]}
+
+
+def test_two_students_change_and_the_grid_of_all(study: Path) -> None:
+    for name in ("values", "more"):
+        change(study / "study", STUDENTS, RATES[name], "weight: 3.0}]")
+    assert planned(study, *ALL)[0] == {"distill_together": 1, "distill_student": 2, "run_grid": 2}
+    change(study / "study", PROTOCOL, "learning_rate: [1.0e-3, 2.0e-3]", "learning_rate: [2.0e-3]")
+    jobs, outputs = planned(study, *ALL)
+    assert jobs == {"distill_together": 1, "distill_student": 2, "run_grid": 3}
+    assert "results/students/tiny-narrow/model" not in outputs
+
+
+def test_a_student_is_added(study: Path) -> None:
+    add_student(study, "new", 1.5, 1.0)
+    new = "results/trials/tiny-new/mood/1-of-1.jsonl"
+    jobs, outputs = planned(study, *ALL, new)
+    assert jobs == {"distill_student": 1, "run_grid": 1}
+    assert outputs == {"results/students/tiny-new/model", new}
+    add_student(study, "newer", 2.5, 1.0)
+    jobs, outputs = planned(study, *ALL, new, new.replace("new", "newer"))
+    assert jobs == {"distill_together": 1, "distill_student": 2, "run_grid": 2}
+    assert planned(study, new)[0] == {"distill_student": 1, "run_grid": 1}  # companions that nobody asks for
+
+
+def test_a_student_is_removed(study: Path) -> None:
+    text = (study / "study" / STUDENTS).read_text()
+    (study / "study" / STUDENTS).write_text(text[: text.index("more:")])
+    change(study / "study", "papers/tiny/table4.yaml", ROW.format(name="more"), "")
+    assert planned(study, *ALL[:2]) == ({}, set())
+
+
+def test_a_folder_is_deleted(study: Path) -> None:
+    folder = model(study, "values").parent
+    folder.rename(study / "elsewhere")
+    try:
+        assert planned(study, *ALL) == ({}, set())  # what was made from it is there
+        assert planned(study, "results/students/tiny-values/model")[0] == {"distill_student": 1}
+    finally:
+        (study / "elsewhere").rename(folder)
+
+
+def test_the_corpus_changes(study: Path) -> None:
+    change(study / "study", CORPUS, "version: 1", "version: 2")
+    jobs, _ = planned(study, *ALL)
+    corpus = {"tokenize_corpus": 1, "build_corpus": 1}
+    assert jobs == {**corpus, "distill_together": 1, "distill_student": 3, "run_grid": 3}
+
+
+def test_a_run_after_a_change_leaves_the_others_as_they_are(study: Path) -> None:
+    before = model(study, "narrow").stat().st_mtime_ns, model(study, "values").read_bytes()
+    for name in ("values", "more"):
+        change(study / "study", STUDENTS, RATES[name], "weight: 3.0}]")
+    said = snakemake(study, *ALL).stderr
+    assert "done: 2 students" in said
+    assert model(study, "narrow").stat().st_mtime_ns == before[0]
+    assert model(study, "values").read_bytes() != before[1]
+    assert planned(study, *ALL) == ({}, set())

@@ -1,0 +1,251 @@
+"""What a job takes, by its rule and its wildcards: work, memory, and whether it runs on a GPU.
+
+A rule that trains or runs a model has a method here; for all others `SECONDS` has a guess. Nothing is computed twice
+for the seeds of a student.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+from retort.cost import flops, memory, work
+from retort.cost.data import Volume
+from retort.cost.memory import Step
+from retort.cost.work import Work
+from retort.plan.plan import Plan
+from retort.settings import CorpusDistillationSettings, GridSettings, TaskSettings
+from retort.specs.model import Architecture
+from retort.specs.protocol import Schedule
+
+Wildcards = Any
+
+SECONDS = {"fetch_source": 120.0}  # guesses, for rules without a model
+OTHERS = 10.0  # the same for tables, figures and pages
+TOKENIZED = 3e5  # tokens that a core encodes in a second, cleaning included
+PACKED = 5e6  # tokens that a core packs into blocks in a second
+SHUFFLED = 24.0  # bytes for each block: its place in the order of an epoch, in each process that prepares batches
+PER_TOKEN = 16.0  # bytes for each token of a task while it is encoded: its text, its id, its type, their lists
+PREPARED = 2.5e9  # bytes of a process that reads and tokenises texts
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a job takes.
+
+    Args:
+        work: what it computes and moves.
+        ram: bytes of memory of the machine.
+        runs_model: whether it trains or runs a model, on a GPU where the scale has one.
+        step: the memory of its training step; None if it trains nothing.
+    """
+
+    work: Work
+    ram: float = memory.PROCESS[False]
+    runs_model: bool = False
+    step: Step | None = None
+
+
+class Estimates:
+    """The estimates of the jobs of a plan.
+
+    Args:
+        plan: the plan.
+        companions: job -> the task-agnostic students that it distils side by side, beside one teacher.
+    """
+
+    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] | None = None) -> None:
+        self.plan, self.study, self.settings = plan, plan.study, plan.settings
+        self.companions = companions or {}
+        self.distilled = {student for students in self.companions.values() for student in students}
+        self.gpu = plan.config.gpus > 0
+        self.volume = Volume(plan.study)
+        self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
+            "encode_task": (self._encode, ("task", "tokenizer")),
+            "tokenize_corpus": (self._tokenize, ("corpus", "tokenizer", "parts")),
+            "build_corpus": (self._pack, ("corpus", "tokenizer")),
+            "finetune_teacher": (self._teacher, ("teacher", "task")),
+            "fit_teacher_head": (self._head, ("teacher", "corpus")),
+            "record_activations": (self._activations, ("teacher", "task")),
+            "distill_on_task": (self._on_task, ("student", "task")),
+            "distill_student": (self._on_corpus, ("student",)),
+            "distill_together": (self._together, ("companions",)),
+            "run_grid": (self._grid, ("student", "task", "part", "parts")),
+            "finetune_student": (self._finetuning, ("student", "task")),
+            "predict_test": (self._prediction, ("student", "task")),
+            "profile_student": (self._profile, ("student",)),
+        }
+        self.kept: dict[tuple[str, ...], Estimate] = {}
+
+    def of(self, rule: str, wildcards: Wildcards) -> Estimate:
+        """Return the estimate of a job; its wildcards are attributes, as Snakemake has them."""
+        if rule not in self.of_rule:
+            return Estimate(Work(seconds=SECONDS.get(rule, OTHERS)))
+        estimate, names = self.of_rule[rule]
+        values = [str(getattr(wildcards, name)) for name in names]
+        key = (rule, *values)
+        if key not in self.kept:
+            self.kept[key] = estimate(*values)
+        return self.kept[key]
+
+    # --- data
+
+    def _encode(self, task: str, tokenizer: str) -> Estimate:
+        settings = self.settings.tasks[tokenizer][task].task
+        splits = {settings.train_split, settings.validation_split, settings.evaluation_split}
+        tokens = sum(rows.count * rows.length for rows in (self._rows(task, tokenizer, split) for split in splits))
+        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
+
+    def _rows(self, task: str, model: str, split: str) -> Any:
+        return self.volume.split(task, self.settings.tasks[self.study.tokenizer_of(model)][task].task, split, model)
+
+    def _tokenize(self, corpus: str, tokenizer: str, parts: str) -> Estimate:
+        tokens = self.volume.tokens(corpus, tokenizer)
+        return Estimate(Work(seconds=tokens / int(parts) / TOKENIZED), PREPARED + 2 * tokens / int(parts))
+
+    def _pack(self, corpus: str, tokenizer: str) -> Estimate:
+        tokens = self.volume.tokens(corpus, tokenizer)
+        return Estimate(Work(seconds=tokens / PACKED), PREPARED + tokens)
+
+    # --- teachers
+
+    def _teacher(self, teacher: str, task: str) -> Estimate:
+        settings, model = self.settings.teachers[teacher][task], self.study.teachers[teacher].model
+        size, vocabulary = settings.model.architecture, settings.model.vocabulary
+        step = self._labels(size, vocabulary, settings.schedule, settings.task, settings.precision)
+        return self._trained(work.teacher(settings, task, self.volume, model), step, size, vocabulary)
+
+    def _head(self, teacher: str, corpus: str) -> Estimate:
+        settings, model = self.settings.teacher_heads[teacher][corpus], self.study.teachers[teacher].model
+        size, vocabulary, block = settings.model.architecture, settings.model.vocabulary, settings.corpus.block
+        schedule = settings.schedule.model_copy(update={"freeze": ["encoder"]})
+        outputs = settings.corpus.masking.probability * block * vocabulary
+        step = memory.of_labels(size, vocabulary, schedule, block, outputs, settings.precision)
+        return self._trained(work.head(settings, corpus, self.volume, model), step, size, vocabulary)
+
+    def _activations(self, teacher: str, task: str) -> Estimate:
+        settings, model = self.settings.activations[teacher][task], self.study.teachers[teacher].model
+        done, of = work.activations(settings, task, self.volume, model), settings.teacher.model
+        return self._run(done, of.architecture, of.vocabulary)
+
+    # --- students
+
+    def _on_task(self, student: str, task: str) -> Estimate:
+        settings, model = self.settings.distillations[student][task], self._vocabulary(student)
+        runs = not self.plan.student_activations(SimpleNamespace(student=student, task=task))
+        done = work.task_distillation(settings, task, self.volume, model, runs)
+        vocabulary, taught = settings.teacher.model.vocabulary, settings.teacher.model.architecture
+        steps = []
+        for stage in settings.stages:
+            length = longest(settings.task, stage.schedule)
+            outputs = work.outputs_on(settings.task, length)
+            sizes = (settings.architecture, taught, vocabulary, length, outputs)
+            steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
+        return self._trained(done, _largest(steps), settings.architecture, vocabulary, taught)
+
+    def _on_corpus(self, student: str) -> Estimate:
+        alone = self.alone(student)  # what it takes if it is trained, so that its limits hold in any case
+        return replace(alone, work=Work()) if student in self.distilled else alone
+
+    def alone(self, student: str) -> Estimate:
+        """Return what it takes to distil a task-agnostic student in a job of its own."""
+        own, taught, step = self._parts(student)
+        settings = self.settings.students[student]
+        model = settings.teacher.model
+        estimate = self._trained(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
+        corpora = {stage.data: stage.schedule for stage in settings.stages}
+        blocks = [self.volume.blocks(name, each, self._vocabulary(student)).count for name, each in corpora.items()]
+        processes = memory.LOADERS if self.gpu else 1
+        return replace(estimate, ram=estimate.ram + SHUFFLED * processes * max(blocks, default=0))
+
+    def _parts(self, student: str) -> tuple[Work, Work, Step | None]:
+        """Return the work of a task-agnostic student and that of its teacher, and the memory of its largest step."""
+        settings = self.settings.students[student]
+        own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
+        return own, taught, self.step_on_corpus(settings)
+
+    def _together(self, companions: str) -> Estimate:
+        """Return the estimate of a job that distils students side by side: the teacher runs for the longest of them."""
+        students = self.companions[companions]
+        parts = [self._parts(student) for student in students]
+        taught = max((part[1] for part in parts), key=lambda work: work.flops)
+        steps = [step for _, _, step in parts if step]
+        done = sum((own for own, _, _ in parts), taught)
+        ram = max(self.alone(student).ram for student in students)
+        return Estimate(done, ram, True, memory.together(steps) if steps else None)
+
+    def step_on_corpus(self, settings: CorpusDistillationSettings) -> Step | None:
+        """Return the memory of the largest step of a task-agnostic student."""
+        model = settings.teacher.model
+        steps = []
+        for stage in settings.stages:
+            corpus = settings.corpora[stage.data]
+            outputs = corpus.masking.probability * corpus.block * model.vocabulary
+            sizes = (settings.architecture, model.architecture, model.vocabulary, corpus.block, outputs)
+            steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
+        return _largest(steps)
+
+    def _grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
+        settings = self.settings.grids[student][task]
+        done = work.grid(settings, int(part), int(parts), task, self.volume, self._vocabulary(student))
+        return self._tuned(done, settings)
+
+    def _finetuning(self, student: str, task: str) -> Estimate:
+        settings = self.settings.finetunings[student][task]
+        return self._tuned(work.finetuning(settings, task, self.volume, self._vocabulary(student)), settings)
+
+    def _tuned(self, done: Work, settings: GridSettings) -> Estimate:
+        size, vocabulary = settings.student.architecture, settings.student.teacher.model.vocabulary
+        schedules = [point.applied_to(settings.schedule) for point in settings.points]
+        steps = [self._labels(size, vocabulary, each, settings.task, settings.precision) for each in schedules]
+        return self._trained(done, _largest(steps), size, vocabulary)
+
+    def _prediction(self, student: str, task: str) -> Estimate:
+        settings, model = self.settings.predictions[task].task, self._model_of(student)
+        size, vocabulary = self._architecture(student), self.study.models[model].vocabulary
+        rows = [self.volume.split(task, settings, split, model) for split in settings.splits or {}]
+        done = sum((work.prediction(size, settings, each) for each in rows), Work())
+        return self._run(done, size, vocabulary)
+
+    def _profile(self, student: str) -> Estimate:
+        settings = self.settings.profiles[student]
+        return self._run(work.profile(settings), settings.architecture, settings.vocabulary)
+
+    # --- what they have in common
+
+    def _vocabulary(self, student: str) -> str:
+        return self.study.teachers[self.study.students[student].teacher].model
+
+    def _model_of(self, name: str) -> str:
+        return self.study.teachers[name].model if name in self.study.teachers else self._vocabulary(name)
+
+    def _architecture(self, name: str) -> Architecture:
+        return self.settings.profiles[name].architecture
+
+    def _labels(
+        self, size: Architecture, vocabulary: int, schedule: Schedule, task: TaskSettings, precision: str
+    ) -> Step:
+        length = longest(task, schedule)
+        return memory.of_labels(size, vocabulary, schedule, length, work.outputs_on(task, length), precision)
+
+    def _trained(
+        self, done: Work, step: Step | None, size: Architecture, vocabulary: int, teacher: Architecture | None = None
+    ) -> Estimate:
+        own = flops.parameters(size, vocabulary)
+        largest = max(own, flops.parameters(teacher, vocabulary) if teacher else 0)
+        ram = memory.host(step, largest, self.gpu, memory.STATE * own)
+        return Estimate(done, ram, True, step)
+
+    def _run(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
+        return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu), True)
+
+
+def _largest(steps: list[Step]) -> Step | None:
+    return max(steps, key=lambda step: step.bytes(step.rows), default=None)
+
+
+def longest(task: TaskSettings, schedule: Schedule) -> int:
+    """Return the most tokens that a training row of a task can have."""
+    return min(task.max_length, schedule.max_length or task.max_length)

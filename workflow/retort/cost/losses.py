@@ -1,0 +1,152 @@
+"""What a loss takes for a row of a batch: FLOPs, bytes that it moves, and bytes that it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from retort.settings import TermSettings
+from retort.specs import catalogue
+from retort.specs.catalogue import Entry
+from retort.specs.model import Architecture
+
+NUMBER = 4  # bytes: losses compute in float32
+PASSES = 12  # times that value and gradient of a loss read or write the tensors that they compare
+RELATION_PASSES = 20  # the same for relations, in the form that every GPU can run (objectives/relation_forms/plain.py)
+# Bytes that are held until the backward pass, for each number that is compared, as metered (tests/references/meter.py):
+# differences and maps of vectors; scores of both sides with their softmax; logits with theirs.
+HELD = {"scores": 24.0, "logits": 12.0}
+HELD_OF_VECTORS = 10.0
+HELD_OF_RELATION = 4.0  # for each number of the student's vectors: the two gradients
+SCRATCH_OF_RELATION = 7.0  # for each number of both sides' vectors, while one relation is computed
+
+
+@dataclass(frozen=True)
+class LossCost:
+    """What a loss takes for one row.
+
+    Args:
+        flops: of matrix products.
+        traffic: bytes that it reads and writes.
+        held: bytes that are held until the backward pass.
+        scratch: bytes that are held while one relation is computed.
+        relation: numbers of the largest relation; 0 without relations.
+        relation_heads: the heads of that relation; some of them are computed at once.
+    """
+
+    flops: float = 0.0
+    traffic: float = 0.0
+    held: float = 0.0
+    scratch: float = 0.0
+    relation: float = 0.0
+    relation_heads: int = 1
+
+    def __add__(self, other: LossCost) -> LossCost:
+        """Return what two terms take: they are held together, and computed one after the other."""
+        larger = max(self, other, key=lambda cost: cost.relation)
+        return LossCost(
+            self.flops + other.flops,
+            self.traffic + other.traffic,
+            self.held + other.held,
+            max(self.scratch, other.scratch),
+            larger.relation,
+            larger.relation_heads,
+        )
+
+
+NONE = LossCost()
+
+
+def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, bool]:
+    """Return how many layers the terms read on one side (0: student, 1: teacher), and whether they read the logits."""
+    objectives, last = catalogue.objectives(), 0
+    for term in terms:
+        activations = activations_of(objectives[term.objective], side)
+        if "logits" in activations:
+            return layers, True
+        last = max([last, *(pair[side] for pair in term.pairs if activations)])
+    return last, False
+
+
+def activations_of(entry: Entry, side: int) -> tuple[str, ...]:
+    """Return the activations that an objective reads on one side (0: student, 1: teacher)."""
+    return entry.teacher_activations if side else entry.activations
+
+
+def cost_of(
+    terms: list[TermSettings], student: Architecture, teacher: Architecture, length: float, outputs: float
+) -> LossCost:
+    """Return what the loss of a stage takes for one row of `length` tokens.
+
+    Args:
+        terms: its terms.
+        student: the student's architecture.
+        teacher: the teacher's architecture.
+        length: tokens of a row.
+        outputs: logits of a row.
+    """
+    objectives = catalogue.objectives()
+    total = LossCost()
+    for term in terms:
+        entry = objectives[term.objective]
+        compare = _relations if entry.facts.get("holds_relations") else _tensors
+        total += compare(term, entry, student, teacher, length)
+    return total + _logits(terms, outputs)
+
+
+def _logits(terms: list[TermSettings], outputs: float) -> LossCost:
+    """Return what the logits take; terms share those of a model."""
+    sides = (last_layer(terms, side, 0) for side in (0, 1))
+    numbers = sum(reads_logits for _, reads_logits in sides) * outputs
+    return LossCost(traffic=PASSES * NUMBER * numbers, held=HELD["logits"] * numbers)
+
+
+def _numbers(activation: str, model: Architecture, length: float) -> float:
+    """Return how many numbers a row has of an activation of one layer; logits are counted elsewhere."""
+    sizes = {
+        "scores": model.heads * length**2,
+        "cls": model.hidden,
+        "ffn": model.intermediate * length,
+        "logits": 0.0,
+    }
+    return sizes.get(activation, model.hidden * length)
+
+
+def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float) -> LossCost:
+    """Return what a term takes that compares tensors number by number."""
+    if entry.level == "layers":  # reads each of its layers once
+        pairs = max(len({pair[side] for pair in term.pairs}) for side in (0, 1))
+    else:
+        pairs = len(term.pairs) or 1
+    both = [
+        {activation: _numbers(activation, model, length) for activation in activations_of(entry, side)}
+        for side, model in enumerate((student, teacher))
+    ]
+    held = sum(HELD.get(activation, HELD_OF_VECTORS) * numbers for activation, numbers in both[1].items())
+    return LossCost(traffic=pairs * PASSES * NUMBER * sum(sum(numbers.values()) for numbers in both), held=pairs * held)
+
+
+def _relations(
+    term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float
+) -> LossCost:
+    """Return what a term takes that compares relations: heads x length x length numbers of vectors of both sides."""
+    heads = relation_heads(term.options, entry, student, teacher)
+    kinds = term.options.get("pairs")  # such as [q-q, k-k, v-v]; one relation where an objective has no such option
+    relations = (len(kinds) if isinstance(kinds, list) else 1) * (len(term.pairs) or 1)
+    own, both = student.hidden * length, (student.hidden + teacher.hidden) * length
+    numbers = heads * length**2
+    return LossCost(
+        flops=relations * 2 * length * (both + 2 * own),  # the relations of both sides; the gradients of two vectors
+        traffic=relations * (RELATION_PASSES * NUMBER * numbers + PASSES * NUMBER * both),
+        held=relations * HELD_OF_RELATION * own,
+        scratch=SCRATCH_OF_RELATION * both,
+        relation=numbers,
+        relation_heads=heads,
+    )
+
+
+def relation_heads(options: dict[str, Any], entry: Entry, student: Architecture, teacher: Architecture) -> int:
+    """Return the number of heads that a term splits vectors into; 1 where its objective does not split them."""
+    numbers = {**options, "student": student.heads, "teacher": teacher.heads}
+    sources = entry.facts.get("divides_widths") or ()
+    return next((int(numbers[name]) for name in sources if numbers.get(name) is not None), 1)

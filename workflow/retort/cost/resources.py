@@ -1,0 +1,93 @@
+"""The resources of jobs, as Snakemake's rules ask for them: GPUs, minutes, RAM and the rows that fit a GPU.
+
+None of them re-runs a job, because Snakemake's triggers leave resources out. The GPUs and the micro-batch of a job
+depend on the study and the configuration alone: what was measured or encoded meanwhile changes only minutes and RAM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from retort.cost.estimates import Estimate, Estimates
+from retort.cost.memory import micro_batch
+from retort.cost.speed import GUESSED, speed_of_device
+from retort.plan.plan import Plan
+from retort.specs.cluster import read_cluster
+
+Wildcards = Any
+
+MARGIN = 1.5  # how much longer than predicted a job may take
+SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
+STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
+RAM_MARGIN = 1.2
+PARALLEL = 0.85  # what each further GPU of a job adds
+
+
+class JobResources:
+    """The resources of the jobs of a plan: each method is a function of wildcards for `resources:` of a rule.
+
+    Args:
+        plan: the plan.
+        companions: job -> the task-agnostic students that it distils side by side.
+
+    Raises:
+        RetortError: the file of the cluster or the calibration cannot be read.
+    """
+
+    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] | None = None) -> None:
+        self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
+        self.estimates = Estimates(plan, companions)
+        self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
+        self.minutes = {gpu: self.cluster.largest("max_runtime", gpu) for gpu in (False, True)}
+        self.most_mb = {gpu: self.cluster.largest("max_mem_mb", gpu) for gpu in (False, True)}
+
+    def gpu(self, wildcards: Wildcards, rulename: str) -> int:
+        """Return the GPUs of a job: several where one would take it longer than a job may last."""
+        return self._gpus(self.estimates.of(rulename, wildcards))
+
+    def _alone(self, rulename: str, wildcards: Wildcards) -> Estimate:
+        """Return the estimate of a job that finds no checkpoint of a job of companions."""
+        if rulename == "distill_student":
+            return self.estimates.alone(wildcards.student)
+        return self.estimates.of(rulename, wildcards)
+
+    def _gpus(self, estimate: Estimate) -> int:
+        if not (self.config.gpus and estimate.runs_model):
+            return 0
+        if estimate.step is None:
+            return self.config.gpus
+        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.minutes[True]
+        return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
+
+    def runtime(self, wildcards: Wildcards, rulename: str) -> int:
+        """Return the minutes of a job, at most those that a partition allows: a training that is cut off goes on."""
+        estimate = self._alone(rulename, wildcards)
+        gpus = self._gpus(estimate)
+        faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
+        minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
+        return int(min(_up_to(minutes, STEP_MINUTES), self.minutes[gpus > 0]))
+
+    def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
+        estimate = self.estimates.of(rulename, wildcards)
+        needed = _up_to(RAM_MARGIN * estimate.ram / 1e6, STEP_MB) * attempt
+        return int(min(needed, self.most_mb[self._gpus(estimate) > 0]))
+
+    def micro_batch(self, wildcards: Wildcards, rulename: str) -> int:
+        """Return how many rows of a batch go through a device at once; 0 where all do."""
+        if self.config.micro_batch is not None:
+            return self.config.micro_batch
+        estimate = self.estimates.of(rulename, wildcards)
+        gpus = self._gpus(estimate)
+        if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:
+            return 0
+        step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
+        return micro_batch(step, self.cluster.gpu_memory_gb * 1e9) or 0
+
+
+def _up_to(value: float, multiple: int) -> int:
+    """Round up to a multiple."""
+    return math.ceil(value / multiple) * multiple

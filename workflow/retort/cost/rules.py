@@ -1,0 +1,180 @@
+"""The rules of the workflow as the cost model knows them: which files each makes, and which it reads.
+
+The rules themselves are in workflow/rules. A test compares the jobs that both give at every scale, so that a rule which
+is added there and not here is noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from retort.plan.pages import Pages
+from retort.plan.plan import Plan
+from retort.plan.submissions import Submit
+from retort.study.cells import answers_address
+
+Wildcards = Any
+Input = Callable[[Wildcards], Any]
+
+WILDCARD = re.compile(r"{(\w+)}")
+NAME = "[^/]+"
+# as in workflow/rules/common.smk, where two rules make files in one folder
+TABLE, FIGURE, NUMBER = "table[a-z0-9-]*", "figure[a-z0-9-]*", r"\d+"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: how the paths of its outputs are made of its wildcards, and its input functions.
+
+    Args:
+        name: its name in workflow/rules.
+        outputs: the paths; the first tells whether a job is done.
+        inputs: functions from wildcards to a path, a list of paths, or paths by name.
+        constraints: wildcard -> regular expression; a name without '/' where there is none.
+    """
+
+    name: str
+    outputs: tuple[str, ...]
+    inputs: tuple[Input, ...] = ()
+    constraints: dict[str, str] | None = None
+
+    @cached_property
+    def patterns(self) -> list[re.Pattern[str]]:
+        """The paths as regular expressions, whose groups are the wildcards."""
+        return [re.compile(self._expression(path)) for path in self.outputs]
+
+    def _expression(self, path: str) -> str:
+        seen: set[str] = set()
+
+        def group(match: re.Match[str]) -> str:
+            name = match[1]
+            if name in seen:
+                return f"(?P={name})"
+            seen.add(name)
+            return f"(?P<{name}>{(self.constraints or {}).get(name, NAME)})"
+
+        parts = WILDCARD.split(path)  # text, name, text, name, ..., text
+        escaped = "".join(re.escape(part) if index % 2 == 0 else f"{{{part}}}" for index, part in enumerate(parts))
+        return WILDCARD.sub(group, escaped)
+
+    def needs(self, wildcards: Wildcards) -> list[str]:
+        """Return the paths that a job reads."""
+        return [path for give in self.inputs for path in _paths(give(wildcards))]
+
+
+def _paths(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        return [value]
+    return value.values() if isinstance(value, dict) else value
+
+
+class Rules:
+    """The rules of a plan, asked for the job that makes a file.
+
+    Args:
+        plan: the plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        rules = [*_data(plan), *_models(plan), *_exhibits(plan)]
+        self.by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}
+        for rule in rules:
+            for path, pattern in zip(rule.outputs, rule.patterns, strict=True):
+                self.by_folder.setdefault(_folder(path), []).append((rule, pattern))
+
+    def that_makes(self, path: str) -> tuple[Rule, SimpleNamespace] | None:
+        """Return the rule that makes a file or folder, and the wildcards; None where it is a file of the study."""
+        for rule, pattern in self.by_folder.get(_folder(path), []):
+            match = pattern.fullmatch(path)
+            if match:
+                return rule, SimpleNamespace(**match.groupdict())
+        return None
+
+
+def _folder(path: str) -> str:
+    """Return the first two parts of a path, where they have no wildcard: few rules make files below each."""
+    first, _, rest = path.partition("/")
+    second = rest.partition("/")[0]
+    return f"{first}/{second}" if first == "results" else first
+
+
+def _data(plan: Plan) -> list[Rule]:
+    numbers = {"part": NUMBER, "parts": NUMBER}
+    tokenized = "results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}"
+    sources, corpus = (plan.task_source, plan.tokenizer_folder), (plan.corpus_sources, plan.tokenizer_folder)
+    return [
+        Rule("fetch_source", ("results/sources/{source}",)),
+        Rule("encode_task", ("results/encoded/{task}/{tokenizer}",), sources),
+        Rule("tokenize_corpus", (tokenized,), corpus, numbers),
+        Rule("build_corpus", ("results/corpora/{corpus}/{tokenizer}",), (*corpus, plan.corpus_parts)),
+    ]
+
+
+def _models(plan: Plan) -> list[Rule]:
+    submit, model = Submit(plan), "results/students/{student}/model"
+    score = "results/scores/{student}/{task}/seed-{seed}.json"
+    scored = (score, answers_address(score), "results/students/{student}/{task}/seed-{seed}")
+    taught = (plan.teacher_score, answers_address(plan.teacher_score))
+    of_teacher = {
+        "teacher": plan.pattern(plan.study.teachers),
+        "task": plan.pattern(plan.study.tasks),
+        "corpus": plan.pattern(plan.study.corpora),
+    }
+    specific, agnostic = ({"student": plan.pattern(names)} for names in (plan.task_specific, plan.task_agnostic))
+    begins = (plan.student_model, plan.student_tokenizer, plan.student_parent)
+
+    def distilled(wildcards: Wildcards) -> str:
+        return model.format(student=wildcards.student)
+
+    def fine_tuned(wildcards: Wildcards) -> str:
+        return f"results/teachers/{wildcards.teacher}/{wildcards.task}/model"
+
+    teacher = (*taught, "results/teachers/{teacher}/{task}/model")
+    read = (plan.teacher_encoded, plan.teacher_model, plan.teacher_tokenizer)
+    head = (plan.teacher_blocks, plan.teacher_model, plan.teacher_tokenizer)
+    parts = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
+    on_task = (plan.student_encoded, plan.student_teacher, plan.student_activations, *begins)
+    on_corpus = (plan.student_corpora, plan.student_teacher_head, *begins)
+    tuned = (distilled, plan.student_encoded)
+    tested = (submit.sources, plan.student_tokenizer, submit.weights)
+    return [
+        Rule("finetune_teacher", teacher, read, of_teacher),
+        Rule("fit_teacher_head", ("results/teachers/{teacher}/{corpus}/model",), head, of_teacher),
+        Rule("record_activations", ("results/activations/{teacher}/{task}",), (plan.teacher_encoded, fine_tuned)),
+        Rule("distill_on_task", scored, on_task, specific),
+        Rule("distill_student", (model,), on_corpus, agnostic),
+        Rule("run_grid", (parts,), tuned, {"part": NUMBER, "parts": NUMBER}),
+        Rule("finetune_student", scored, (*tuned, plan.grid_parts), agnostic),
+        Rule("profile_student", ("results/profiles/{student}.json",), (plan.profile_model,)),
+        Rule("predict_test", ("results/answers/{student}/seed-{seed}/{task}.json",), tested),
+        Rule("write_submission", ("reports/submissions/{student}/seed-{seed}.zip",), (submit.answers,)),
+    ]
+
+
+def _exhibits(plan: Plan) -> list[Rule]:
+    submit, pages = Submit(plan), Pages(plan)
+    report, tidy = "reports/{paper}/", "results/tables/{paper}/"
+    table = (f"{tidy}{{table}}.csv", *(f"{report}{{table}}.{ending}" for ending in ("md", "tex", "html")))
+    figure = (f"{tidy}{{figure}}.csv", f"{report}{{figure}}.svg", f"{report}{{figure}}.png")
+    drawn = (plan.figure_scores, plan.figure_profiles, plan.figure_tables)
+    index = (lambda _: pages.tidy, lambda _: pages.headlines, lambda _: pages.judged, lambda _: pages.pages)
+
+    def collected(wildcards: Wildcards) -> str:
+        return f"results/tables/{wildcards.paper}/{wildcards.table}.csv"
+
+    tables, figures = {"table": TABLE}, {"figure": FIGURE}
+    return [
+        Rule("make_table", table, (plan.table_scores, plan.table_profiles, submit.of_table), tables),
+        Rule("plot_figure", figure, drawn, figures),
+        Rule("plot_verdicts", (f"{report}{{table}}.svg", f"{report}{{table}}.png"), (collected,), tables),
+        Rule("check_claims", (f"{report}claims.html", f"{report}claims.md"), (plan.claim_tables,)),
+        Rule("make_page", (f"{report}index.html",), (pages.rendered, pages.claims)),
+        Rule("make_audit", ("reports/audit.html",)),
+        Rule("make_index", ("reports/index.html",), (*index, lambda _: pages.audit)),
+    ]

@@ -1,0 +1,202 @@
+"""Which students are distilled side by side in one job, so that their teacher makes one pass over each batch for all.
+
+Only students that are still to be distilled have companions. So a job of companions never stands before a finished
+student, and a change of one student re-runs what depends on that student alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from retort.plan.made import is_made
+from retort.plan.plan import Plan
+from retort.settings import CorpusDistillationSettings, ModelSettings
+from retort.specs.model import Architecture
+
+Wildcards = Any
+STATE = 16  # bytes of a trained parameter: weight, gradient, two moments
+LARGEST = 24e9  # bytes of the states of all companions, which stay on the GPU while one of them takes its step
+STUDENT = re.compile(r"results/(?:students|scores|trials|answers)/(?P<student>[^/]+)/")
+EXHIBIT = re.compile(r"(?:results/tables|reports)/(?P<paper>[^/]+)/(?P<exhibit>(?:table|figure)[a-z0-9-]*)\.")
+
+
+class Companions:
+    """The jobs that distil students side by side, and the students of each; the rules ask it.
+
+    Args:
+        plan: the plan of the study.
+        targets: returns the files that the user asks for by name, none if that is everything; called when the first
+            job is planned.
+    """
+
+    def __init__(self, plan: Plan, targets: Callable[[], Iterable[str]] = tuple) -> None:
+        self.plan, self.targets = plan, targets
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """Name of a job -> its students, two or more; in a job on another machine, as when the run was planned."""
+        decided = self.plan.config.companions
+        return self._groups(self.unmade(wanted(self.plan, self.targets()))) if decided is None else decided
+
+    @cached_property
+    def _group_of(self) -> dict[str, str]:
+        return {student: name for name, students in self.groups.items() for student in students}
+
+    def unmade(self, students: Iterable[str]) -> list[str]:
+        """Return those of the students that are still to be distilled, or to be distilled again."""
+        settings = self.plan.settings.students
+        return [name for name in students if not is_made(name, settings[name], self._inputs(name))]
+
+    def _inputs(self, student: str) -> list[str]:
+        return [*common_inputs(self.plan, student), *parent_of(self.plan, student)]
+
+    def _groups(self, students: list[str]) -> dict[str, list[str]]:
+        jobs = jobs_of(self.plan, students)
+        teachers = [self.plan.study.students[members[0]].teacher for members in jobs]
+        numbers = [teachers[: index + 1].count(teacher) for index, teacher in enumerate(teachers)]
+        return {f"{each}.{number}": members for each, number, members in zip(teachers, numbers, jobs, strict=True)}
+
+    def _first(self, wildcards: Wildcards) -> Wildcards:
+        """Return the wildcards of the first student of a job; all of them have the same teacher and corpora."""
+        return SimpleNamespace(student=self.groups[wildcards.companions][0])
+
+    def before(self, wildcards: Wildcards) -> list[str]:
+        """Return the stamp of the job that trains a student beside others; empty if it is trained alone, or made."""
+        group = self._group_of.get(wildcards.student)
+        return [f"results/together/{group}.done"] if group else []
+
+    def corpora(self, wildcards: Wildcards) -> dict[str, str]:
+        """Return the packed corpora of the students of a job, by the corpus name."""
+        return self.plan.student_corpora(self._first(wildcards))
+
+    def teacher(self, wildcards: Wildcards) -> str:
+        """Return the teacher's model."""
+        return self.plan.student_teacher_head(self._first(wildcards))
+
+    def model(self, wildcards: Wildcards) -> str:
+        """Return the pre-trained model of the teacher."""
+        return self.plan.student_model(self._first(wildcards))
+
+    def tokenizer(self, wildcards: Wildcards) -> str:
+        """Return the folder with the files of the tokenizer."""
+        return self.plan.student_tokenizer(self._first(wildcards))
+
+    def parents(self, wildcards: Wildcards) -> list[str]:
+        """Return the models that the students of a job start from."""
+        return sorted({folder for folder in self.parent_of_each(wildcards).values() if folder})
+
+    def parent_of_each(self, wildcards: Wildcards) -> dict[str, str | None]:
+        """Return student -> the model that it starts from, None if there is none, for the students of a job."""
+        each = {name: parent_of(self.plan, name) for name in self.groups[wildcards.companions]}
+        return {name: next(iter(folders), None) for name, folders in each.items()}
+
+    def settings(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return student -> settings of its distillation, as JSON values, for the students of a job."""
+        return {name: self.plan.settings.students[name].as_json() for name in self.groups[wildcards.companions]}
+
+
+def parent_of(plan: Plan, student: str) -> list[str]:
+    """Return the folder of the model that a student starts from; empty if there is none."""
+    return plan.student_parent(SimpleNamespace(student=student))
+
+
+def common_inputs(plan: Plan, student: str) -> list[str]:
+    """Return the folders that a student reads with its companions: of corpora, teacher, published model, tokenizer."""
+    names = SimpleNamespace(student=student)
+    teacher, model, tokenizer = (
+        plan.student_teacher_head(names),
+        plan.student_model(names),
+        plan.student_tokenizer(names),
+    )
+    return [*plan.student_corpora(names).values(), teacher, model, tokenizer]
+
+
+def jobs_of(plan: Plan, students: Iterable[str]) -> list[list[str]]:
+    """Return the students that can be distilled side by side, job by job; a student without companions is left out.
+
+    Args:
+        plan: the plan of the study.
+        students: task-agnostic students.
+    """
+    alike = defaultdict[tuple[Any, ...], list[str]](list)
+    for name in students:
+        if batches := _batches(plan.settings.students[name]):
+            alike[*batches, *common_inputs(plan, name)].append(name)
+    most = plan.config.students_together
+    parts = (part for members in alike.values() for part in _parts(plan, members, most))
+    return [part for part in parts if len(part) > 1]
+
+
+def _batches(settings: CorpusDistillationSettings) -> tuple[Any, ...] | None:
+    """Return all that decides the batches of a student, and the teacher's activations on them; None to share nothing.
+
+    A teacher that keeps its dropout draws from the random state of its student. A student that starts from another one
+    is not distilled beside it.
+    """
+    if not settings.stages or any(stage.teacher_dropout for stage in settings.stages):
+        return None
+    stages = tuple((stage.data, stage.schedule.batch_size) for stage in settings.stages)
+    corpora = tuple(corpus.model_dump_json() for corpus in settings.corpora.values())
+    return stages, corpora, settings.teacher.model_dump_json(), settings.seed, settings.precision, _ancestors(settings)
+
+
+def _ancestors(settings: CorpusDistillationSettings) -> int:
+    """Return the number of students from which a student descends."""
+    parent = settings.parent
+    return 1 + _ancestors(parent) if isinstance(parent, CorpusDistillationSettings) else 0
+
+
+def _parts(plan: Plan, students: list[str], most: int) -> list[list[str]]:
+    """Divide students among jobs evenly: at most so many a job, and no more than a GPU holds."""
+    sizes = [STATE * parameters(plan.settings.students[name]) for name in students]
+    jobs = max(-(-len(students) // most), -(-sum(sizes) // int(LARGEST)))
+    each, longer = divmod(len(students), jobs)
+    ends = [number * each + min(number, longer) for number in range(jobs + 1)]
+    return [students[first:last] for first, last in itertools.pairwise(ends)]
+
+
+def parameters(settings: CorpusDistillationSettings) -> int:
+    """Return the number of weights of a student, without biases and norms."""
+    model: ModelSettings = settings.teacher.model
+    size: Architecture = settings.architecture
+    layer = 4 * size.hidden**2 + 2 * size.hidden * size.intermediate
+    return int(model.vocabulary * (size.embedding or size.hidden) + size.layers * layer)
+
+
+def wanted(plan: Plan, targets: Iterable[str]) -> list[str]:
+    """Return the task-agnostic students that may be needed for some files; all where a file does not tell.
+
+    Args:
+        plan: the plan of the study.
+        targets: the files that the user asks for by name; all if empty.
+    """
+    names = set[str]()
+    for target in targets:
+        student, exhibit = STUDENT.match(target), EXHIBIT.match(target)
+        if student:
+            names.add(student["student"])
+        elif exhibit and (exhibit["paper"], exhibit["exhibit"]) in plan.study.exhibits:
+            names |= _scored(plan, exhibit["paper"], exhibit["exhibit"])
+        else:
+            return plan.task_agnostic
+    lines = {ancestor for name in names for ancestor in _line(plan, name)}
+    return [name for name in plan.task_agnostic if name in lines or not names]
+
+
+def _scored(plan: Plan, paper: str, name: str) -> set[str]:
+    """Return the students and teachers whose scores a table or figure reads, also through tables that it draws."""
+    exhibits = [name, *plan.study.exhibits[paper, name].draws()]
+    scores = (STUDENT.match(path) for each in exhibits for path in plan.scores(paper, each))
+    return {score["student"] for score in scores if score}
+
+
+def _line(plan: Plan, student: str) -> list[str]:
+    """Return a student, and those from which it descends."""
+    start = plan.study.students[student].initialisation.student if student in plan.study.students else None
+    return [student, *(_line(plan, start) if start else [])]

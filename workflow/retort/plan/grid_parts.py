@@ -1,0 +1,64 @@
+"""How many jobs the points of a grid are divided among; no result depends on it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from retort.settings import PointSettings
+from retort.specs.protocol import Grid
+from retort.study.study import Study
+
+WORK = 1e18  # FLOPs of a job, at most: a few hours of a GPU. A job takes a whole point, even if that is more
+PASSES = 6  # FLOPs of a training step for each weight and token: two in the forward pass, four in the backward pass
+UNKNOWN = 10_000  # rows of a split whose number the study's files do not tell
+PART = re.compile(r"\d+-of-(\d+)\.jsonl")
+
+
+def number_of_parts(study: Study, student: str, task: str, folder: Path) -> int:
+    """Return the number of jobs of a grid, 0 without one: as its task says, else of a finished grid, else by the work.
+
+    The parts are in the names of the files, so that another number would be another grid to make. A grid that is there
+    keeps its number whatever the work is then thought to be.
+
+    Args:
+        study: the study.
+        student: the student that is fine-tuned.
+        task: the task.
+        folder: where the results of the parts are.
+    """
+    grid = study.protocols[study.students[student].protocol].grid_of(task)
+    if grid is None:
+        return 0
+    wanted = study.tasks[task].jobs.grid_parts or finished(folder) or parts_by_work(study, student, task, grid)
+    return min(wanted, len(grid.points()))
+
+
+def finished(folder: Path) -> int | None:
+    """Return the number of parts of which all results are in a folder; None if there is no such number."""
+    if not folder.is_dir():
+        return None
+    names = (path.name for path in folder.iterdir())
+    parts = Counter(int(found[1]) for name in names if (found := PART.fullmatch(name)))
+    return min((number for number, count in parts.items() if number == count), default=None)
+
+
+def parts_by_work(study: Study, student: str, task: str, grid: Grid) -> int:
+    """Return into how many parts a grid is cut so that none has more than WORK, every row at its greatest length."""
+    spec, size = study.tasks[task], study.students[student].architecture
+    schedule = study.protocols[study.students[student].protocol].for_task(task)
+    schedules = [PointSettings(**point).applied_to(schedule) for point in grid.points()]
+    rows = _rows(study, task)
+    tokens = sum(each.steps_on(rows) * each.batch_size for each in schedules) * spec.max_length
+    weights = size.layers * (4 * size.hidden**2 + 2 * size.hidden * size.intermediate)
+    return max(1, -(-PASSES * weights * tokens // int(WORK)))
+
+
+def _rows(study: Study, task: str) -> int:
+    """Return the number of training rows, as far as the study's files tell."""
+    spec = study.tasks[task]
+    if spec.train_split not in spec.splits:
+        return UNKNOWN
+    split = spec.splits[spec.train_split]
+    return sum(max(split.expected(subset)) for subset in (spec.subsets if split.subsets else [None]))

@@ -1,0 +1,81 @@
+"""Distil students of one teacher side by side: its pass over each batch is made once for all of them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from retort.errors import RetortError
+from retort.jobs import Job, acting_for, lock_of
+from retort.models.initialise import StartFolders
+from retort.settings import CorpusDistillationSettings
+from retort.stages.distill import corpus_source, corpus_student
+from retort.training.distillation import Student, run_stages
+from retort.training.launch import on_every_gpu
+from retort.training.side_by_side import divergence_noted, leave_divergence, leave_last_state
+
+RULE = "distill_student"  # the rule of the jobs that go on from the checkpoints
+
+
+def distill_together(
+    job: Job,
+    settings: dict[str, CorpusDistillationSettings],
+    corpus_folders: dict[str, str],
+    folders: dict[str, StartFolders],
+) -> None:
+    """Train task-agnostic students on the same batches, and leave each its last state as a checkpoint of its own job.
+
+    That job then takes no step, and saves the student. One that diverges leaves the step at which it did. One at which
+    another process is at work is left to it.
+
+    Args:
+        job: the running job.
+        settings: student -> settings of its distillation; all with the same teacher, corpora, batch sizes and seed.
+        corpus_folders: corpus name -> folder of its blocks, for every corpus that a stage reads.
+        folders: student -> the folders that it starts from, all with the same teacher.
+    """
+    with ExitStack() as locks:
+        free = {}
+        for name, own in settings.items():
+            try:
+                locks.enter_context(lock_of(RULE, name))
+                free[name] = own
+            except RetortError as error:
+                job.say(f"without {name}: {error}")
+        if free:
+            _train(job, free, corpus_folders, folders)
+    job.say(f"done: {len(free)} students  ({job.seconds():.0f} s)")
+
+
+@on_every_gpu
+def _train(
+    job: Job,
+    settings: dict[str, CorpusDistillationSettings],
+    corpus_folders: dict[str, str],
+    folders: dict[str, StartFolders],
+) -> None:
+    """Train students that no other process is at work on; one that cannot begin is left to its own job."""
+    with ExitStack() as logs:
+        students = {}
+        for name, own in settings.items():
+            try:
+                acting = logs.enter_context(acting_for(job, RULE, name, _inputs(own, corpus_folders, folders[name])))
+                students[name] = _student(acting, own, folders[name])
+            except RetortError as error:
+                job.say(f"without {name}: {error}")
+        for name in list(students)[:1]:
+            run_stages(list(students.values()), corpus_source(job, settings[name], corpus_folders, folders[name]))
+        for student in students.values():
+            leave_divergence(student)
+
+
+def _inputs(settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders) -> list[str]:
+    """Return what the job of a student reads, in the order of its rule: the state on disk is valid for these alone."""
+    corpora = [corpus_folders[stage.data] for stage in settings.stages]
+    return list(filter(None, [*corpora, folders.teacher, folders.model, folders.tokenizer, folders.parent]))
+
+
+def _student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+    student = corpus_student(job, settings, folders)
+    student.diverged = divergence_noted(student.checkpoint)
+    leave_last_state(student)
+    return student

@@ -1,0 +1,86 @@
+"""Comparisons of groups of cells: their means, how far they lie apart, and one row against each of several others."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+from retort.formatters import number as formatted
+from retort.tables.comparison_types import NumberedCell, Verdict
+from retort.tables.comparisons import by_column, comparisons, most, pairs_of, unless_open
+
+
+def _rows(cells: list[NumberedCell]) -> str:
+    return ", ".join(dict.fromkeys(cell.row for cell in cells))
+
+
+def _values(cells: list[NumberedCell]) -> list[float]:
+    return [cell.number.value for cell in cells if cell.known]
+
+
+@comparisons.register("mean-above")
+def mean_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
+    """Check that the mean of the cells is above the mean of the others."""
+    if not all(cell.known for cell in (*cells, *against)):
+        return Verdict(None, "")
+    mean, other = (statistics.mean(_values(side)) for side in (cells, against))
+    text = f"means: {formatted(mean, 2)} ({_rows(cells)}) against {formatted(other, 2)} ({_rows(against)})"
+    return Verdict(mean > other, text)
+
+
+@comparisons.register("varies-less")
+def varies_less(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
+    """Check that the cells lie closer together, from the lowest to the highest, than the others."""
+    if not all(cell.known for cell in (*cells, *against)):
+        return Verdict(None, "")
+    ranges = [(min(_values(side)), max(_values(side)), _rows(side)) for side in (cells, against)]
+    text = " against ".join(f"{formatted(low, 1)} to {formatted(high, 1)} ({rows})" for low, high, rows in ranges)
+    (low, high, _), (lowest, highest, _) = ranges
+    return Verdict(high - low < highest - lowest, text)
+
+
+@comparisons.register("mostly-above-each")
+def mostly_above_each(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
+    """Check that the cells are above each of the other rows, taken by itself, in more than half of the columns."""
+    verdicts = {}
+    for row in dict.fromkeys(cell.row for cell in against):
+        others = [cell for cell in against if cell.row == row]
+        columns = [pairs_of(group, others) for group in by_column(cells).values()]
+        verdicts[row] = most(columns, lambda apart: apart > 0)
+    known = {row: verdict for row, verdict in verdicts.items() if verdict.numbers}
+    fails = [row for row, verdict in known.items() if verdict.holds is False]
+    text = "; ".join(f"{row}: {known[row].numbers}" for row in fails) or "; ".join(
+        f"{row}: {verdict.numbers.partition(';')[0]}" for row, verdict in known.items()
+    )
+    complete = all(verdict.holds is not None for verdict in verdicts.values())
+    return Verdict(unless_open(not fails, complete) if known else None, text)
+
+
+@comparisons.register("none-dominates")
+def none_dominates(cells: list[NumberedCell]) -> Verdict:
+    """Check that no row is the best in every column; rows that are equal in a column are both best."""
+    columns = by_column(cells)
+    if any(not cell.known for cell in cells):
+        return Verdict(None, "")
+    best = {column: max(_values(group)) for column, group in columns.items()}
+    wins = {
+        row: sum(cell.number.value >= best[cell.column] for cell in cells if cell.row == row)
+        for row in dict.fromkeys(cell.row for cell in cells)
+    }
+    text = "; ".join(f"{row}: best in {count} of {len(columns)} columns" for row, count in wins.items() if count)
+    return Verdict(len(columns) not in wins.values(), text)
+
+
+@comparisons.register("columns-not-rising")
+def columns_not_rising(cells: list[NumberedCell]) -> Verdict:
+    """Check that in every column the cells in their order never rise."""
+    bad, steps = [], 0
+    for column in by_column(cells).values():
+        known = [cell for cell in column if cell.known]
+        steps += max(0, len(known) - 1)
+        bad += [pair for pair in itertools.pairwise(known) if pair[1].number.value > pair[0].number.value]
+    if not steps:
+        return Verdict(None, "")
+    text = "; ".join(f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row})" for a, b in bad)
+    complete = all(cell.known for cell in cells)
+    return Verdict(unless_open(not bad, complete), text or f"{steps} steps, none of them up")

@@ -1,0 +1,106 @@
+"""Run a stage in a process for each GPU of its job.
+
+Every process runs the whole stage: it trains on its rows of each batch, and the processes add up their gradients, so
+that all have the same weights at any time. The first one alone writes files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any, TypeVar, cast
+
+import torch
+import torch.distributed
+
+from retort.checksums import Maker
+from retort.errors import RetortError
+from retort.jobs import Job
+
+START = "spawn"  # new processes: a fork of this one might not be able to use its GPU
+BACKENDS = {"cuda": "nccl", "cpu": "gloo"}
+Outcome = tuple[RetortError | None, set[Maker]]
+Stage = TypeVar("Stage", bound=Callable[..., None])
+
+
+def on_every_gpu(stage: Stage) -> Stage:
+    """Make a stage run in as many processes as its job has GPUs; with one GPU or none it runs in this process.
+
+    Its first argument is the job; the others must be such as can be sent to another process.
+    """
+
+    @functools.wraps(stage)
+    def run(job: Job, *arguments: Any, **options: Any) -> None:
+        if job.processes == max(1, job.gpus):
+            stage(job, *arguments, **options)
+        else:
+            _launch(job, (stage.__module__, stage.__name__), arguments, options)
+
+    return cast(Stage, run)
+
+
+def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Run a stage in a process for each GPU, and raise the error of the first process if it has one."""
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    threads = max(1, job.threads // job.gpus)
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # of each process, which inherits it
+    known = {field.name: getattr(job, field.name) for field in fields(job) if field.name not in ("log", "rank")}
+    known |= {"threads": threads, "processes": job.gpus}
+    job.log.flush()
+    with tempfile.TemporaryDirectory(prefix="retort-") as folder, _without_main():
+        config = LaunchConfig(
+            min_nodes=1,
+            max_nodes=1,
+            nproc_per_node=job.gpus,
+            run_id=job.slug,
+            rdzv_backend="c10d",
+            rdzv_endpoint="localhost:0",
+            local_addr="localhost",
+            start_method=START,
+            max_restarts=0,  # who starts the job again is Slurm or Snakemake; it goes on from its checkpoint
+            logs_specs=DefaultLogsSpecs(folder, redirects=dict.fromkeys(range(1, job.gpus), Std.ALL)),
+        )
+        outcomes: dict[int, Outcome] = elastic_launch(config, _process)(job.log.name, known, stage, arguments, options)
+    error, resumed_from = outcomes[0]
+    job.resumed_from |= resumed_from
+    if error is not None:
+        raise error
+
+
+def _process(
+    log: str, known: dict[str, Any], stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Outcome:
+    """Run a stage in this process, one of several; return its error, and the code that the model was resumed from."""
+    rank = int(os.environ["RANK"])
+    with open(os.devnull if rank else log, "a", encoding="utf-8") as stream:
+        job = Job(**known, log=stream, rank=rank)
+        if job.device == "cuda":
+            torch.cuda.set_device(rank)
+        torch.distributed.init_process_group(BACKENDS[job.device])
+        try:
+            getattr(importlib.import_module(stage[0]), stage[1])(job, *arguments, **options)
+        except RetortError as error:
+            return error, job.resumed_from
+        finally:
+            torch.distributed.destroy_process_group()
+        return None, job.resumed_from
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main module: a new process would run it, and that is the script of the job."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
