@@ -128,6 +128,7 @@ def _batch(rows: int, length: int, positions: int | None) -> Batch:
         labels=torch.zeros(rows if positions is None else positions, dtype=torch.long),
         rows=torch.zeros(rows, dtype=torch.long),
         positions=None if positions is None else torch.zeros(positions, dtype=torch.long),
+        padded=True,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -179,6 +180,56 @@ def test_the_kernels_write_no_relation() -> None:
 
     with Sizes():
         problem.solve(form, 0.0)
+
+
+class Memory(TorchDispatchMode):
+    """Measure the most bytes that the tensors made in a block have at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.peak = 0
+        self.known: set[int] = set()
+
+    def __torch_dispatch__(self, func: Callable[..., object], types: object, args=(), kwargs=None) -> object:
+        result = func(*args, **(kwargs or {}))
+        for x in result if isinstance(result, (tuple, list)) else [result]:
+            if isinstance(x, Tensor) and x.untyped_storage()._cdata not in self.known:
+                self.add(x.untyped_storage())
+        return result
+
+    def add(self, storage: torch.UntypedStorage) -> None:
+        """Count a storage until it is freed."""
+        self.known.add(storage._cdata)
+        self.now += storage.nbytes()
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self.drop, storage._cdata, storage.nbytes())
+
+    def drop(self, storage: int, size: int) -> None:
+        """Count a storage no more."""
+        self.known.discard(storage)
+        self.now -= size
+
+
+def growth(form: choice.Form) -> float:
+    """Return how many times as much memory value and gradient take when texts are four times as long."""
+    peaks = []
+    for length in (32, 128):
+        problem = choice._Problem.draw((2, length, 8, 16, 2), torch.float32, True, CPU)
+        weights = problem.keys / problem.keys.sum()
+        with Memory() as memory:
+            form(problem.student, problem.teacher, problem.heads, problem.keys, weights, 0.0).backward()
+        peaks.append(memory.peak)
+    return peaks[1] / peaks[0]
+
+
+def test_memory_of_the_plain_form_grows_with_the_square_of_the_length() -> None:
+    assert growth(plain) > 8
+
+
+@needs_triton
+@needs_interpreter
+def test_memory_of_the_kernels_grows_with_the_length() -> None:
+    assert growth(fused_form()) < 4.1
 
 
 @pytest.mark.gpu

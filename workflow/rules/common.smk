@@ -36,12 +36,12 @@ try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
-    needs = JobResources(plan)
+    companions = Companions(plan, lambda: workflow.dag_settings.targets)
+    needs = JobResources(plan, companions)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
 planned = frozen.Frozen.of(config, plan.config)
-companions = Companions(plan, lambda: workflow.dag_settings.targets)
 
 
 onstart:  # of a run, not of a dry one

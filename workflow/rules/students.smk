@@ -48,7 +48,10 @@ rule distill_together:
     conda:
         "../../envs/retort.yaml"
     resources:
-        gpu=plan.config.gpus,
+        gpu=needs.gpu,
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
+        micro_batch=needs.micro_batch,
     params:
         settings=companions.settings,
         parents=companions.parent_of_each,

@@ -30,7 +30,7 @@ MAY: dict[str, set[str]] = {
     "tables": {"specs", "settings", "study", "plan", "tasks"},
     "figures": {"specs", "study", "tables"},
     "audit": {"specs", "study", "tables"},
-    "cost": {"specs", "settings", "study", "plan", "tables"},
+    "cost": {"specs", "settings", "study", "plan", "data", "tables"},
     "report": {"specs", "study", "plan", "tables", "audit"},
     "cli": {"specs", "study", "plan", "data", "tasks", "bench", "tables", "audit", "report", "cost"},
 }

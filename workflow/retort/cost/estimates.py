@@ -58,8 +58,7 @@ class Estimates:
 
     def __init__(self, plan: Plan, companions: Mapping[str, list[str]] | None = None) -> None:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
-        self.companions = companions or {}
-        self.distilled = {student for students in self.companions.values() for student in students}
+        self.companions = {} if companions is None else companions  # not asked yet: the jobs are not planned
         self.gpu = plan.config.gpus > 0
         self.volume = Volume(plan.study)
         self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
@@ -147,7 +146,7 @@ class Estimates:
 
     def _on_corpus(self, student: str) -> Estimate:
         alone = self.alone(student)  # what it takes if it is trained, so that its limits hold in any case
-        return replace(alone, work=Work()) if student in self.distilled else alone
+        return replace(alone, work=Work()) if any(student in each for each in self.companions.values()) else alone
 
     def alone(self, student: str) -> Estimate:
         """Return what it takes to distil a task-agnostic student in a job of its own."""

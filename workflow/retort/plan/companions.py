@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +26,8 @@ STUDENT = re.compile(r"results/(?:students|scores|trials|answers)/(?P<student>[^
 EXHIBIT = re.compile(r"(?:results/tables|reports)/(?P<paper>[^/]+)/(?P<exhibit>(?:table|figure)[a-z0-9-]*)\.")
 
 
-class Companions:
-    """The jobs that distil students side by side, and the students of each; the rules ask it.
+class Companions(Mapping[str, list[str]]):
+    """The jobs that distil students side by side: name of a job -> its students; the rules ask it.
 
     Args:
         plan: the plan of the study.
@@ -43,6 +43,15 @@ class Companions:
         """Name of a job -> its students, two or more; in a job on another machine, as when the run was planned."""
         decided = self.plan.config.companions
         return self._groups(self.unmade(wanted(self.plan, self.targets()))) if decided is None else decided
+
+    def __getitem__(self, job: str) -> list[str]:
+        return self.groups[job]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
 
     @cached_property
     def _group_of(self) -> dict[str, str]:
