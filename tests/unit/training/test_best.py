@@ -16,7 +16,7 @@ from torch import nn
 
 from tests.unit.training.test_training import made, part
 
-EVERY, STEPS = 5, 12  # epochs end after steps 5 and 10; the last step ends a part of one
+ROWS = 20  # in batches of four: epochs end after steps 5 and 10, and the last step, 12, ends a part of one
 
 
 class Scored:
@@ -42,12 +42,12 @@ def trained(folder: Path, scores: list[float], stop: int | None = None) -> tuple
     score = Scored(made(), scores)
     if stop:
         killed = part(score.model, stop)
-        keep_best(killed, score.model, score, EVERY)
+        keep_best(killed, score.model, score, ROWS)
         with pytest.raises(KeyboardInterrupt):
             run_to_the_end(killed, folder, 0.0)
         score.model = made()
     run = part(score.model)
-    keep_best(run, score.model, score, EVERY)
+    keep_best(run, score.model, score, ROWS)
     run_to_the_end(run, folder)
     return score.model, score
 

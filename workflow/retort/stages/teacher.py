@@ -13,7 +13,6 @@ from retort.models.cards import save_with_card
 from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
-from retort.specs.protocol import steps_per_epoch
 from retort.training.best import keep_best
 from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
 from retort.training.finetuning import masked_lm_head, supervised
@@ -61,7 +60,7 @@ def finetune_teacher(
     run = supervised(network, rows, settings.schedule, settings.task, seed)
     if metric := settings.metric_for_best_model:
         score = partial(dev_score, network, encoded_folder, metric, settings.task, precision, job.device)
-        keep_best(run, network, score, steps_per_epoch(len(rows), settings.schedule.batch_size))
+        keep_best(run, network, score, len(rows))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers, division_of(job))

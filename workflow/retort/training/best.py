@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from retort.specs.protocol import steps_per_epoch
 from retort.training.loop import TrainingRun
 
 
@@ -48,8 +49,8 @@ class BestWeights(nn.Module):
                 weight.copy_(self.get_buffer(f"weight_{number}"))
 
 
-def keep_best(run: TrainingRun, model: nn.Module, score: Callable[[], float], every: int) -> None:
-    """Let a training run of a model end with the weights of its best epoch, which has `every` steps."""
-    best = BestWeights(model, score, every, run.steps)
+def keep_best(run: TrainingRun, model: nn.Module, score: Callable[[], float], rows: int) -> None:
+    """Let a training run of a model on this number of rows end with the weights of its best epoch."""
+    best = BestWeights(model, score, steps_per_epoch(rows, run.schedule.batch_size), run.steps)
     run.modules.append(best)  # so that checkpoints hold what it keeps
     run.after_step = best.after_step

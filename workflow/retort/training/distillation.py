@@ -31,7 +31,6 @@ from retort.settings import (
     StageSettings,
     TaskDistillationSettings,
 )
-from retort.specs.protocol import steps_per_epoch
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
@@ -167,8 +166,8 @@ def _training_run(
     )
     if metric := stages[number - 1].metric_for_best_model:
         assert source.score is not None  # a schedule on a corpus keeps no best epoch
-        every = steps_per_epoch(source.rows(stages[number - 1]), run.schedule.batch_size)
-        keep_best(run, student.network, partial(source.score, student.network, metric), every)
+        score = partial(source.score, student.network, metric)
+        keep_best(run, student.network, score, source.rows(stages[number - 1]))
     return run
 
 

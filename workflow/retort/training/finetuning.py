@@ -15,7 +15,7 @@ from retort.models import build
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss
 from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHeadSettings
-from retort.specs.protocol import Schedule, steps_per_epoch
+from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
@@ -93,7 +93,7 @@ def finetune_at(
     if schedule.load_best_model_at_end:
         metric, precision = settings.metric_for_best_model, settings.precision
         score = partial(dev_score, model, encoded_folder, metric, task, precision, job.device)
-        keep_best(run, model, score, steps_per_epoch(len(rows), schedule.batch_size))
+        keep_best(run, model, score, len(rows))
     train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
     run.close()
     return model
