@@ -38,7 +38,7 @@ def test_every_comparable_cell_has_a_verdict(tables: Tables) -> None:
     assert sum(counts.values()) == 1768
     assert counts[""] == 0
     assert counts["differs"] == 0  # none does in truth
-    assert counts["agrees"] == pytest.approx(693, abs=20)  # the rest needs more runs than the papers made
+    assert counts["agrees"] == pytest.approx(618, abs=20)  # the rest needs more runs than the papers made
 
 
 def test_most_cells_differ_where_the_truth_does(study: Study) -> None:
