@@ -15,7 +15,7 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet -r requirements.lock && $(BIN)/pip install --quiet --no-deps --no-build-isolation -e . && touch $@
 
 run: install ## run the study of config.yaml, then write reports/index.html
-	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --quiet rules reason
+	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --keep-going --quiet rules reason
 
 check: install ## linters, types and the fast tests: no workflow, no guide; under two minutes
 	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py

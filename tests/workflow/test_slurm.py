@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,12 +13,21 @@ from typing import Any
 
 import pytest
 import yaml
+import yte
 
 from tests.conftest import ROOT, read_json
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
-PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text())
+
+
+def profile(folder: Path = ROOT) -> Any:
+    """Return the profile as Snakemake reads it in a folder."""
+    with contextlib.chdir(folder):
+        return yte.process_yaml(Path("slurm/config.yaml").read_text(), require_use_yte=True)
+
+
+PROFILE = profile()
 
 
 def running() -> bool:
@@ -29,10 +41,40 @@ def running() -> bool:
 
 def test_the_profile_asks_for_what_slurm_needs() -> None:
     assert PROFILE["executor"] == "slurm"
-    assert PROFILE["slurm-status-command"] == "squeue"
+    assert PROFILE["slurm-requeue"] is True
+    assert "--signal=URG@" in PROFILE["default-resources"]["slurm_extra"]
     assert PROFILE["default-resources"]["mem_mb"] >= 300
     assert PROFILE["retries"] >= 1
     assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("answer", "command"),
+    [("accounting_storage/slurmdbd", "sacct"), ("accounting_storage/none", "squeue")],
+)
+def test_the_status_comes_from_where_the_cluster_keeps_it(
+    answer: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scontrol").write_text(f"#!/bin/sh\necho 'AccountingStorageType = {answer}'\n")
+    (tmp_path / "scontrol").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert profile()["slurm-status-command"] == command
+
+
+def test_the_type_of_gpu_is_filled_in_at_one_place(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    place = tmp_path / "slurm/partitions.yaml"
+    place.write_text(place.read_text().replace("gpu_model: null", "gpu_model: h100"))
+    assert "set-resources" not in PROFILE
+    asked = profile(tmp_path)["set-resources"]
+    rules = (ROOT / "workflow/rules").glob("*.smk")
+    on_gpu = {
+        re.match(r"\w+", rule)[0]  # type: ignore[index]
+        for path in rules
+        for rule in path.read_text().split("\nrule ")[1:]
+        if "gpu=" in rule
+    }
+    assert asked == {rule: {"gpu_model": "h100"} for rule in on_gpu}
 
 
 def configuration(folder: Path, *arguments: str) -> Any:

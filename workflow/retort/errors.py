@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
+FULL = {errno.ENOSPC, errno.EDQUOT}
+UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
+
 
 class RetortError(Exception):
     """A mistake that the user can correct: the error says what is wrong, where, and what would be right.
@@ -48,3 +53,16 @@ class Diverged(Exception):
     def __init__(self, step: int) -> None:
         super().__init__(f"the loss is not finite at step {step}")
         self.step = step
+
+
+def explain(error: BaseException) -> str | None:
+    """Return one line about an error that the user can correct, or None for a bug, which needs a traceback."""
+    if isinstance(error, RetortError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in UNWRITABLE:
+        hint = "free some space" if error.errno in FULL else "make the folder writable"
+        return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
+    # safetensors reports a full disk by its own error type, not by OSError
+    if "No space left" in str(error):
+        return f"cannot write results/: {error}; free some space"
+    return None

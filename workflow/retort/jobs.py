@@ -6,9 +6,9 @@ Only this module knows Snakemake's object, so stages and the scripts that call t
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
+import socket
 import sys
 import time
 import traceback
@@ -17,19 +17,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, forkserver, provenance
-from retort.checksums import Maker, Parent
-from retort.errors import RetortError
+from retort import checksums, forkserver, handover, provenance, slurm
+from retort.attempts import attempt
+from retort.checksums import Maker, Parent, digest_of
+from retort.errors import RetortError, explain
 from retort.locks import locked
+from retort.signals import Interrupted
 
 RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
-TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
-FEW = 3  # jobs for which a server would cost more than it saves
-FULL = {errno.ENOSPC, errno.EDQUOT}
-UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass
@@ -72,12 +70,26 @@ class Job:
 
     @property
     def device(self) -> str:
-        """The device to run on: 'cuda' if the job was given a GPU and torch sees one, else 'cpu'."""
+        """The device to run on: 'cuda' if the job was given a GPU, else 'cpu'.
+
+        Raises:
+            RetortError: the job was given a GPU, and torch sees none.
+        """
         if not self.gpu:
             return "cpu"
         import torch
 
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        if torch.cuda.is_available():
+            return "cuda"
+        raise RetortError(
+            f"the job was promised a GPU, and torch {torch.__version__} sees none on {socket.gethostname()}",
+            f"see nvidia-smi there; to train on its CPU, --set-resources {self.rule}:gpu=0",
+        )
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        return self.name.split("(")[0]
 
     @property
     def num_workers(self) -> int:
@@ -124,19 +136,6 @@ def _named(snakemake: Any) -> tuple[str, str]:
     return f"{snakemake.rule}{wildcards}", ".".join([snakemake.rule, *values])
 
 
-def _explain(error: BaseException) -> str | None:
-    """Return one line about an error that the user can correct, or None for a bug, which needs a traceback."""
-    if isinstance(error, RetortError):
-        return str(error)
-    if isinstance(error, OSError) and error.errno in UNWRITABLE:
-        hint = "free some space" if error.errno in FULL else "make the folder writable"
-        return f"cannot write {error.filename or 'results/'}: {error.strerror}; {hint}"
-    # safetensors reports a full disk by its own error type, not by OSError
-    if "No space left" in str(error):
-        return f"cannot write results/: {error}; free some space"
-    return None
-
-
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.
@@ -145,39 +144,71 @@ def job(snakemake: Any) -> Iterator[Job]:
     taken when they were made, and checksums of its own results are taken when it has made them.
 
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
-    The log gets the traceback of both.
+    The log gets the traceback of both. A training that a signal ended at its limit is queued again where Slurm runs it.
     """
     if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
         forkserver.hand_over()
     _prepare_environment(snakemake)
-    me = this_code()  # before the long imports: the files may be edited while the job runs
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
-    with open(path, "a", encoding="utf-8") as log:
-        running = Job(
-            name=name,
-            log=log,
-            threads=snakemake.threads,
-            gpu=bool(snakemake.resources.get("gpu", 0)),
-            gpus=snakemake.resources.get("gpu", 0),
-            micro_batch=snakemake.resources.get("micro_batch", 0) or None,
-            slug=slug,
-            checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
-            dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
-        )
-        try:
-            with locked(RESULTS / ".locks" / slug, name):
-                read_parents(running, _results(snakemake.input))
+    try:
+        with open(path, "a", encoding="utf-8") as log:
+            running = Job(
+                name=name,
+                log=log,
+                threads=snakemake.threads,
+                gpu=bool(snakemake.resources.get("gpu", 0)),
+                gpus=snakemake.resources.get("gpu", 0),
+                micro_batch=snakemake.resources.get("micro_batch", 0) or None,
+                slug=slug,
+                checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
+                dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
+            )
+            with _at_work(running, snakemake):
                 yield running
-                for output in _results(snakemake.output):
-                    checksums.take(output, name, me, running.ancestors | running.resumed_from, running.parents)
-        except Exception as error:
+    except Exception as error:
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
-            line = _explain(error) or _damage(_results(snakemake.input))
-            if line is None:
-                raise
-            print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
-            sys.exit(1)
+        line = explain(error) or _damage(_results(snakemake.input))
+        if line is None:
+            raise
+        print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
+        if isinstance(error, Interrupted) and error.ahead_of_limit:
+            slurm.queue_again()
+        sys.exit(1)
+
+
+@contextlib.contextmanager
+def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
+    """Keep all others from the job, check what it reads, and take the checksums of what it has made."""
+    me = this_code()  # before the long imports: the files may be edited while the job runs
+    locks, outputs = RESULTS / ".locks", list(map(Path, snakemake.output))
+    with handover.locked_in_turn(locks / running.slug, running.name, running.say):
+        read_parents(running, _results(snakemake.input))
+        contents = [parent.sha256 for parent in running.parents.values()]
+        key, kept = digest_of([dict(snakemake.params.items()), contents]), locks / f"{running.slug}.results"
+        if handover.accept(kept, key, outputs):
+            running.say("a job of an earlier run has made it")
+            sys.exit(0)
+        with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
+            yield
+            made = _results(snakemake.output)
+            for output in made:
+                checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
+        if made == outputs:
+            handover.offer(kept, key, made)
+
+
+def weights_folder(snakemake: Any) -> str | None:
+    """Return the folder in which a job saves its weights; None if nothing reads them.
+
+    An output that Snakemake expects is made all the same; it stays empty.
+    """
+    folder = snakemake.output.get("weights")
+    if folder and not snakemake.resources.get("reads_weights", 1):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return None
+    return str(folder) if folder else None
 
 
 def _prepare_environment(snakemake: Any) -> None:
@@ -188,14 +219,6 @@ def _prepare_environment(snakemake: Any) -> None:
     if snakemake.rule != DOWNLOADS:
         for name in TOKENS:
             os.environ.pop(name, None)
-
-
-def start_forkserver(jobs: int) -> None:
-    """Start a server that forks the jobs of this run, unless they are too few to pay for it."""
-    if jobs > FEW:
-        kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
-        # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
-        forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
 
 
 def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]:
@@ -274,39 +297,3 @@ def write_text(path: Path | str, text: str) -> None:
     scratch = path.with_name(f".{path.name}.part")
     scratch.write_text(text, encoding="utf-8")
     os.replace(scratch, path)
-
-
-def share_package() -> None:
-    """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
-    package = str(Path(__file__).resolve().parent.parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-
-
-def remove_activations() -> None:
-    """Delete the recorded activations; the folders stay, so that Snakemake does not record them anew for nobody."""
-    for path in RESULTS.glob("activations/*/*/*"):
-        if path.name != TIMESTAMP:
-            path.unlink()
-
-
-def ignore_script_times() -> None:
-    """Make Snakemake plan no job because a script is newer than a result: a fresh clone makes all of them newer.
-
-    Scripts only translate, and a change of meaning raises a version, which is in the params. `--rerun-triggers mtime
-    params input software-env` says the same, but a Snakefile cannot set it.
-    """
-    import snakemake.jobs
-
-    snakemake.jobs.get_script_mtime = lambda path: 0.0
-
-
-def ignore_stamps() -> None:
-    """Make Snakemake plan no job because a stamp joins its inputs or leaves them: a finished job waits for none.
-
-    Snakemake runs a job again when the set of its inputs has changed. `ancient` would not help: a job that runs hides
-    the changes of all jobs behind an edge that is `ancient`.
-    """
-    from snakemake.persistence import PersistenceBase
-
-    inputs = PersistenceBase._input
-    PersistenceBase._input = lambda self, job: [path for path in inputs(self, job) if Path(path).parent != STAMPS]

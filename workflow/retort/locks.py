@@ -47,9 +47,28 @@ class Owner:
         except (OSError, ValueError, TypeError):
             return None
 
+    @property
+    def is_this_process(self) -> bool:
+        """Whether it is the process that asks."""
+        return (self.host, self.pid) == (socket.gethostname(), os.getpid())
+
     def __str__(self) -> str:
         slurm = f", Slurm job {self.slurm_job}" if self.slurm_job else ""
         return f"process {self.pid} on {self.host}{slurm}, since {self.since}"
+
+
+class AtWork(RetortError):
+    """Another process that lives is at work on a job.
+
+    Args:
+        work: the job.
+        owner: that process; None if it is not known.
+    """
+
+    def __init__(self, work: str, owner: Owner | None) -> None:
+        at_work = f"{work} is already at work elsewhere: {owner or 'another process'}"
+        super().__init__(at_work, "wait for its end, then run again")
+        self.owner = owner
 
 
 @contextlib.contextmanager
@@ -63,14 +82,14 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
         dead: seconds without a sign of life after which the lock of another machine is taken over.
 
     Raises:
-        RetortError: another process that lives is at work on the job.
+        AtWork: another process that lives is at work on the job.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock, me, has_locks = FileLock(path.with_name(f"{path.name}.lock")), Owner.this_process(), True
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise _at_work(work, Owner.read(path)) from None
+        raise AtWork(work, Owner.read(path)) from None
     except (OSError, NotImplementedError):  # a file system without locks: the signs of life alone decide
         has_locks = False
     try:
@@ -83,12 +102,6 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
                 path.unlink(missing_ok=True)
     finally:
         lock.release()
-
-
-def _at_work(work: str, owner: Owner | None) -> RetortError:
-    return RetortError(
-        f"{work} is already at work elsewhere: {owner or 'another process'}", "wait for its end, then run again"
-    )
 
 
 def _wait_for_silence(path: Path, work: str, me: Owner, has_locks: bool, dead: float) -> None:
@@ -104,7 +117,7 @@ def _wait_for_silence(path: Path, work: str, me: Owner, has_locks: bool, dead: f
     while time.monotonic() < end:
         time.sleep(min(1.0, dead / 10))
         if _time_of(path) != before:
-            raise _at_work(work, Owner.read(path))
+            raise AtWork(work, Owner.read(path))
 
 
 def _time_of(path: Path) -> int:

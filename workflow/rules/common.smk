@@ -8,10 +8,10 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 from retort.plan import frozen
 from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
-from retort.plan import run_sources
+from retort.plan import failed_jobs, run_sources, slurm_status
 from retort.errors import RetortError
 from retort.specs.config import read_config
-from retort.jobs import (
+from retort.run_hooks import (
     ignore_script_times,
     ignore_stamps,
     remove_activations,
@@ -26,18 +26,21 @@ from retort.study.cells import answers_address
 share_package()
 if not workflow.is_main_process:
     decide = run_sources.of_this_run
+elif failed_jobs.are_known(config):  # what the run before it hands over
+    decide = None
 elif workflow.output_settings.dryrun:
     decide = run_sources.without_asking
 else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
+slurm_status.notice_lost_jobs()
 ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
     companions = Companions(plan, lambda: workflow.dag_settings.targets)
-    needs = JobResources(plan, companions)
+    needs = JobResources(plan, lambda: companions)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
@@ -68,6 +71,10 @@ onsuccess:
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
         raise WorkflowError(run_sources.summary(missing))
+
+
+onerror:  # tables, pages and the index are made all the same
+    failed_jobs.make_pages(workflow, config)
 
 
 wildcard_constraints:

@@ -47,6 +47,7 @@ rule finetune_student:
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
+        reads_weights=weights.read,
     params:
         settings=plan.at("finetunings/{student}/{task}"),
     script:

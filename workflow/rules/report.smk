@@ -40,6 +40,7 @@ rule make_index:
         "../../envs/tables.yaml"
     params:
         missing=plan.config.run_sources.missing,
+        failed=plan.config.run_sources.failures,
     script:
         "../scripts/make_index.py"
 

@@ -1,5 +1,9 @@
 """Students: task-specific (distilled on the task itself) and task-agnostic (distilled once on a corpus)."""
 
+from retort.plan.weights import Weights
+
+weights = Weights(plan)
+
 
 rule distill_on_task:
     """Distil a student on a task, stage after stage, and score it."""
@@ -25,6 +29,7 @@ rule distill_on_task:
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
+        reads_weights=weights.read,
     params:
         settings=plan.at("distillations/{student}/{task}"),
     script:

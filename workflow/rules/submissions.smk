@@ -5,11 +5,28 @@ from retort.plan.submissions import Submit
 submit = Submit(plan)
 
 
+rule encode_test:
+    """Read and tokenise the test sets of a task, once for each tokenizer."""
+    input:
+        source=submit.sources,
+        tokenizer=plan.tokenizer_folder,
+    output:
+        directory("results/test_sets/{task}/{tokenizer}"),
+    log:
+        "results/logs/encode_test/{task}.{tokenizer}.log",
+    conda:
+        "../../envs/retort.yaml"
+    threads: 4
+    params:
+        settings=plan.at("test_sets/{tokenizer}/{task}"),
+    script:
+        "../scripts/encode_test.py"
+
+
 rule predict_test:
     """Run a fine-tuned model over a task's test sets."""
     input:
-        source=submit.sources,
-        tokenizer=plan.student_tokenizer,
+        encoded=submit.test_sets,
         weights=submit.weights,
     output:
         "results/answers/{student}/seed-{seed}/{task}.json",

@@ -1,4 +1,4 @@
-from retort.jobs import job
+from retort.jobs import job, weights_folder
 
 with job(snakemake) as running:
     from retort.models.initialise import StartFolders
@@ -21,5 +21,5 @@ with job(snakemake) as running:
         ),
         activations_folder=snakemake.input.activations or None,
         files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
-        weights_folder=snakemake.output.get("weights"),
+        weights_folder=weights_folder(snakemake),
     )

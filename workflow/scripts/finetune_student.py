@@ -1,4 +1,4 @@
-from retort.jobs import job
+from retort.jobs import job, weights_folder
 
 with job(snakemake) as running:
     from retort.settings import FinetuneSettings
@@ -15,5 +15,5 @@ with job(snakemake) as running:
         encoded_folder=snakemake.input.encoded,
         trials_files=list(snakemake.input.trials),
         files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
-        weights_folder=snakemake.output.get("weights"),
+        weights_folder=weights_folder(snakemake),
     )

@@ -7,8 +7,7 @@ with job(snakemake) as running:
     predict_test(
         running,
         settings=PredictionSettings.model_validate(snakemake.params.settings),
-        source_folders=list(snakemake.input.source),
-        tokenizer_folder=snakemake.input.tokenizer,
+        encoded_folder=snakemake.input.encoded,
         weights_folder=snakemake.input.weights,
         answers_file=snakemake.output[0],
     )

@@ -39,18 +39,23 @@ MAY: dict[str, set[str]] = {
 TOP: dict[str, set[str]] = {
     "__init__": set(),
     "__main__": {"cli"},
+    "attempts": {"errors", "slurm"},
     "batch": set(),
     "checksums": {"errors"},
     "errors": set(),
     "forkserver": {"provenance"},
     "formatters": {"registry"},
-    "jobs": {"checksums", "errors", "forkserver", "locks", "provenance"},
+    "handover": {"attempts", "checksums", "locks", "slurm"},
+    "jobs": {"attempts", "checksums", "errors", "forkserver", "handover", "locks", "provenance", "signals", "slurm"},
     "locks": {"errors"},
     "mappings": {"errors", "registry"},
     "precision": set(),
     "provenance": set(),
     "registry": {"errors"},
+    "run_hooks": {"forkserver", "jobs"},
+    "signals": {"errors"},
     "sizes": set(),
+    "slurm": set(),
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

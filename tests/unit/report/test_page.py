@@ -195,10 +195,11 @@ def test_settings_name_the_teacher_instead_of_repeating_it(page: str):
 def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = [f"s{i}" for i in range(7)]
-    given = {name: {**STUDENT, "deviations": ["all <of> them"]} for name in (*names, "kd", "attention")}
+    every, five, one = ({"of": ["seeds"], "text": text} for text in ("all <of> them", "five of them", "one of them"))
+    given = {name: {**STUDENT, "deviations": [every]} for name in (*names, "kd", "attention")}
     for name in names[:5]:
-        given[name]["deviations"] = ["all <of> them", "five of them"]
-    given["kd"]["deviations"] = ["all <of> them", "one of them"]
+        given[name]["deviations"] = [every, five]
+    given["kd"]["deviations"] = [every, one]
     config = write_study(tmp_path / "study", students=given)
     write_results(config)
     _, page = report(config)

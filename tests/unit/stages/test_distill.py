@@ -11,9 +11,9 @@ import pytest
 import torch
 from retort.batch import Batch
 from retort.data.blocks import Blocks
-from retort.errors import RetortError
+from retort.errors import Diverged, RetortError
 from retort.jobs import Job
-from retort.models import build
+from retort.models import build, divergence
 from retort.models.initialise import StartFolders
 from retort.plan import resolve
 from retort.settings import CorpusDistillationSettings
@@ -136,6 +136,22 @@ def test_the_weights_do_not_depend_on_the_processes_that_prepare_batches(
     assert asked == [0, 2]
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("alone", "beside")]
     assert weights[0] == weights[1]
+
+
+def test_a_student_that_diverges_is_a_result_and_so_is_what_starts_from_it(
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverge(*_: Any) -> None:
+        raise Diverged(7)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retort.stages.distill.run_stages", diverge)
+    said = distilled(resolved(study_folder, schedule=schedule()), published, corpus, tmp_path / "to")
+    assert "diverged at step 7, and so does all that starts from it" in said
+    assert all(weight.isfinite().all() for weight in build.load(tmp_path / "to").parameters())
+    with pytest.raises(Diverged) as caught:
+        divergence.check(None, tmp_path / "to")
+    assert caught.value.step == 7
 
 
 def test_a_head_that_the_study_promises_must_be_there(

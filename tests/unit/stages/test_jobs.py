@@ -40,3 +40,51 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ZeroDivisionError), job(stand_in(tmp_path / "log")):
         _ = 1 / 0
+
+
+def test_a_job_that_was_promised_a_gpu_and_sees_none_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from retort.jobs import job
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(SystemExit), job(rule_job(rule="run_grid", resources={"gpu": 1})) as running:
+        assert running.device == "cuda"
+    line = capsys.readouterr().err.splitlines()[0]
+    assert line.startswith("run_grid(a): the job was promised a GPU, and torch ")
+    assert "--set-resources run_grid:gpu=0" in line
+
+
+def test_a_disk_that_is_full_when_the_log_is_closed_gives_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from retort.jobs import job
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit), job(stand_in(Path("/dev/full"))) as running:
+        running.log.write("a line that is still in memory when the log is closed")
+    assert capsys.readouterr().err.startswith("rule(a): cannot write results/: No space left on device")
+
+
+def test_a_signal_ahead_of_the_limit_queues_the_job_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import signal
+
+    from retort import slurm
+    from retort.jobs import job
+    from retort.signals import Interrupted
+
+    (tmp_path / "scontrol").write_text('#!/bin/sh\necho "$@" >> asked\n')
+    (tmp_path / "scontrol").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.setattr(slurm, "END", 0.0)
+    for number in (signal.SIGTERM, signal.SIGURG):
+        with pytest.raises(SystemExit) as ended, job(stand_in(tmp_path / "log")):
+            raise Interrupted(number, 7)
+        assert ended.value.code == 1
+    assert (tmp_path / "asked").read_text() == "requeue 12\n"
+    assert "SIGURG ended it after step 7; its state is kept" in capsys.readouterr().err

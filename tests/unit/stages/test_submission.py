@@ -17,6 +17,7 @@ from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
 from retort.settings import SubmittedTask
 from retort.specs.config import Config
+from retort.stages.preprocess import encode_task
 from retort.stages.submission import predict_test, write_submission
 from retort.study.load import open_study
 from retort.tasks.submission import submission_text
@@ -86,8 +87,11 @@ def test_the_answers_on_test_rows_are_in_the_order_of_the_file(encoder: Path, tm
     write_sample(study.tasks["mnli"], "local", where)
     settings = resolve.predictions(study)["mnli"]
     build.save(build.load(encoder, *head_of(settings.task)), encoder, tmp_path / "model", "a card")
-    to = str(tmp_path / "answers.json")
-    predict_test(quiet(), settings, list(map(str, where.values())), str(encoder), str(tmp_path / "model"), to)
+    to, encoded = str(tmp_path / "answers.json"), str(tmp_path / "encoded")
+    tokenized = resolve.test_sets(study, next(iter(study.tokenizers)), "mnli")
+    assert tokenized.task == settings.task
+    encode_task(quiet(), tokenized, list(map(str, where.values())), str(encoder), encoded)
+    predict_test(quiet(), settings, encoded, str(tmp_path / "model"), to)
     found = json.loads(Path(to).read_text())
     assert {name: len(answers) for name, answers in found.items()} == {
         "test-matched": 4, "test-mismatched": 4, "diagnostic": 4

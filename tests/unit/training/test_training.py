@@ -12,6 +12,7 @@ import pytest
 import torch
 from retort.batch import Batch
 from retort.errors import Diverged
+from retort.training import checkpoint as checkpoint_module
 from retort.training import optim
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import TrainingRun, train
@@ -98,13 +99,16 @@ def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path, workers: int) -> None:
+def test_a_killed_training_goes_on_to_the_same_weights(
+    tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint_module, "SHARE", 0)  # a write after every step
     whole = made()
     train(part(whole), 7, Checkpoint(tmp_path / "whole", {"a": 1}, 1e9), progress(), "float32", "cpu")
     cut = made()
     with pytest.raises(KeyboardInterrupt):
         train(part(cut, stop=8), 7, Checkpoint(tmp_path / "cut", {"a": 1}, 0.0), progress(), "float32", "cpu")
-    assert [p.name for p in (tmp_path / "cut").glob("*.safetensors")] == ["run-1-step-7.safetensors"]
+    assert [p.name for p in (tmp_path / "cut").glob("*.safetensors")] == ["run-1-step-7.1.safetensors"]
     again = made()
     checkpoint = Checkpoint(tmp_path / "cut", {"a": 1}, 1e9)
     assert checkpoint.state is not None

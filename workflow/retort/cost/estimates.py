@@ -53,12 +53,13 @@ class Estimates:
 
     Args:
         plan: the plan.
-        companions: job -> the task-agnostic students that it distils side by side, beside one teacher.
+        groups: returns job -> the task-agnostic students that it distils side by side, beside one teacher; called when
+            the first of them is estimated.
     """
 
-    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] | None = None) -> None:
+    def __init__(self, plan: Plan, groups: Callable[[], Mapping[str, list[str]]] = dict) -> None:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
-        self.companions = {} if companions is None else companions  # not asked yet: the jobs are not planned
+        self.groups = groups
         self.gpu = plan.config.gpus > 0
         self.volume = Volume(plan.study)
         self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
@@ -73,6 +74,7 @@ class Estimates:
             "distill_together": (self._together, ("companions",)),
             "run_grid": (self._grid, ("student", "task", "part", "parts")),
             "finetune_student": (self._finetuning, ("student", "task")),
+            "encode_test": (self._encode_test, ("task", "tokenizer")),
             "predict_test": (self._prediction, ("student", "task")),
             "profile_student": (self._profile, ("student",)),
         }
@@ -95,6 +97,12 @@ class Estimates:
         settings = self.settings.tasks[tokenizer][task].task
         splits = {settings.train_split, settings.validation_split, settings.evaluation_split}
         tokens = sum(rows.count * rows.length for rows in (self._rows(task, tokenizer, split) for split in splits))
+        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
+
+    def _encode_test(self, task: str, tokenizer: str) -> Estimate:
+        settings = self.settings.test_sets[tokenizer][task].task
+        tests = [self.volume.split(task, settings, split, tokenizer) for split in settings.splits or {}]
+        tokens = sum(rows.count * rows.length for rows in tests)
         return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
 
     def _rows(self, task: str, model: str, split: str) -> Any:
@@ -146,7 +154,8 @@ class Estimates:
 
     def _on_corpus(self, student: str) -> Estimate:
         alone = self.alone(student)  # what it takes if it is trained, so that its limits hold in any case
-        return replace(alone, work=Work()) if any(student in each for each in self.companions.values()) else alone
+        distilled = any(student in students for students in self.groups().values())
+        return replace(alone, work=Work()) if distilled else alone
 
     def alone(self, student: str) -> Estimate:
         """Return what it takes to distil a task-agnostic student in a job of its own."""
@@ -167,7 +176,7 @@ class Estimates:
 
     def _together(self, companions: str) -> Estimate:
         """Return the estimate of a job that distils students side by side: the teacher runs for the longest of them."""
-        students = self.companions[companions]
+        students = self.groups()[companions]
         parts = [self._parts(student) for student in students]
         taught = max((part[1] for part in parts), key=lambda work: work.flops)
         steps = [step for _, _, step in parts if step]

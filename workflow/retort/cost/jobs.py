@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.rules import Rules
+from retort.plan.companions import Companions
 from retort.plan.plan import Plan
 from retort.settings import Settings
 from retort.tables.collect import difference
@@ -69,7 +70,8 @@ class Jobs:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.rules, self.estimates = Rules(plan), Estimates(plan)
+        companions = Companions(plan)
+        self.rules, self.estimates = Rules(plan, companions), Estimates(plan, lambda: companions.groups)
         self.known: dict[str, Job | None] = {}
 
     def at(self, path: str) -> Job | None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
+from retort.plan.companions import Companions
 from retort.plan.pages import Pages
 from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
@@ -78,11 +79,12 @@ class Rules:
 
     Args:
         plan: the plan.
+        companions: the students that are distilled side by side.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, companions: Companions) -> None:
         self.plan = plan
-        rules = [*_data(plan), *_models(plan), *_exhibits(plan)]
+        rules = [*_data(plan), *_models(plan, companions), *_exhibits(plan)]
         self.by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}
         for rule in rules:
             for path, pattern in zip(rule.outputs, rule.patterns, strict=True):
@@ -116,7 +118,7 @@ def _data(plan: Plan) -> list[Rule]:
     ]
 
 
-def _models(plan: Plan) -> list[Rule]:
+def _models(plan: Plan, companions: Companions) -> list[Rule]:
     submit, model = Submit(plan), "results/students/{student}/model"
     score = "results/scores/{student}/{task}/seed-{seed}.json"
     scored = (score, answers_address(score), "results/students/{student}/{task}/seed-{seed}")
@@ -140,18 +142,21 @@ def _models(plan: Plan) -> list[Rule]:
     head = (plan.teacher_blocks, plan.teacher_model, plan.teacher_tokenizer)
     parts = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
     on_task = (plan.student_encoded, plan.student_teacher, plan.student_activations, *begins)
-    on_corpus = (plan.student_corpora, plan.student_teacher_head, *begins)
+    on_corpus = (plan.student_corpora, plan.student_teacher_head, *begins, companions.before)
+    side_by_side = (companions.corpora, companions.teacher, companions.model, companions.tokenizer, companions.parents)
     tuned = (distilled, plan.student_encoded)
-    tested = (submit.sources, plan.student_tokenizer, submit.weights)
+    tested = (submit.test_sets, submit.weights)
     return [
         Rule("finetune_teacher", teacher, read, of_teacher),
         Rule("fit_teacher_head", ("results/teachers/{teacher}/{corpus}/model",), head, of_teacher),
         Rule("record_activations", ("results/activations/{teacher}/{task}",), (plan.teacher_encoded, fine_tuned)),
         Rule("distill_on_task", scored, on_task, specific),
         Rule("distill_student", (model,), on_corpus, agnostic),
+        Rule("distill_together", ("results/together/{companions}.done",), side_by_side),
         Rule("run_grid", (parts,), tuned, {"part": NUMBER, "parts": NUMBER}),
         Rule("finetune_student", scored, (*tuned, plan.grid_parts), agnostic),
         Rule("profile_student", ("results/profiles/{student}.json",), (plan.profile_model,)),
+        Rule("encode_test", ("results/test_sets/{task}/{tokenizer}",), (submit.sources, plan.tokenizer_folder)),
         Rule("predict_test", ("results/answers/{student}/seed-{seed}/{task}.json",), tested),
         Rule("write_submission", ("reports/submissions/{student}/seed-{seed}.zip",), (submit.answers,)),
     ]

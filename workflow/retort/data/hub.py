@@ -18,8 +18,7 @@ from typing import Any
 
 from retort.data.builders import CARD
 from retort.data.files import sha256
-from retort.errors import NoAnswer, RetortError
-from retort.jobs import UNWRITABLE
+from retort.errors import UNWRITABLE, NoAnswer, RetortError
 from retort.specs.source import Hub, HubFiles
 
 MANIFEST = ".manifest.json"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from retort.attempts import begin_run
 from retort.checksums import digest_of
 from retort.errors import RetortError
 from retort.specs.config import Config
@@ -68,6 +69,7 @@ class Frozen:
         (self.folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         os.utime(self.folder)
         os.environ[VARIABLE] = str(self.folder)
+        begin_run()
         for other in FOLDER.iterdir():
             if time.time() - other.stat().st_mtime > KEPT_SECONDS:
                 shutil.rmtree(other, ignore_errors=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from retort.plan import resolve
-from retort.plan.resolve_submission import predictions, submission
+from retort.plan.resolve_submission import predictions, submission, test_sets
 from retort.settings import (
     ActivationSettings,
     CorpusDistillationSettings,
@@ -44,6 +44,7 @@ class Params:
     grids: dict[str, dict[str, GridSettings]]
     finetunings: dict[str, dict[str, FinetuneSettings]]
     predictions: dict[str, PredictionSettings]
+    test_sets: dict[str, dict[str, TokenizedTaskSettings]]
     submission: SubmissionSettings
     profiles: dict[str, ProfileSettings]
 
@@ -70,6 +71,7 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
 
     corpora = list(study.corpora)
     on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
+    sent = predictions(study)
     return Params(
         sources={name: resolve.fetched_content(study, name) for name in study.sources},
         tasks=each(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
@@ -81,7 +83,8 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
         students={name: resolve.corpus_distillation(study, name) for name in agnostic},
         grids=each(agnostic, resolve.grid),
         finetunings=each(agnostic, resolve.finetuning),
-        predictions=predictions(study),
+        predictions=sent,
+        test_sets=each({name: list(sent) for name in study.tokenizers}, test_sets),
         submission=submission(study),
         profiles={name: resolve.profile(study, name) for name in (*study.running, *study.teachers)},
     )

@@ -21,7 +21,7 @@ from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
 from retort.study import questions
-from retort.study.cells import Cell, expand, profiled, score_address, sent_runs
+from retort.study.cells import Cell, expand, profile_address, profiled, score_address, sent_runs
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
 from retort.study.study import Study
@@ -171,9 +171,8 @@ class Plan:
 
     def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
         """Return the teacher fine-tuned on the task; empty if the student reads nothing of it."""
-        if not self._reads_teacher(wildcards):
-            return []
-        return f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
+        model = f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
+        return model if self._reads_teacher(wildcards) else []
 
     def student_model(self, wildcards: Wildcards) -> str:
         """Return the pre-trained model of a student's teacher, which gives its family."""
@@ -181,9 +180,11 @@ class Plan:
 
     def student_tokenizer(self, wildcards: Wildcards) -> str:
         """Return the folder with the files of the tokenizer of a student and its teacher, or of a teacher."""
-        name = wildcards.student
-        teacher = name if name in self.study.teachers else self._teacher_of(wildcards)
-        return self._folder(self.study.models[self._tokenizer(teacher)].source)
+        return self._folder(self.study.models[self.tokenizer_of(wildcards.student)].source)
+
+    def tokenizer_of(self, name: str) -> str:
+        """Return the name of the tokenizer of a student or teacher."""
+        return self._tokenizer(name if name in self.study.teachers else self.study.students[name].teacher)
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the stored activations of a student's teacher on a task.
@@ -251,13 +252,12 @@ class Plan:
         """Return the score files that a table or figure reads."""
         read = {(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)}
         sent = sent_runs(self.study, self.study.exhibits[paper, name]) if self.sends else set()
-        return sorted(score_address(*run) for run in read | sent)
+        return sorted({score_address(*run) for run in read | sent} - self.config.run_sources.failed.keys())
 
     def profiles(self, paper: str, name: str) -> list[str]:
         """Return the profile files that a table or figure reads."""
-        return sorted(
-            {f"results/profiles/{student}.json" for student in profiled(self.study, self.study.exhibits[paper, name])}
-        )
+        paths = {profile_address(student) for student in profiled(self.study, self.study.exhibits[paper, name])}
+        return sorted(paths - self.config.run_sources.failed.keys())
 
     def table_file(self, wildcards: Wildcards) -> str:
         """Return the YAML file of a table."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from retort.plan import resolve
+from retort.plan.resolve_data import tokenizer
 from retort.plan.versions import VERSIONS
-from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask
+from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask, TokenizedTaskSettings
 from retort.study.questions import tested
 from retort.study.reading import readable
 from retort.study.study import Study
@@ -21,6 +22,12 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
         for name, spec in study.tasks.items()
         if spec.submission and readable(study, name, tested(spec))
     }
+
+
+def test_sets(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
+    """Return the settings of a task's test sets, encoded with the tokenizer of a model."""
+    task = resolve.task(study, name, tested(study.tasks[name]))
+    return TokenizedTaskSettings(task=task, tokenizer=tokenizer(study, model_name))
 
 
 def submission(study: Study) -> SubmissionSettings:

@@ -31,11 +31,16 @@ class Submit:
         """
         study = self.plan.study
         pairs = served(study, study.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
-        return list(dict.fromkeys(submission_address(study, student) for student, _ in pairs))
+        zips = dict.fromkeys(submission_address(study, student) for student, _ in pairs)
+        return [path for path in zips if path not in study.config.run_sources.failed]
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the sources of a task's test sets."""
         return [f"results/sources/{source}" for source in tested_sources(self.plan.study.tasks[wildcards.task])]
+
+    def test_sets(self, wildcards: Wildcards) -> str:
+        """Return the folder of a task's encoded test sets, with the tokenizer of a student or teacher."""
+        return f"results/test_sets/{wildcards.task}/{self.plan.tokenizer_of(wildcards.student)}"
 
     def weights(self, wildcards: Wildcards) -> str:
         """Return the weights of a student or teacher that is fine-tuned on a task.

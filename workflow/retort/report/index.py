@@ -60,6 +60,6 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str) -> N
     size = write_page(
         to, "index.html", entries=entries, total=sum((entry.tally for entry in entries), Tally()),
         origin=origin(collect_runs(study)), scale=study.config.scale, audit=[Path(page).name for page in audit],
-        missing=list(study.config.run_sources.missing.values()),
+        missing=list(study.config.run_sources.missing.values()), failures=study.config.run_sources.failures,
     )  # fmt: skip
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")

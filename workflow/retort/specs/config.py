@@ -25,6 +25,14 @@ class RunSources(Spec):
     missing: dict[str, str] = Field(
         default={}, description="what cannot be had, such as 'sources/cc100' or 'tasks/xnli' -> why"
     )
+    failed: dict[str, str] = Field(
+        default={}, description="results that jobs of this run failed to make -> the job's log, and why"
+    )
+
+    @property
+    def failures(self) -> list[str]:
+        """Why jobs failed, each once: log and last line."""
+        return sorted(set(self.failed.values()))
 
 
 class Config(Spec):

@@ -10,7 +10,7 @@ from torch import nn
 from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
-from retort.models import build
+from retort.models import build, divergence
 from retort.models.cards import save_with_card
 from retort.models.initialise import StartFolders, check_published, initialise, with_pooler
 from retort.models.recorder import Key, basis
@@ -69,6 +69,7 @@ def distill_on_task(
     source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, seed)
     try:
+        divergence.check(folders.parent)
         _distil(Student(job, network, settings, seed, num_labels, checkpoint), source)
         result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
     except Diverged as error:
@@ -136,19 +137,26 @@ def distill_student(
             the parent.
         output: the folder to write.
 
+    If the training diverges, or that of the parent did, the weights before that step are saved with a note of it.
+
     Raises:
-        RetortError: the training diverged, so that there is no student to fine-tune; or the teacher needs a masked-LM
-            head and has none; or the corpora are packed with another tokenizer than that of the model or the parent.
+        RetortError: the teacher needs a masked-LM head and has none; or the corpora are packed with another tokenizer
+            than that of the model or the parent.
     """
     trainee = corpus_student(job, settings, folders)
     trainee.diverged = divergence_noted(trainee.checkpoint)
+    diverged: Diverged | None = None
     try:
+        divergence.check(folders.parent)
         _distil(trainee, corpus_source(job, settings, corpus_folders, folders))
     except Diverged as error:
-        raise RetortError(f"student '{student}' diverged at step {error.step}", "lower its learning rate") from error
+        diverged = error
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student)
+    if diverged:
+        divergence.note(output, diverged)
+        job.say(f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate")
     trainee.checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
 

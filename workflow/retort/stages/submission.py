@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
 from retort.data.encoded import Encoded
-from retort.data.encoding import encode_task
-from retort.data.tokenizers import tokenizer_file
 from retort.jobs import Job, write_json
 from retort.settings import PredictionSettings, SubmissionSettings
 from retort.tasks import task_type_of
@@ -18,8 +15,7 @@ from retort.tasks.submission import submission_text, write_zip
 def predict_test(
     job: Job,
     settings: PredictionSettings,
-    source_folders: list[str],
-    tokenizer_folder: str,
+    encoded_folder: str,
     weights_folder: str,
     answers_file: str,
 ) -> None:
@@ -28,8 +24,7 @@ def predict_test(
     Args:
         job: the running job.
         settings: the settings of the predictions.
-        source_folders: the folders of the sources of the test sets.
-        tokenizer_folder: the folder with the files of the tokenizer.
+        encoded_folder: the folder of the encoded test sets.
         weights_folder: the folder of the fine-tuned model.
         answers_file: the file to write: encoded split (a split, or one subset of it) -> answers.
     """
@@ -41,13 +36,10 @@ def predict_test(
     task = settings.task
     task_type, answers = task_type_of(task), {}
     model = build.load(weights_folder, *head_of(task))
-    folders = {Path(folder).name: Path(folder) for folder in source_folders}
-    with tempfile.TemporaryDirectory() as scratch:
-        encode_task(task, task_type, folders, tokenizer_file(Path(tokenizer_folder)), Path(scratch), job.say)
-        for name in (name for split in task.splits or {} for name in task.encoded_splits(split)):
-            rows = Encoded.load(scratch, name)
-            logits = predict(model, rows, task_type.width(task, rows), settings.precision, job.device)
-            answers[name] = task_type.answers(logits, rows)
+    for name in (name for split in task.splits or {} for name in task.encoded_splits(split)):
+        rows = Encoded.load(encoded_folder, name)
+        logits = predict(model, rows, task_type.width(task, rows), settings.precision, job.device)
+        answers[name] = task_type.answers(logits, rows)
     write_json(answers_file, answers, indent=None)
     job.say(f"{sum(map(len, answers.values())):,} answers  ({job.seconds():.0f} s)")
 

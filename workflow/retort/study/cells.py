@@ -30,6 +30,11 @@ def score_address(student: str, task: str, seed: int) -> str:
     return f"results/scores/{student}/{task}/seed-{seed}.json"
 
 
+def profile_address(student: str) -> str:
+    """Return the path of the profile of a student or teacher."""
+    return f"results/profiles/{student}.json"
+
+
 def answers_address(score: str) -> str:
     """Return the path of the predictions that a score was computed from, a file beside the score file."""
     return score.removesuffix(".json") + ".answers.json"
@@ -58,7 +63,13 @@ def is_judged(study: Study, paper: str, name: str) -> bool:
     exhibit = study.exhibits[paper, name]
     published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
     pairs = {(student, task) for _, _, student, task, _ in scored(study, exhibit)} if published else set()
-    return any(runs(study, *pair) and not needs.missing_for(study, *pair) for pair in pairs)
+    failed = study.config.run_sources.failed
+    return any(
+        score_address(*pair, seed) not in failed
+        for pair in pairs
+        if runs(study, *pair) and not needs.missing_for(study, *pair)
+        for seed in seeds_of(study, pair[0])
+    )
 
 
 def submission_address(study: Study, student: str) -> str:
@@ -99,7 +110,18 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     reasons = [needs.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
     reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
-    return sorted(set(filter(None, reasons)))
+    return sorted({*filter(None, reasons), *_failed(study, exhibit, pairs)})
+
+
+def _failed(study: Study, exhibit: Exhibit, pairs: list[tuple[str, str]]) -> list[str]:
+    """Return why jobs of this run failed that a table or figure needs."""
+    failed = study.config.run_sources.failed
+    if not failed:
+        return []
+    paths = [score_address(student, task, seed) for student, task in pairs for seed in seeds_of(study, student)]
+    paths += [profile_address(student) for student in exhibit.profiled()]
+    paths += [submission_address(study, student) for student, _ in served(study, exhibit)]
+    return [failed[path] for path in paths if path in failed]
 
 
 def expand(study: Study) -> list[Cell]:

@@ -132,6 +132,12 @@ def _seeds(seeds: list[int]) -> str:
     return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
 
 
+def failures(study: Study, paths: Iterable[str]) -> list[str]:
+    """Return why jobs of this run failed to make some results; empty if none of them failed."""
+    failed = study.config.run_sources.failed
+    return [failed[path] for path in paths if path in failed]
+
+
 def sampled(records: Iterable[Record]) -> str:
     """Return 'measured on a sample: ...' if a score was measured on a sample of a data set; else an empty string."""
     rows = {name: count for record in records for name, count in record.get("sample", {}).items()}
@@ -174,12 +180,15 @@ def score_cell(study: Study, scores: Scores, student: str, task: str, metric: st
     good = {seed: value for seed, value in values.items() if value is not None}
     steps = sorted(record["step"] for record in records.values() if record["status"] == "diverged")
     absent = [seed for seed in seeds if seed not in records]
+    failed = failures(study, (score_address(student, task, seed) for seed in absent))
     undefined = [seed for seed, value in values.items() if value is None and records[seed]["status"] == Status.OK]
     fields = {**summary(list(good.values())), "note": sampled(records.values())}
     status, reason = Status.MISSING, ""
     if steps:
         some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
         status, reason = Status.DIVERGED, f"at step {', '.join(map(str, steps))}{some}"
+    elif failed:
+        status, reason = Status.FAILED, failed[0]
     elif absent:
         reason = f"{_seeds(absent)} of {len(seeds)}"
     elif any(records[seed].get("unlabelled") for seed in undefined):

@@ -11,13 +11,14 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
 from retort.specs.rows import CellSpec
 from retort.specs.timing import Timing
-from retort.study.cells import held_back, submission_address, unprofiled, unsent
+from retort.study.cells import held_back, profile_address, submission_address, unprofiled, unsent
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
 from retort.tables.collect import (
     Measured,
     Scores,
+    failures,
     mean_of,
     not_run,
     scores_cell,
@@ -106,6 +107,8 @@ def _on_a_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, 
     if all(reasons := [unsent(study, cell.student, task) for task in tasks]):
         return without_value(Status.MISSING, reasons[0])
     zipped = submission_address(study, cell.student)
+    if failed := failures(study, [zipped]):
+        return without_value(Status.FAILED, failed[0])
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
     dev = _dev(study, inputs.scores, cell)
     return {**without_value(Status.SERVER, reason), "dev": dev}
@@ -131,6 +134,9 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
             return Measured(not_run(study, cell.student))
         if why := unprofiled(study, cell.student):
             return Measured(without_value(Status.MISSING, why))
+        needed = [profile_address(name) for name in (cell.student, first)]
+        if failed := failures(study, needed if cell.student not in profiles else needed[1:]):
+            return Measured(without_value(Status.FAILED, failed[0]))
         measurement = cell.measurement if cell.is_timed else PLAIN
         return Measured(_of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
     if tasks := held_back(study, cell):

@@ -29,6 +29,7 @@ class Status(StrEnum):
     OK = "ok"
     AS_PRINTED = "as-printed"  # a text of the paper that shows no setting or count of ours
     DIVERGED = "diverged"
+    FAILED = "failed"  # a job that it needs did not end well
     MISSING = "missing"
     NO_VARIANCE = "no-variance"  # all differences of a paired test are equal, so that there is no p-value
     NOT_RUN = "not-run"  # at this scale
@@ -42,6 +43,7 @@ _SENTENCES = {
     Status.OK: ("ok", "ok"),
     Status.AS_PRINTED: ("as the paper prints it", "as the paper prints it"),
     Status.DIVERGED: ("diverged", "diverged {reason}"),
+    Status.FAILED: ("failed", "failed ({reason})"),
     Status.MISSING: ("missing", "missing ({reason})"),
     Status.NO_VARIANCE: ("no variance", "no variance"),
     Status.NOT_RUN: ("not run at this scale", "not run at this scale: {reason}"),

@@ -2,6 +2,10 @@
 
 They lie outside the job's declared outputs, are valid for one set of settings only, are written atomically, have
 checksums and are never pickled. A damaged one is left out: the training begins anew, and a line says so.
+
+A training waits while its state is written. It could go on beside a thread that writes a copy of the state; but such a
+copy takes 12 bytes a parameter, and the writes take little of a job's time as it is: the next one comes after `SHARE`
+times as long as the last one took.
 """
 
 from __future__ import annotations
@@ -11,20 +15,21 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-import xxhash
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from retort.checksums import Maker, is_sealed, sealed
+from retort.training.state_files import StoredTensors, bytes_of, digest_of_file, write_groups
 
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
+SHARE = 50  # time between two writes over the time of a write: writes take at most 2 % of a training
+FIRST_RATE = 3e8  # bytes a second, of a write before one was measured
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class State:
     run: int
     step: int
     makers: list[Maker]
-    tensors: dict[str, Tensor]
+    tensors: Mapping[str, Tensor]
 
 
 def _ignore(line: str) -> None:
@@ -54,7 +59,7 @@ class Checkpoint:
     Args:
         folder: results/checkpoints/<names of the job>.
         settings: the job's settings and seed, as JSON values; a state that was written under others is ignored.
-        every: least number of seconds between two writes.
+        every: least number of seconds between two writes; 0 writes after every step.
         maker: the code that this process runs; None if nobody asks.
         say: called with a line about a damaged state.
     """
@@ -70,6 +75,8 @@ class Checkpoint:
         self.folder = Path(folder)
         self.key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         self.every = every
+        self.wait = every  # seconds, from the last write to the next
+        self.measured = False  # whether `wait` follows from a write
         self.last = time.monotonic()
         self.say = say
         self.maker = maker
@@ -86,11 +93,12 @@ class Checkpoint:
                 raise ValueError("state.json is not as it was written")
             if header["key"] != self.key:
                 return None
-            file = self.folder / header["file"]
-            if _digest(file) != header["xxh3"]:
-                raise ValueError(f"{file.name} is not as it was written")
+            for name, digest in header["files"].items():
+                if digest_of_file(self.folder / name) != digest:
+                    raise ValueError(f"{name} is not as it was written")
             makers = [Maker(**maker) for maker in header["makers"]]
-            return State(header["run"], header["step"], makers, load_file(str(file)))
+            tensors = StoredTensors([self.folder / name for name in header["files"]])
+            return State(header["run"], header["step"], makers, tensors)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
@@ -132,25 +140,30 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """True if `every` seconds have passed since the last write."""
-        return time.monotonic() - self.last >= self.every
+        """True if it is time for the next write."""
+        return time.monotonic() - self.last >= self.wait
 
-    def write(self, run: int, step: int, tensors: dict[str, Tensor]) -> None:
+    def expect(self, parameters: dict[str, nn.Parameter]) -> None:
+        """Before a write was measured, wait for the time that one of these parameters with their moments may take."""
+        if self.every and not self.measured:
+            size = (1 + len(STATES[:2])) * sum(map(bytes_of, parameters.values()))
+            self.wait = max(self.every, SHARE * size / FIRST_RATE)
+
+    def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
         """Write the state atomically: a kill at any moment leaves either the old state or the new one."""
+        began = time.monotonic()
         self.folder.mkdir(parents=True, exist_ok=True)
-        name = f"run-{run}-step-{step}.safetensors"
-        save_file({k: v.contiguous() for k, v in tensors.items()}, str(self.folder / f".{name}"))
-        digest = _digest(self.folder / f".{name}")
-        os.replace(self.folder / f".{name}", self.folder / name)  # atomic: no half-written file has this name
+        files = write_groups(self.folder, f"run-{run}-step-{step}", tensors)
         makers = [maker.model_dump() for maker in self.makers]
-        header = {"key": self.key, "run": run, "step": step, "file": name, "xxh3": digest, "makers": makers}
+        header = {"key": self.key, "run": run, "step": step, "files": files, "makers": makers}
         (self.folder / ".state.json").write_text(json.dumps(sealed(header)))
-        # until here the header names the old file, which is removed only after it
+        # until here the header names the old files, which are removed only after it
         os.replace(self.folder / ".state.json", self.folder / "state.json")
-        for old in self.folder.glob("*.safetensors"):
-            if old.name != name:
+        for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(".*.safetensors")}:
+            if old.name not in files:
                 old.unlink()
-        self.last = time.monotonic()
+        self.last, self.measured = time.monotonic(), True
+        self.wait = max(self.every, SHARE * (self.last - began)) if self.every else 0.0
 
     def remove(self) -> None:
         """Remove the state of a job that has succeeded."""
@@ -168,20 +181,11 @@ class ReadCheckpoint(Checkpoint):
         """Return False: it is never time to write."""
         return False
 
-    def write(self, run: int, step: int, tensors: dict[str, Tensor]) -> None:
+    def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
         """Write nothing."""
 
     def remove(self) -> None:
         """Remove nothing."""
-
-
-def _digest(path: Path) -> str:
-    """Return the digest of a file of tensors; SHA-256 would take a noticeable part of the time between two writes."""
-    digest = xxhash.xxh3_128()
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 22):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def pack(
@@ -200,7 +204,7 @@ def pack(
 
 
 def unpack(
-    tensors: dict[str, Tensor],
+    tensors: Mapping[str, Tensor],
     parameters: dict[str, nn.Parameter],
     buffers: dict[str, Tensor],
     optimiser: torch.optim.Optimizer,

@@ -11,7 +11,7 @@ from retort.data.collate import TaskBatches
 from retort.data.encoded import Encoded
 from retort.data.masking import MaskedBatches
 from retort.jobs import Job
-from retort.models import build
+from retort.models import build, divergence
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss
 from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHeadSettings
@@ -82,7 +82,11 @@ def finetune_at(
         checkpoint: the job's checkpoint.
         progress: the job's progress.
         number: the position of the training run in its job, from 1.
+
+    Raises:
+        Diverged: the training diverged, or that of the student did.
     """
+    divergence.check(student_folder)
     set_seed(job, seed)
     model = build.load(student_folder, *head_of(settings.task)).to(job.device)
     schedule = point.applied_to(settings.schedule)

@@ -8,6 +8,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from retort.batch import Batch
+from retort.signals import leave_to_parent
 
 
 def loaded(batches: Dataset[Batch], start: int, stop: int, device: str, num_workers: int) -> Generator[Batch]:
@@ -33,6 +34,7 @@ def loaded(batches: Dataset[Batch], start: int, stop: int, device: str, num_work
         multiprocessing_context="fork" if num_workers else None,
         # its seed for the workers, which draw nothing from it; else it would draw from the random state of dropout
         generator=torch.Generator(),
+        worker_init_fn=leave_to_parent if num_workers else None,
     )
     for batch in loader:
         yield batch.to(device, non_blocking=True)

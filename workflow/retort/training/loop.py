@@ -15,8 +15,10 @@ from torch.utils.data import Dataset
 from retort.batch import Batch
 from retort.errors import Diverged
 from retort.precision import float32_products
+from retort.signals import Interrupted, Interruption
 from retort.specs.protocol import Schedule
 from retort.training import optim
+from retort.training.agreement import agreed
 from retort.training.checkpoint import Checkpoint, State, pack, unpack
 from retort.training.division import UNDIVIDED, Division, Loss
 from retort.training.guard import Guard
@@ -81,6 +83,7 @@ def train(
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.
+        Interrupted: a signal asked the training to end; its state is written.
     """
     trainer = Trainer(run, seed * 1000 + run.number, precision, device, division)
     training = Training(trainer, checkpoint, progress)
@@ -99,16 +102,26 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
         trainings: the training runs, with equal batches.
         device: 'cpu' or 'cuda'.
         num_workers: processes that prepare batches beside the training; no number depends on it.
+
+    Raises:
+        Interrupted: a signal asked the training to end; all states are written.
     """
     for numbers in merged([training.left for training in trainings]):
         # closed also after an error, so that the processes that prepare batches end with the training
-        with closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches:
+        with (
+            Interruption() as interruption,
+            closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches,
+        ):
             for number, batch in zip(numbers, batches, strict=True):
                 for training in trainings:
                     if number in training.left:
                         training.take(batch)
                 if not any(training.left for training in trainings):
                     break
+                if received := agreed(interruption, number + 1):
+                    for training in trainings:
+                        training.save()
+                    raise Interrupted(received, number + 1)
 
 
 def merged(ranges: Iterable[range]) -> list[range]:
@@ -147,6 +160,7 @@ class Training:
         self.diverged: Diverged | None = None
         torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
         self.step = trainer.resume(checkpoint.state)
+        checkpoint.expect(trainer.parameters)
         self.random = RandomState()
         for module in self.run.modules:
             module.train()
@@ -183,6 +197,12 @@ class Training:
         if step == run.steps and self.ended:
             self.ended(run, trainer.state())
         self._end_if_done()
+
+    def save(self) -> None:
+        """Write a checkpoint of a training that has steps left."""
+        if self.step and self.left and not self.trainer.diverged():
+            with self.random.in_use():
+                self.checkpoint.write(self.run.number, self.step, self.trainer.state())
 
     def _end_if_done(self) -> None:
         if self.step == self.run.steps:

@@ -1,0 +1,179 @@
+"""Tests of jobs that are attempted again: how often, after what, and by whom."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from retort import attempts, handover
+from retort.attempts import GivenUp, attempt
+from retort.jobs import job
+
+from tests.rule_job import rule_job
+
+
+@pytest.fixture(autouse=True)
+def one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder of results, in a run of Snakemake, outside Slurm."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(attempts.RUN, "run-1")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+
+
+def fails(reason: str = "no luck") -> None:
+    """Begin an attempt that fails."""
+    with pytest.raises(OSError, match=reason), attempt(Path("a.attempt"), Path("state")):
+        raise OSError(reason)
+
+
+def is_killed() -> None:
+    """Begin an attempt in a process that is killed."""
+    code = "with attempt(Path('a.attempt'), Path('state')): os.kill(os.getpid(), 9)"
+    code = f"import os; from retort.attempts import *\n{code}"
+    subprocess.run([sys.executable, "-c", code], check=False)
+
+
+def gets_to(step: int) -> None:
+    """Leave a checkpoint of this step."""
+    Path("state").mkdir(exist_ok=True)
+    Path("state/state.json").write_text(json.dumps({"run": 1, "step": step}))
+
+
+def test_two_failures_without_a_step_are_enough() -> None:
+    fails("one")
+    fails("two")
+    with pytest.raises(GivenUp, match="given up after 2 failures without a step forward; the last one: two"):
+        fails()
+
+
+def test_a_killed_process_has_failed() -> None:
+    is_killed()
+    is_killed()
+    with pytest.raises(GivenUp, match="the last one: it was killed"):
+        fails()
+
+
+def test_a_step_forward_begins_the_count_anew() -> None:
+    for step in range(4):
+        fails()
+        gets_to(step + 1)
+    fails()
+    fails()
+    with pytest.raises(GivenUp):
+        fails()
+
+
+def test_a_lost_node_and_a_preemption_are_no_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    for _ in range(4):
+        is_killed()
+    fails()
+    monkeypatch.setenv("SLURM_JOB_ID", "13")  # Snakemake's retry
+    fails()
+    with pytest.raises(GivenUp):
+        fails()
+
+
+def test_another_run_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails()
+    fails()
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    fails()
+
+
+def test_success_forgets_the_attempts() -> None:
+    fails()
+    with attempt(Path("a.attempt"), Path("state")):
+        pass
+    assert not Path("a.attempt").exists()
+
+
+# --- two runs of Snakemake
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from retort.jobs import job
+from tests.rule_job import rule_job
+with job(rule_job(output=["results/x/score.json", "results/x/model"], params={"settings": {"a": 1}})):
+    print("at work", flush=True)
+    sys.stdin.readline()
+    Path("results/x/model").mkdir(parents=True)
+    Path("results/x/model/weights").write_text("weights")
+    Path("results/x/score.json").write_text("{}")
+"""
+OUTPUTS = ["results/x/score.json", "results/x/model"]
+
+
+def test_a_job_of_a_new_run_waits_for_the_old_one_and_takes_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=at_root()
+    )
+    assert old.stdout is not None
+    assert old.stdin is not None
+    assert old.stdout.readline() == "at work\n"
+    attempts.begin_run()  # the old run's Snakemake was killed
+    monkeypatch.setattr(handover, "POLL", 0.01)
+    asked: list[str] = []
+
+    def queue_again(after: str) -> bool:
+        asked.append(after)
+        finish(old)
+        return False  # as outside Slurm
+
+    monkeypatch.setattr(handover.slurm, "queue_again", queue_again)
+    with pytest.raises(SystemExit) as ended, job(rule_job(output=OUTPUTS, params={"settings": {"a": 1}})):
+        pytest.fail("it does the work again")
+    assert ended.value.code == 0
+    assert asked == ["17"]
+    assert Path("results/x/model/weights").read_text() == "weights"
+    said = capsys.readouterr().err
+    assert f"is already at work elsewhere: process {old.pid}" in said
+    assert "waits for its end" in said
+    assert "a job of an earlier run has made it" in said
+    assert [path.name for path in Path("results/.locks").iterdir()] == ["rule.a.lock"]
+
+
+def at_root() -> dict[str, str]:
+    """Return an environment in which the tests can be imported."""
+    root = str(Path(__file__).parents[3])
+    return {**os.environ, "SLURM_JOB_ID": "17", "PYTHONPATH": os.pathsep.join([root, f"{root}/workflow"])}
+
+
+def finish(old: subprocess.Popen[str]) -> None:
+    """Let the old job end, and delete its results as Snakemake does before it starts a job."""
+    old.communicate("go\n", timeout=60)
+    shutil.rmtree("results/x")
+
+
+@pytest.mark.parametrize("settings", [{"a": 1}, {"a": 2}])
+def test_results_of_other_settings_are_not_taken_over(
+    settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("results/x").mkdir(parents=True)
+    attempts.begin_run()
+    monkeypatch.setenv(attempts.RUN, "an older run")
+    with job(rule_job(output=["results/x/score.json"], params={"settings": {"a": 1}})):
+        Path("results/x/score.json").write_text("{}")
+    worked = False
+    try:
+        with job(rule_job(output=["results/x/score.json"], params={"settings": settings})):
+            worked = True
+    except SystemExit:
+        pass
+    assert worked == (settings == {"a": 2})
+
+
+def test_the_latest_run_keeps_nothing_twice() -> None:
+    Path("results/x").mkdir(parents=True)
+    attempts.begin_run()
+    with job(rule_job(output=["results/x/score.json"])):
+        Path("results/x/score.json").write_text("{}")
+    assert not list(Path("results/.locks").glob("*.results"))

@@ -1,0 +1,66 @@
+"""One failed job costs its own cells: all else is made, and the next run tries it again."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import read_json, snakemake
+
+pytestmark = pytest.mark.workflow
+SCORE = "results/scores/tiny-predicting/mood/seed-1.json"
+
+# a module that Python imports at its start: fine-tuning ends as a variable of the environment says
+BREAK = """
+import os
+if os.environ.get("BREAK"):
+    import builtins
+    real = builtins.__import__
+    def importing(name, *args, **kwargs):
+        module = real(name, *args, **kwargs)
+        if name == "retort.stages.finetune" and os.environ["BREAK"] == "kill":
+            os.kill(os.getpid(), 9)
+        if name == "retort.stages.finetune":
+            raise OSError("no luck today")
+        return module
+    builtins.__import__ = importing
+"""
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of the table that shows the task-agnostic student."""
+    with (folder / "results/tables/tiny/table4.csv").open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(("how", "why"), [("raise", "no luck today"), ("kill", "it was killed")])
+def test_a_failed_job_costs_its_own_cells(
+    how: str, why: str, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(BREAK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    monkeypatch.setenv("BREAK", how)
+    for path in (SCORE, "results/tables/tiny/table4.csv"):
+        (finished / path).unlink()
+    others = (finished / "results/tables/tiny/table1.csv").stat().st_mtime_ns
+    done = snakemake(finished, "--keep-going", check=False)
+    assert done.returncode != 0
+    assert "1 job failed; cells that need the results say 'failed', everything else is made:" in done.stderr
+    (failed,) = lines(finished)
+    assert (failed["student"], failed["status"]) == ("tiny-predicting", "failed")
+    log = "results/logs/finetune_student/tiny-predicting.mood.1.log: "
+    assert failed["reason"].startswith(log)
+    assert why in failed["reason"]
+    index = (finished / "reports/index.html").read_text(encoding="utf-8")
+    assert "1 job failed</h2>" in index
+    assert why in index
+    assert (finished / "results/tables/tiny/table1.csv").stat().st_mtime_ns == others
+    monkeypatch.delenv("BREAK")
+    snakemake(finished, "--keep-going")  # the next run tries again
+    assert [line["status"] for line in lines(finished)] == ["ok"]
+    assert read_json(finished / SCORE)["status"] == "ok"
+    assert "failed</h2>" not in (finished / "reports/index.html").read_text(encoding="utf-8")

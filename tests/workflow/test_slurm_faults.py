@@ -1,0 +1,152 @@
+"""A training on a real Slurm that meets every fault once, and ends in the bytes of an undisturbed run.
+
+The faults: its time limit, `scontrol requeue`, the loss of its node, `scancel`, and the death of Snakemake while it
+runs. It needs a Slurm whose nodes the user may set down, and some minutes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from retort.attempts import position
+
+from tests.conftest import ROOT, snakemake
+from tests.tiny.edit import PROTOCOL, STUDENTS, change
+from tests.tiny.make import make_study
+from tests.workflow.test_slurm import running
+
+pytestmark = pytest.mark.workflow
+JOB = "distill_on_task.tiny-attention.mood.1"
+SCORE = "results/scores/tiny-attention/mood/seed-1.json"
+WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
+STEPS = int(os.environ.get("RETORT_TEST_STEPS", "30000"))  # of each of two stages
+PATIENCE = 900.0  # seconds
+
+
+def made(folder: Path) -> Path:
+    """Return a study with one long training, whose Slurm jobs have a limit of three minutes."""
+    make_study(folder, keep_weights=True, checkpoint_seconds=1)
+    short = (folder / "study" / PROTOCOL).read_text()
+    (folder / "study" / PROTOCOL).with_name("long.yaml").write_text(short.replace("steps: 6", f"steps: {STEPS}", 1))
+    own = "Attention, then predictions\n  teacher: tiny-teacher\n  protocol: "
+    change(folder / "study", STUDENTS, f"{own}short", f"{own}long")
+    shutil.copytree(ROOT / "slurm", folder / "slurm")
+    (folder / "slurm/study.yaml").write_text("scale: pocket\nprecision: float32\n")
+    profile = folder / "slurm/config.yaml"
+    text = profile.read_text()
+    for old, new in ((r"URG@\d+", "URG@20"), (r"default-resources:\n", "default-resources:\n  runtime: 3\n"),
+                     (r"  runtime: \d\d+.*\n", "")):  # fmt: skip
+        text = re.sub(old, new, text)
+    profile.write_text(text)
+    return folder
+
+
+def started(folder: Path) -> subprocess.Popen[bytes]:
+    """Start Snakemake on the cluster."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm",
+               "--set-resources", "distill_on_task:runtime=3", "distill_on_task:mem_mb=1500", "--", SCORE]  # fmt: skip
+    with (folder / "out.txt").open("ab") as out:
+        return subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+
+
+def wait_until(true: Callable[[], bool], controller: subprocess.Popen[bytes]) -> None:
+    """Wait until something holds, as long as Snakemake lives."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert controller.poll() is None, "Snakemake has ended"
+        assert time.monotonic() < end
+        time.sleep(0.3)
+
+
+class Training:
+    """The training as it is seen from outside: its Slurm job, and how far it has got."""
+
+    def __init__(self, folder: Path, controller: subprocess.Popen[bytes]) -> None:
+        self.folder, self.controller = folder, controller
+
+    def owner(self) -> str:
+        """Return the Slurm job that is at work; empty if none is."""
+        with contextlib.suppress(OSError, ValueError):
+            return str(json.loads((self.folder / "results/.locks" / JOB).read_text())["slurm_job"])
+        return ""
+
+    def gets_further(self) -> str:
+        """Wait until a job at work takes a step from here; return its id."""
+        state = self.folder / "results/checkpoints" / JOB
+        here = position(state)
+        wait_until(lambda: bool(self.owner()) and position(state) != here, self.controller)
+        return self.owner()
+
+
+def slurm(*command: str) -> str:
+    """Run a command of Slurm and return what it prints."""
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def shown(job: str, key: str) -> str:
+    """Return a value that `scontrol show job` shows."""
+    return re.findall(rf"\b{key}=(\S*)", slurm("scontrol", "show", "job", job))[0]
+
+
+def end_whole(controller: subprocess.Popen[bytes]) -> None:
+    """Kill Snakemake as a lost login node would."""
+    os.killpg(controller.pid, signal.SIGKILL)
+    controller.wait()
+
+
+@pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
+def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
+    base = made(tmp_path / "base")
+    # all but the training, here rather than on the cluster
+    inputs = ["results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"]
+    snakemake(base, *inputs)
+    whole, cut = (shutil.copytree(base, tmp_path / name, symlinks=True) for name in ("whole", "cut"))
+    snakemake(whole, SCORE)
+    meet_every_fault(cut)
+    assert (cut / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
+    mine, other = (json.loads((folder / SCORE).read_text()) for folder in (cut, whole))
+    assert [mine[key] for key in ("metrics", "status", "seed", "split")] == [
+        other[key] for key in ("metrics", "status", "seed", "split")
+    ]
+
+
+def meet_every_fault(cut: Path) -> None:
+    """Run the training on Slurm, with one fault after the other."""
+    controller = started(cut)
+    training = Training(cut, controller)
+
+    first = training.gets_further()
+    wait_until(lambda: shown(first, "Restarts") == "1", controller)  # its limit
+    assert training.gets_further() == first
+
+    slurm("scontrol", "requeue", first)
+    wait_until(lambda: shown(first, "Restarts") == "2", controller)
+    assert training.gets_further() == first
+
+    node = shown(first, "BatchHost")
+    slurm("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+    slurm("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    wait_until(lambda: shown(first, "Restarts") == "3", controller)
+    assert training.gets_further() == first
+
+    slurm("scancel", first)
+    second = training.gets_further()
+    assert second != first
+
+    end_whole(controller)
+    snakemake(cut, SCORE, "--unlock")
+    controller = training.controller = started(cut)
+    assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
+    assert not (cut / "results/checkpoints" / JOB).exists()
+    assert not list((cut / "results/.locks").glob(f"{JOB}.[ar]*"))

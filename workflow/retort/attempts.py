@@ -1,0 +1,132 @@
+"""The attempts of a run at a job: one that fails twice without a step forward is given up.
+
+A job is attempted again by Snakemake (`retries`), or by Slurm, which queues it again at its limit, after the loss of a
+node and after a preemption. As long as its trainings get further, that may go on. A lost node and a preemption end a
+job without a word and keep its Slurm id; they count as no failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from retort import slurm
+from retort.errors import RetortError
+
+RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
+LATEST = Path("results/runs/latest")  # the file that names the latest run
+MOST = 2  # failures without a step forward
+KILLED = "it was killed: for want of memory or of time, or by someone"
+
+
+class GivenUp(RetortError):
+    """A job failed too often without a step forward."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The latest attempt at a job.
+
+    Args:
+        run: the run of Snakemake, as its environment names it.
+        slurm_job: the id of the Slurm job; empty outside Slurm.
+        position: how far the job's trainings had got when it began.
+        failures: how many attempts before it failed at this position.
+        reason: why it failed; empty while it is at work, and for ever if it was killed.
+    """
+
+    run: str
+    slurm_job: str
+    position: str
+    failures: int = 0
+    reason: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """Return the attempt that a file holds; None if it holds none."""
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write(self, path: Path) -> None:
+        """Write the attempt to a file, atomically."""
+        scratch = path.with_name(f".{path.name}.part")
+        scratch.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
+        os.replace(scratch, path)
+
+    def failures_before(self, new: Attempt) -> int:
+        """Return how many attempts failed at the position of a new one, this one included."""
+        if (self.run, self.position) != (new.run, new.position):
+            return 0
+        was_lost = not self.reason and self.slurm_job and self.slurm_job == new.slurm_job
+        return self.failures + (not was_lost)
+
+
+def begin_run() -> None:
+    """Give this run of Snakemake a name of its own, which its jobs have in their environment, and write it down."""
+    os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"
+    LATEST.parent.mkdir(parents=True, exist_ok=True)
+    LATEST.write_text(os.environ[RUN], encoding="utf-8")
+
+
+def of_latest_run() -> bool:
+    """Return whether the run of this job is the latest; another Snakemake may have begun a run since."""
+    try:
+        return LATEST.read_text(encoding="utf-8") == os.environ.get(RUN, "")
+    except OSError:
+        return True
+
+
+@contextlib.contextmanager
+def attempt(path: Path, checkpoints: Path) -> Iterator[None]:
+    """Count the attempt at a job that the block is.
+
+    Args:
+        path: the file that holds the latest attempt; it is gone when the job has succeeded.
+        checkpoints: the folder of the job's checkpoints, which says how far it has got.
+
+    Raises:
+        GivenUp: the job failed twice in this run without a step forward.
+    """
+    begun = _begin(path, checkpoints)
+    try:
+        yield
+    except Exception as error:
+        with contextlib.suppress(OSError):  # the disk may be full
+            replace(begun, reason=(str(error) or type(error).__name__).splitlines()[0]).write(path)
+        raise
+    path.unlink(missing_ok=True)
+
+
+def _begin(path: Path, checkpoints: Path) -> Attempt:
+    """Note that an attempt begins, and return it; raise an error if it is one too many."""
+    new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), position(checkpoints))
+    old = Attempt.read(path) if new.run else None
+    failures = old.failures_before(new) if old else 0
+    if failures >= MOST:
+        reason = (old and old.reason) or KILLED
+        raise GivenUp(f"given up after {failures} failures without a step forward; the last one: {reason}")
+    begun = replace(new, failures=failures)
+    begun.write(path)
+    return begun
+
+
+def position(checkpoints: Path) -> str:
+    """Return how far a job has got: training run and step of its checkpoint, and number of finished training runs."""
+    try:
+        header = json.loads((checkpoints / "state.json").read_text(encoding="utf-8"))
+        state = f"{header['run']}.{header['step']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        state = "0.0"
+    try:
+        notes = len((checkpoints / "notes.jsonl").read_bytes().splitlines())
+    except OSError:
+        notes = 0
+    return f"{notes}.{state}"

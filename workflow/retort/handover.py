@@ -1,0 +1,97 @@
+"""Two runs of Snakemake at one job: the one at work finishes it, and the other takes over the result.
+
+If Snakemake is killed, its jobs go on. A new run starts jobs for the same results, and Snakemake deletes what is there
+before each. So a new job waits for the one at work; and a job whose run is not the latest any more keeps a second link
+to its results, outside of what Snakemake deletes, for the new job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from retort import slurm
+from retort.attempts import of_latest_run
+from retort.checksums import place_of
+from retort.locks import AtWork, locked
+
+POLL = 5.0  # seconds between two looks at a lock
+
+
+@contextlib.contextmanager
+def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of a job; wait if another process is at work on it.
+
+    A Slurm job that would wait for another is queued again instead, so that it holds no machine meanwhile.
+
+    Args:
+        path: the file that names the owner of the lock.
+        work: the job, for messages.
+        say: called with a line if it has to wait.
+    """
+    with contextlib.ExitStack() as stack:
+        waits = False
+        while True:
+            try:
+                stack.enter_context(locked(path, work))
+                break
+            except AtWork as error:
+                if error.owner and error.owner.is_this_process:
+                    raise  # it would wait for itself
+                if not waits:
+                    say(f"{error.message}; waits for its end")
+                waits = True
+                owner = error.owner.slurm_job if error.owner else ""
+                if owner and owner != slurm.job_id() and slurm.queue_again(after=owner):
+                    return  # not reached: Slurm ends this process
+                time.sleep(POLL)
+        yield
+
+
+def offer(folder: Path, key: str, outputs: list[Path]) -> None:
+    """Keep results for another run, if one has begun since that of this job.
+
+    Args:
+        folder: where they are kept, on the file system of the results.
+        key: what the job's results depend on: its settings and the content of its inputs.
+        outputs: the results.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    if of_latest_run():
+        return
+    folder.mkdir(parents=True)
+    for number, output in enumerate(outputs):
+        _link(output, folder / str(number))
+        if not output.is_dir():
+            _link(place_of(output), folder / f"{number}.checksums")
+    (folder / "key.json").write_text(json.dumps([key, len(outputs)]), encoding="utf-8")  # last: all is there
+
+
+def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
+    """Take over the results that a job of another run kept; return whether there were any of this key."""
+    try:
+        offered = bool(json.loads((folder / "key.json").read_text(encoding="utf-8")) == [key, len(outputs)])
+    except (OSError, ValueError):
+        offered = False
+    if offered:
+        for number, output in enumerate(outputs):
+            shutil.rmtree(output, ignore_errors=True)
+            output.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(folder / str(number), output)
+            if not output.is_dir():
+                os.replace(folder / f"{number}.checksums", place_of(output))
+    shutil.rmtree(folder, ignore_errors=True)
+    return offered
+
+
+def _link(path: Path, to: Path) -> None:
+    """Make a second name for a file, or for each file of a folder; times and content are those of the first."""
+    if path.is_dir():
+        shutil.copytree(path, to, copy_function=os.link)
+    else:
+        os.link(path, to)

@@ -1,0 +1,93 @@
+"""After a run with failures: which results are not made and why, and a second run that makes the pages all the same.
+
+The second run plans with the failed results known, like sources that are missing: tables read what there is, and their
+cells say `failed`. The next run of the user knows nothing of it, and tries the failed jobs again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from retort.attempts import KILLED, Attempt
+from retort.jobs import RESULTS, write_json
+
+FILE = Path("results/runs/failed.json")  # the configuration of the second run
+PRINTING = (
+    "all", "make_table", "plot_figure", "plot_verdicts", "check_claims", "make_page", "make_index", "make_audit",
+)  # fmt: skip
+
+
+def are_known(config: dict[str, Any]) -> bool:
+    """Return whether this is the second run."""
+    return bool(config.get("run_sources", {}).get("failed"))
+
+
+def make_pages(workflow: Any, config: dict[str, Any]) -> None:
+    """Make the tables and pages that were asked for, with what there is; print a line for each job that failed.
+
+    Nothing is made if the user stopped the run, or if the run stopped at the first failure: then more is missing.
+
+    Args:
+        workflow: Snakemake's workflow, after its last job.
+        config: the configuration of the run.
+    """
+    jobs = sorted(_single(workflow.scheduler.failed), key=str)
+    stopped = workflow.scheduler._user_kill or not workflow.execution_settings.keep_going
+    targets = [target for target in map(str, workflow.dag_settings.targets) if target.startswith(("all", "reports/"))]
+    left_out = workflow.dag_settings.targets and not targets
+    if not jobs or stopped or left_out or are_known(config) or not workflow.is_main_process:
+        return
+    reasons = {job: reason(job) for job in jobs}
+    plural = "s" * (len(jobs) != 1)
+    _say(f"{len(jobs)} job{plural} failed; cells that need the results say 'failed', everything else is made:")
+    for each in reasons.values():
+        _say(f"  {each}")
+    write_json(FILE, {**config, "run_sources": {**config["run_sources"], "failed": not_made(workflow.dag, reasons)}})
+    command = [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(workflow.main_snakefile), "--nolock", "--cores", "1"),
+        *("--configfile", str(FILE), "--rerun-incomplete", "--keep-going", "--quiet", "all"),
+        *("--allowed-rules", *PRINTING, "--", *targets),
+    ]
+    if subprocess.run(command, check=False).returncode:
+        _say("not all tables and pages could be made")
+
+
+def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
+    """Return the results of failed jobs, and of all jobs that wait for one, each with the reason."""
+    return {
+        str(output): why
+        for failed, why in reasons.items()
+        for waiting in dag.bfs(dag.depending, failed)
+        for output in waiting.output
+        if waiting.rule.name not in PRINTING
+    }
+
+
+def reason(job: Any) -> str:
+    """Return the log of a failed job, and why it failed: the last line of the log, or that it was killed."""
+    log = str(job.log[0]) if job.log else ""
+    slug = ".".join([job.rule.name, *map(str, job.wildcards)])
+    attempt = Attempt.read(RESULTS / ".locks" / f"{slug}.attempt")
+    return f"{log}: {(attempt and (attempt.reason or KILLED)) or _last_line(Path(log))}"
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return "it left no log"
+    return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
+
+
+def _single(jobs: Iterable[Any]) -> Iterator[Any]:
+    """Yield jobs, and the members of jobs that are groups."""
+    for job in jobs:
+        yield from job.jobs if job.is_group() else [job]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,62 @@
+"""Signals that ask a training to write its state and to end, while it can.
+
+A cluster sends one some time before it ends a job at its limit, and SIGTERM when it cancels or preempts a job. The
+first is SIGURG (`--signal=URG@...` in the Slurm profile): processes ignore it unless they know it, so that the shells
+and Snakemake's own processes around the training live on.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from retort.errors import RetortError
+
+AHEAD_OF_LIMIT = signal.SIGURG
+SIGNALS = (AHEAD_OF_LIMIT, signal.SIGTERM)
+
+
+class Interrupted(RetortError):
+    """A signal asked a training to end; its state is written.
+
+    Args:
+        number: the signal.
+        step: the step after which it ended.
+    """
+
+    def __init__(self, number: signal.Signals, step: int) -> None:
+        super().__init__(f"{number.name} ended it after step {step}", "its state is kept: run again and it goes on")
+        self.ahead_of_limit = number is AHEAD_OF_LIMIT
+
+
+class Interruption:
+    """Notes the signals that arrive inside a `with` block, instead of dying of them."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
+
+    def __enter__(self) -> Self:
+        """Begin to note signals; only a main thread can."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let signals do again what they did before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received = signal.Signals(number)
+
+
+def leave_to_parent(*_: object) -> None:
+    """Ignore the signals in a process that serves a training: the training decides when both end."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)

@@ -1,0 +1,51 @@
+"""What a job asks of the Slurm that runs it, by Slurm's own commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+END = 120.0  # seconds within which Slurm ends a job that it queues again
+
+
+def job_id() -> str:
+    """Return the id of the Slurm job to which this process belongs; empty outside Slurm."""
+    return os.environ.get("SLURM_JOB_ID", "")
+
+
+def restarts() -> int:
+    """Return how often Slurm has queued this job again."""
+    count = os.environ.get("SLURM_RESTART_COUNT", "0")
+    return int(count) if count.isdecimal() else 0
+
+
+def queue_again(after: str = "") -> bool:
+    """Queue the job of this process again under its id, so that whoever waits for it waits on; wait for its end.
+
+    Args:
+        after: the id of another job, after whose end this one may start; empty to start as soon as there is room.
+
+    Returns:
+        False if Slurm refuses, or if there is none. If it agrees, it ends this process, and nothing is returned.
+    """
+    own = job_id()
+    if not own or (after and not _scontrol("update", f"JobId={own}", f"Dependency=afterany:{after}")):
+        return False
+    if not _scontrol("requeue", own):
+        return False
+    time.sleep(END)
+    return False
+
+
+def _scontrol(*arguments: str) -> bool:
+    """Run a command of scontrol; print what it says if it fails."""
+    try:
+        done = subprocess.run(["scontrol", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        print(f"scontrol {' '.join(arguments)}: {error}", file=sys.stderr, flush=True)
+        return False
+    if done.returncode:
+        print(f"scontrol {' '.join(arguments)}: {done.stderr.strip()}", file=sys.stderr, flush=True)
+    return done.returncode == 0

@@ -1,0 +1,92 @@
+"""The tensors of a training's state on disk: a safetensors file for each group of tensors.
+
+`save_file` holds the host's copies of all tensors of its file at once: of a state on a GPU, 12 bytes a parameter with
+AdamW. Written group after group, a state needs memory for the copies of one group only; it is read a tensor at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import xxhash
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+GROUP = 1 << 26  # bytes of a group, unless one tensor alone is larger
+
+
+def write_groups(folder: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    """Write tensors to the files `<name>.<number>.safetensors` of a folder; return file -> digest.
+
+    Each file is written under another name first: no half-written file has its name.
+    """
+    digests = {}
+    for number, names in enumerate(groups(tensors), start=1):
+        file = f"{name}.{number}.safetensors"
+        save_file({each: tensors[each].detach().contiguous() for each in names}, str(folder / f".{file}"))
+        digests[file] = digest_of_file(folder / f".{file}")
+        os.replace(folder / f".{file}", folder / file)
+    return digests
+
+
+def groups(tensors: Mapping[str, Tensor]) -> Iterator[list[str]]:
+    """Yield the names of tensors in groups of at most `GROUP` bytes, in order; a larger tensor is a group alone."""
+    names: list[str] = []
+    filled = 0
+    for name, tensor in tensors.items():
+        size = bytes_of(tensor)
+        if names and filled + size > GROUP:
+            yield names
+            names, filled = [], 0
+        names.append(name)
+        filled += size
+    if names:
+        yield names
+
+
+def bytes_of(tensor: Tensor) -> int:
+    """Return the bytes of a tensor's values."""
+    return tensor.numel() * tensor.element_size()
+
+
+def digest_of_file(path: Path) -> str:
+    """Return the digest of a file; SHA-256 would take a noticeable part of the time of a write."""
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 22):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class StoredTensors(Mapping[str, Tensor]):
+    """The tensors of some files by name, each read when it is asked for.
+
+    Args:
+        files: the safetensors files.
+
+    Raises:
+        SafetensorError: a file is not whole.
+    """
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files: dict[str, Any] = {}
+        for file in files:
+            opened: Any = safe_open(str(file), framework="pt")
+            self._files |= dict.fromkeys(opened.keys(), opened)
+
+    def __getitem__(self, name: str) -> Tensor:
+        """Return a tensor, read from its file."""
+        tensor: Tensor = self._files[name].get_tensor(name)
+        return tensor
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        """Return the number of tensors."""
+        return len(self._files)

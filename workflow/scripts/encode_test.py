@@ -1,0 +1,13 @@
+from retort.jobs import job
+
+with job(snakemake) as running:
+    from retort.settings import TokenizedTaskSettings
+    from retort.stages.preprocess import encode_task
+
+    encode_task(
+        running,
+        settings=TokenizedTaskSettings.model_validate(snakemake.params.settings),
+        source_folders=list(snakemake.input.source),
+        tokenizer_folder=snakemake.input.tokenizer,
+        output=snakemake.output[0],
+    )
