@@ -18,7 +18,7 @@ from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tests.references.examples import LENGTHS, NARROW, SCORE, WIDE, Case, activations_of, batch_of
+from tests.references.examples import LENGTHS, NARROW, PER_TOKEN, SCORE, WIDE, Case, activations_of, batch_of
 from tests.references.objectives import CASES
 
 PADDED = LENGTHS["padded"]
@@ -32,7 +32,7 @@ def both(case: Case, dtype: torch.dtype = torch.float64) -> tuple[dict[str, Tens
 
 def filled(activations: dict[str, Tensor], mask: Tensor, value: float) -> dict[str, Tensor]:
     """Return the activations with `value` wherever a padding token is a row, a query or a key."""
-    real = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), mask[..., None])
+    real = dict.fromkeys(PER_TOKEN, mask[..., None])
     real["scores"] = (mask[:, None, :, None] & mask[:, None, None, :]).expand_as(activations["scores"])
     if activations["logits"].dim() == 3:
         real["logits"] = mask[..., None]

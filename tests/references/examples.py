@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from retort.batch import Batch, Shape
 from retort.objectives import Pair, objectives
+from retort.objectives.base import TrainingRows
 from torch import Tensor
 
 LENGTHS = {"padded": (7, 4, 1), "alone": (5,), "one token": (1,)}  # real tokens per example; all are padded to 7
 LENGTH = 7
 VOCABULARY = 5
+CLASSES = [0, 2, 1, 1, 0, 1, 2, 0, 0, 0, 1, 0, 2, 1]  # of the training rows; a batch has rows 3, 8 and 13 of them
 
+PER_TOKEN = ("embeddings", "words", "hidden", "queries", "keys", "values", "context", "undropped-context")
 NARROW = Shape(width=12, heads=3, intermediate=20, num_labels=3)
 WIDE = Shape(width=24, heads=3, intermediate=40, num_labels=3)
 MANY_HEADS = Shape(width=24, heads=6, intermediate=40, num_labels=3)
@@ -52,7 +56,8 @@ class Case:
     def build(self, dtype: torch.dtype | None = torch.float64) -> Callable[..., Tensor]:
         """Build the objective in `dtype` (None: unchanged), with the same maps and state every time."""
         torch.manual_seed(3)
-        built = objectives[self.name](Pair(self.student, self.teacher, self.layers), **self.options)
+        rows = TrainingRows(len(CLASSES), np.array(CLASSES))
+        built = objectives[self.name](Pair(self.student, self.teacher, self.layers, rows), **self.options)
         return built.to(dtype) if dtype is not None and isinstance(built, torch.nn.Module) else built
 
 
@@ -80,7 +85,7 @@ def activations_of(
     """Return random tensors for all activations that an objective may read from a model of this shape."""
     generator = torch.Generator().manual_seed(seed)
     tokens = (size, LENGTH, shape.width)
-    sizes = dict.fromkeys(("embeddings", "hidden", "queries", "keys", "values", "context"), tokens)
+    sizes = dict.fromkeys(PER_TOKEN, tokens)
     sizes["cls"] = (size, shape.width)
     sizes["scores"] = (size, shape.heads, LENGTH, LENGTH)
     if getattr(objectives[case.name], "level", "layer") == "layers":

@@ -48,6 +48,13 @@ def mean(values: list[Tensor]) -> Tensor:
     return sum(values) / len(values)
 
 
+def mean_of_texts(values: list[list[Tensor]], case: Case) -> Tensor:
+    """Return the mean over all values of all texts, or over texts of each text's mean if the case says so."""
+    if case.options.get("mean_over") == "texts" or case.options.get("normaliser") == "mean-of-texts":
+        return mean([mean(of_text) for of_text in values])
+    return mean([value for of_text in values for value in of_text])
+
+
 def softmax(row: Tensor) -> Tensor:
     powers = [torch.exp(x) for x in row]
     return torch.stack(powers) / sum(powers)
@@ -105,8 +112,8 @@ def activation_relation(activation: str, heads: Callable[[Case], int]) -> Callab
                 related(activations, activation, activation, heads(case), i, rows, columns)
                 for activations in (student, teacher)
             )
-            values += relation_kl(ours, theirs, case.options.get("floor", 0.0))
-        return mean(values)
+            values.append(relation_kl(ours, theirs, case.options.get("floor", 0.0)))
+        return mean_of_texts(values, case)
 
     return compute
 
@@ -114,8 +121,8 @@ def activation_relation(activation: str, heads: Callable[[Case], int]) -> Callab
 def sequence_mse(activation: str) -> Callable[..., Tensor]:
     def compute(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
         values = []
-        for ours, theirs in vectors(student[activation], teacher[activation], batch, case):
-            values += squares(learned.map(ours), theirs)
-        return mean(values)
+        for i, length in enumerate(lengths(batch, case)):
+            values.append(squares(learned.map(student[activation][i, :length]), teacher[activation][i, :length]))
+        return mean_of_texts(values, case)
 
     return compute

@@ -49,6 +49,7 @@ class Requirements:
             'teacher' for the attention heads of that model; the first that is not None counts.
         divides_teacher_heads: the same number divides the teacher's attention heads, too.
         equal_lengths: the names of options that are lists of one length; an option that is None does not count.
+        reads_padding: reads activations at padding, which stored activations do not have.
     """
 
     equal_heads: Condition = False
@@ -56,6 +57,7 @@ class Requirements:
     divides_widths: tuple[str, ...] = ()
     divides_teacher_heads: Condition = False
     equal_lengths: tuple[str, ...] = ()
+    reads_padding: Condition = False
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Requirements:
@@ -84,6 +86,10 @@ class Requirements:
         if len(set(lengths.values())) > 1:
             counts = " and ".join(f"{count} '{name}'" for name, count in lengths.items())
             yield Misfit(self.equal_lengths[-1], f"there are {counts}", "give as many of each")
+
+    def counts_padding(self, options: Mapping[str, Any]) -> bool:
+        """Return whether activations at padding count with these options, defaults included."""
+        return _holds(self.reads_padding, options)
 
     def _indivisible(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
         """Yield what the number of heads or splits does not divide."""

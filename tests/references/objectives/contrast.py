@@ -9,7 +9,7 @@ from retort.batch import Batch
 from retort.objectives import Activations
 from torch import Tensor
 
-from tests.references.examples import Case
+from tests.references.examples import CLASSES, Case
 from tests.references.plain import (
     mean,
     reference,
@@ -19,6 +19,7 @@ from tests.references.plain import (
 @reference(
     Case("contrast", {"size": 6, "negatives": 4, "bank": 11, "seed": 5}, same=""),
     Case("contrast", {"size": 6, "negatives": 4, "bank": 11}, same="", layers=(2, 3)),
+    Case("contrast", {"size": 6, "negatives": 4}, same=""),
 )
 def contrast(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values, bank, temperature = [], learned.bank.clone(), 0.07
@@ -32,3 +33,27 @@ def contrast(student: Activations, teacher: Activations, batch: Batch, case: Cas
         false = sum(torch.exp(a @ bank[row] / temperature) for row in negatives)
         values.append(-torch.log(true / (true + false)))
     return mean(values)
+
+
+@reference(
+    Case("noise-contrast", {"size": 6, "negatives": 4, "seed": 5}, same=""),
+    Case("noise-contrast", {"size": 6, "negatives": 5, "other_classes": False}, same="", layers=(2, 3)),
+)
+def noise_contrast(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
+    """Return the loss of Tian et al. (2020), eq. 18-19, on the first batch, which sets both constants."""
+    temperature, tiny, rows = 0.07, 1e-7, batch.rows.tolist()
+    banks = learned.teacher_bank.clone(), learned.student_bank.clone()
+    total, m, n = 0.0, case.options["negatives"], len(CLASSES)
+    sides = zip((learned.student_map, learned.teacher_map), (student, teacher), banks, strict=True)
+    negatives = learned.negatives(batch.rows).tolist()
+    for side, activations, bank in sides:
+        ends = [side(torch.cat([layer[i] for layer in activations["cls"]])) for i in range(len(rows))]
+        scores = [
+            [torch.exp((end / end.norm()) @ bank[b] / temperature) for b in [row, *drawn]]
+            for end, row, drawn in zip(ends, rows, negatives, strict=True)
+        ]
+        constant = n * mean([score.detach() for of_row in scores for score in of_row])
+        for own, *others in scores:
+            total = total - torch.log(own / constant / (own / constant + m / n + tiny))
+            total = total - sum(torch.log(m / n / (score / constant + m / n + tiny)) for score in others)
+    return total / len(rows) / 2

@@ -13,6 +13,7 @@ from tests.references.plain import (
     chunks,
     lengths,
     mean,
+    mean_of_texts,
     reference,
     sequence_mse,
     squares,
@@ -41,11 +42,13 @@ def hidden_cosine(student: Activations, teacher: Activations, batch: Batch, case
 
 @reference(
     Case("patient-cls"),
+    Case("patient-cls", {"width_mean": True}),
 )
 def patient_cls(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     values = []
     for ours, theirs in zip(learned.map(student["cls"]), teacher["cls"], strict=True):
-        values.append(sum(squares(ours / ours.norm(), theirs / theirs.norm())))
+        of_width = squares(ours / ours.norm(), theirs / theirs.norm())
+        values.append(mean(of_width) if case.options.get("width_mean") else sum(of_width))
     return mean(values)
 
 
@@ -55,6 +58,7 @@ def patient_cls(student: Activations, teacher: Activations, batch: Batch, case: 
     Case("direct", {"heads": 2, "orthogonal": True}),
     Case("direct", {"heads": 2, "orthogonal": True}, student=WIDE, teacher=NARROW),
     Case("direct", {"count_padding": True}),
+    Case("direct", {"mean_over": "texts"}),
 )
 def direct(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:
     total, heads = 0.0, case.options.get("heads", case.teacher.heads)
@@ -65,8 +69,8 @@ def direct(student: Activations, teacher: Activations, batch: Batch, case: Case,
             for i, n in enumerate(lengths(batch, case)):
                 ours = chunks(student[activation][i, :n], heads)[head]
                 theirs = chunks(teacher[activation][i, :n], heads)[head]
-                values += squares(ours @ matrices[head], theirs)
-            total = total + mean(values)
+                values.append(squares(ours @ matrices[head], theirs))
+            total = total + mean_of_texts(values, case)
     return total
 
 
@@ -74,7 +78,9 @@ reference(
     Case("hidden-sequence"),
     Case("hidden-sequence", {"map": "widths-differ"}, teacher=NARROW),
     Case("hidden-sequence", {"count_padding": True}),
+    Case("hidden-sequence", {"mean_over": "texts"}),
 )(sequence_mse("hidden"))
 reference(
     Case("context-sequence"),
+    Case("context-sequence", {"mean_over": "texts"}),
 )(sequence_mse("context"))

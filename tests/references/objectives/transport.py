@@ -37,6 +37,7 @@ def earth_mover(costs: list[list[Tensor]], given: list[float], taken: list[float
 
 @reference(
     Case("emd", layers=(2, 3)),
+    Case("emd", {"smoothing": "share"}, layers=(2, 3)),
     Case("emd", {"attention": False, "map": "always"}, teacher=MANY_HEADS, layers=(3, 2)),
 )
 def emd(student: Activations, teacher: Activations, batch: Batch, case: Case, learned: Any) -> Tensor:

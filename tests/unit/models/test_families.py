@@ -82,6 +82,32 @@ def test_hidden_states_of_every_layer(folders: dict[str, Path], kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_normalised_words_and_attention_outputs_without_dropout(folders: dict[str, Path], kind: str) -> None:
+    given, keys = batch(), {("context", DEPTH), ("undropped-context", DEPTH), ("words", None)}
+    model: Any = build.load(folders[kind]).eval()
+    found = read(folders[kind], keys, given)
+    real = given.attention_mask
+    torch.testing.assert_close(found["undropped-context", DEPTH][real], found["context", DEPTH][real], **CLOSE)
+    embeddings = model.embeddings
+    words = embeddings.word_embeddings.weight[given.input_ids]
+    centred = words - words.mean(-1, keepdim=True)
+    scaled = centred / (words.var(-1, correction=0, keepdim=True) + embeddings.LayerNorm.eps).sqrt()
+    expected = scaled * embeddings.LayerNorm.weight + embeddings.LayerNorm.bias
+    torch.testing.assert_close(found["words", None][real], expected[real], **CLOSE)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.5
+    torch.manual_seed(5)
+    dropped = Recorder(model.train(), {("queries", 1), ("context", 1), ("undropped-context", 1), ("words", None)})(
+        given
+    )
+    assert not torch.allclose(dropped["context", 1][real], dropped["undropped-context", 1][real], atol=1e-3)
+    torch.testing.assert_close(dropped["words", None], found["words", None])
+    alone = Recorder(model, {("words", None)})(given)
+    torch.testing.assert_close(alone["words", None], found["words", None])
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_scores_of_every_layer_give_the_attention(folders: dict[str, Path], kind: str) -> None:
     given = batch()
     whole = untouched(folders[kind], given)

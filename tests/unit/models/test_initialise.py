@@ -199,6 +199,31 @@ def test_a_masked_lm_student_is_kept_as_an_encoder(
         assert same(loaded.pooler, build.load(folders[family]).pooler)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_random_students_start_with_one_pooler_whether_they_have_a_masked_lm_head_or_not(
+    folders: dict[str, Path], family: str
+) -> None:
+    own = StartFolders(teacher=None, model=str(folders[family]), tokenizer=str(folders[family]), parent=None)
+    torch.manual_seed(7)
+    plain: Any = initialise(distillation_settings(SHAPE, random=True), SIZE[family], own, "none", 1)
+    predicting = started(folders, family, "masked-lm", random=True)
+    pooled = with_pooler(predicting, SHAPE, folders[family], random_seed=7)  # of `started`
+    assert same(pooled.pooler, plain.pooler)
+    assert same(pooled.encoder, predicting.base_model.encoder)
+    assert not same(pooled.pooler, build.load(folders[family]).pooler)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_heads_may_start_at_random_above_copied_layers(folders: dict[str, Path], family: str) -> None:
+    start = {"layers": [2, 4], "of": "teacher"}
+    copied = started(folders, family, "classification", **start)
+    fresh = started(folders, family, "classification", **start, new_heads=True)
+    assert same(copied.base_model.encoder, fresh.base_model.encoder)
+    assert not same(heads_on(copied)["classifier"], heads_on(fresh)["classifier"])
+    drawn = started(folders, family, "classification", random=True)
+    assert same(heads_on(fresh)["classifier"], heads_on(drawn)["classifier"])
+
+
 def test_weights_that_are_not_safetensors_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
     with pytest.raises(RetortError, match="weights are read as safetensors only"):

@@ -127,6 +127,29 @@ def test_cut_rows_are_not_read_from_what_is_recorded(study_folder: Path) -> None
     assert resolve.has_stored_activations(plan.study, "tiny-kd", "rating")
 
 
+@pytest.mark.parametrize("counts", [True, False])
+def test_padding_that_counts_is_not_read_from_what_is_recorded(study_folder: Path, counts: bool) -> None:
+    term = {"objective": "hidden-sequence", "mapping": "last", "options": {"count_padding": counts}}
+    set_value(study_folder, STUDENTS, "kd", "stages", 0, "terms", to=[term])
+    assert resolve.has_stored_activations(opened(study_folder), "tiny-kd", "mood") is not counts
+
+
+def test_the_metric_that_chooses_is_that_of_the_protocol(study_folder: Path) -> None:
+    assert resolve.grid(opened(study_folder), "tiny-narrow", "mood").metric_for_best_model == "accuracy"
+    set_value(study_folder, PROTOCOL, "metric_for_best_model", to={"mood": "f1"})
+    assert any("metric_for_best_model.mood: no metric is called 'f1'" in line for line in problems(study_folder))
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_the_best_epoch_is_chosen_on_tasks_and_never_on_a_corpus(study_folder: Path, best: bool) -> None:
+    set_value(study_folder, PROTOCOL, "schedule", "load_best_model_at_end", to=best)
+    study = opened(study_folder)
+    metric = "accuracy" if best else None
+    assert resolve.teacher(study, "tiny-teacher", "mood").metric_for_best_model == metric
+    assert resolve.task_distillation(study, "tiny-kd", "mood").stages[0].metric_for_best_model == metric
+    assert resolve.corpus_distillation(study, "tiny-narrow").stages[0].metric_for_best_model is None
+
+
 def test_cut_rows_keep_their_start_and_their_last_token() -> None:
     rows = [[2, 11, 12, 13, 3], [2, 3], [2, 21, 22, 3], [2, 31, 32, 33, 34, 3]]
     ids = np.array([token for row in rows for token in row], np.int32)

@@ -104,6 +104,19 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, columns: Any, more: dict[
     assert any(said in line for line in problems), problems
 
 
+def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
+    config = write_study(tmp_path / "study", table2=table(BATCHES, spread="batches"))
+    found = further(open_study(read_config(config)), "tiny-attention")
+    assert found == [
+        {"batch": 1, "length": 32, "values": "batches"},
+        {"batch": 16, "length": 32, "values": "batches"},
+    ]
+    own = profile([9.0], batch_1_length_32_each_batch=[1.0, 3.0, 5.0], batch_16_length_32_each_batch=[2.0, 4.0])
+    lines = lines_of(config, {"tiny-attention": own})
+    found = [(line.mean, line.n) for (student, _), line in lines.items() if student == "tiny-attention"]
+    assert found == [(3.0, 3), (3.0, 2)]
+
+
 def test_the_name_of_a_measurement() -> None:
     assert timing("batch-16", None).name == "batch-16-length-32"
     assert timing("cpu", 128).name == "batch-1-length-128-cpu"
@@ -112,13 +125,16 @@ def test_the_name_of_a_measurement() -> None:
 
 def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
     shape = {"layers": 2, "heads": 3, "hidden": 24, "intermediate": 48}
-    asked = [{"batch": 64, "length": 16}, {"batch": 1, "length": 16, "device": "cpu"}]
+    each = {"batch": 1, "length": 16, "values": "batches"}
+    asked = [{"batch": 64, "length": 16}, {"batch": 1, "length": 16, "device": "cpu"}, each]
     values = {**BASE, "architecture": shape, "vocabulary": 90, "runs": 2, "passes": 3, "stage": 1}
     settings = ProfileSettings.model_validate({**values, "further": asked})
     profile_student(quiet(), settings, "s", str(encoder), str(tmp_path / "s.json"))
     found = json.loads((tmp_path / "s.json").read_text())
-    assert sorted(found["further"]) == ["batch-1-length-16-cpu", "batch-64-length-16"]
-    assert all(len(times) == 2 for times in (*found["further"].values(), found["latency_ms"]))
+    numbers = {name: len(times) for name, times in found["further"].items()}
+    assert numbers == {"batch-1-length-16-cpu": 2, "batch-64-length-16": 2, "batch-1-length-16-each-batch": 6}
+    assert found["parameters"] - found["without_pooler"] == 24 * 24 + 24
+    assert len(found["latency_ms"]) == 2
     assert min(found["further"]["batch-64-length-16"]) > max(found["further"]["batch-1-length-16-cpu"])
     profile_student(quiet(), ProfileSettings.model_validate(values), "s", str(encoder), str(tmp_path / "s.json"))
     assert "further" not in json.loads((tmp_path / "s.json").read_text())
@@ -126,7 +142,7 @@ def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
 
 def test_the_papers_ask_for_their_batches() -> None:
     study = open_study(Config(papers=["mlkd2024"], scale="paper"))
-    batches = [{"batch": size, "length": 128} for size in (1, 16, 32, 64)]
+    batches = [{"batch": size, "length": 128, "values": "batches"} for size in (1, 16, 32, 64)]
     for student in ("mlkd2024-4", "mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
         assert resolve.profile(study, student).as_json()["further"] == batches
     assert "further" not in resolve.profile(study, "mlkd2024-6").as_json()

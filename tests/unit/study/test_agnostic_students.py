@@ -118,7 +118,8 @@ def test_how_students_of_minilmv2_are_fine_tuned(
         0.1,
         0.01,
     )
-    assert len(study.protocols[study.students[f"minilmv2-{name}"].protocol].seeds) == 4
+    one = task in ("xnli", "mlqa")  # the best single model on dev; elsewhere the mean of four runs
+    assert len(study.protocols[study.students[f"minilmv2-{name}"].protocol].seeds) == (1 if one else 4)
 
 
 def test_the_text_of_the_proceedings_fine_tunes_the_same_student(study: Study) -> None:

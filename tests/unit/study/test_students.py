@@ -70,7 +70,8 @@ def test_each_stage_is_trained_as_table_9_of_mlkd_bert_prints(study: Study) -> N
 def test_task_agnostic_students_are_trained_as_wang2023_prints(study: Study) -> None:
     printed = {row: line["Our Model"] for row, line in cells(study, "wang2023", "table5").items()}
     space = {row: line["Search Space"] for row, line in cells(study, "wang2023", "table6").items()}
-    for name in (name for name in study.students if name.startswith("wang2023-agnostic")):
+    changed = "wang2023-agnostic-att-mse-rate-1e-3"  # a setting that the text reports without numbers
+    for name in (name for name in study.students if name.startswith("wang2023-agnostic") and name != changed):
         found = resolve.grid(study, name, "rte")
         shape, (stage,) = found.student.architecture, found.student.stages
         schedule = stage.schedule
@@ -97,8 +98,10 @@ def test_task_agnostic_students_are_trained_as_wang2023_prints(study: Study) -> 
 
 def test_a_student_of_wang2023_learns_from_the_layers_that_it_starts_from(study: Study) -> None:
     students = {name: student for name, student in study.students.items() if student.protocol == "wang2023"}
-    assert len(students) == 21
+    assert len(students) == 25
     for name, student in students.items():
+        if name.endswith("-released"):  # from layers 4, 8 and 12, or from all layers
+            continue
         *first, last = resolve.task_distillation(study, name, "rte").stages
         assert all(stage.schedule.epochs == 10 for stage in (*first, last))
         for term in (term for stage in first for term in stage.terms):
@@ -120,7 +123,7 @@ def test_sizes_are_those_that_mlkd_bert_prints(study: Study, tmp_path: Path) -> 
     table: Any = study.exhibits["mlkd2024", "table1"]
     printed = cells(study, "mlkd2024", "table1")
     shown = {cell.row: cell.student for cell in table.cells() if cell.student}
-    assert len(shown) == 4
+    assert len(shown) == 11  # all but MiniLMv2, another paper's student
     for row, name in shown.items():
         with torch.device("meta"):
             model: Any = build.blank(tmp_path, resolve.profile(study, name).architecture)

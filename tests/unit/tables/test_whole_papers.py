@@ -35,10 +35,10 @@ def verdicts(tables: Tables) -> Counter[str]:
 
 def test_every_comparable_cell_has_a_verdict(tables: Tables) -> None:
     counts = verdicts(tables)
-    assert sum(counts.values()) == 1747
+    assert sum(counts.values()) == 1768
     assert counts[""] == 0
     assert counts["differs"] == 0  # none does in truth
-    assert counts["agrees"] == pytest.approx(693, abs=20)  # the rest needs more runs than the papers made
+    assert counts["agrees"] == pytest.approx(618, abs=20)  # the rest needs more runs than the papers made
 
 
 def test_most_cells_differ_where_the_truth_does(study: Study) -> None:
@@ -91,5 +91,5 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
                 reasons = ("quoted", "server") if statement.test_alone else ("quoted",)
                 assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
     assert counts.total() == 156
-    assert counts[OPEN] == 34
+    assert counts[OPEN] == 30
     assert counts[HOLDS] == pytest.approx(108, abs=8)  # as drawn; close claims turn with the draw

@@ -80,6 +80,16 @@ def test_rate_rises_and_falls() -> None:
     assert all(rate > 0 for rate in rates)
 
 
+def test_a_rate_may_stay_or_fall_towards_a_later_step() -> None:
+    constant = schedule(steps=12, batch_size=4, warmup_ratio=0, lr_scheduler_type="constant_with_warmup")
+    assert {optim.rate(step, 12, constant) for step in range(1, 13)} == {constant.learning_rate}
+    later = schedule(steps=12, batch_size=4, warmup_ratio=0.25, decay_steps=21)
+    rates = [optim.rate(step, 12, later) for step in range(1, 13)]
+    assert rates[:3] == [optim.rate(step, 12, SCHEDULE) for step in range(1, 4)]
+    assert rates[3:] == pytest.approx([0.01 * (19 - k) / 19 for k in range(1, 10)])  # zero after step 21
+    assert later.scaled(2).decay_steps == 42
+
+
 def test_biases_are_not_decayed_and_frozen_weights_never_reach_the_optimiser() -> None:
     model = made()
     model.unused.requires_grad_(False)

@@ -31,7 +31,7 @@ def sizes_of_models(printed: Printed) -> CheckResult:
     count, findings = 0, []
     for entry in printed.entries:
         build = printed.models.get(entry.cell.identity) or printed.models.get(entry.cell.student)
-        if entry.cell.metric != "parameters" or build is None:
+        if entry.cell.metric not in ("parameters", "without_pooler") or build is None:
             continue
         count += 1
         plain, pooled = (size / 1e6 for size in parameters(build))

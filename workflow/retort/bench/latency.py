@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from retort.settings import ProfileSettings
-from retort.specs.timing import Timing
+from retort.specs.timing import Timing, Values
+
+
+def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]:
+    """Measure the time of a forward pass in ms: one value per run, the median over the passes of the run."""
+    return [statistics.median(times) for times in pass_times(network, settings, device)]
 
 
 @torch.inference_mode()
-def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]:
-    """Measure the time of a forward pass in ms: one value per run, the median over the passes of the run.
+def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[list[float]]:
+    """Measure the time of each forward pass in ms: the times of each run.
 
     Args:
         network: the encoder, which is moved to the device.
@@ -36,15 +42,23 @@ def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]
                 torch.cuda.synchronize()
             times.append(1000 * (time.perf_counter() - start))
         if number:  # run 0 warms up
-            runs.append(statistics.median(times))
+            runs.append(times)
     return runs
 
 
 def further_latencies(network: Any, settings: ProfileSettings, device: str) -> dict[str, list[float]]:
     """Measure the further latencies that tables ask for, and return them by name."""
-    return {
-        Timing(more.batch, more.length, more.device or "").name: latency(
-            network, settings.model_copy(update={"batch": more.batch, "length": more.length}), more.device or device
-        )
-        for more in settings.further or []
-    }
+    times = {}
+    for more in settings.further or []:
+        measured = settings.model_copy(update={"batch": more.batch, "length": more.length})
+        runs = pass_times(network, measured, more.device or device)
+        timing = Timing(more.batch, more.length, more.device or "", more.values or "runs")
+        times[timing.name] = VALUES[timing.values](runs)
+    return times
+
+
+# what has one value each -> the values from the times of each run
+VALUES: dict[Values, Callable[[list[list[float]]], list[float]]] = {
+    "runs": lambda runs: [statistics.median(times) for times in runs],
+    "batches": lambda runs: [time for times in runs for time in times],
+}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
@@ -19,6 +20,7 @@ from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.models.recorder import Recorder
 from retort.objectives import WeightedSum, compose, objectives
+from retort.objectives.base import TrainingRows
 from retort.specs.protocol import Schedule
 from retort.training import optim
 
@@ -88,6 +90,10 @@ def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
         num_labels=NUM_LABELS,  # type: ignore[call-arg]
     )
     return BertForMaskedLM(config) if language else BertForSequenceClassification(config)
+
+
+# the rows from which the batch is taken, as large as a data set of GLUE: memory banks hold one vector for each
+ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
 
 
 def batch_of(setting: Setting, language: bool) -> Batch:
@@ -160,7 +166,7 @@ class Bench:
         """Build the loss of a single objective with its default options."""
         own, other = self.setting.student, self.setting.teacher
         term: dict[str, Any] = {"objective": name, **({"mapping": mapping} if mapping else {})}
-        return compose([term], sizes(own, self.num_labels), sizes(other, self.num_labels), own[0], other[0])
+        return compose([term], sizes(own, self.num_labels), sizes(other, self.num_labels), own[0], other[0], ROWS)
 
     def cost(self, name: str, mapping: str | None) -> Cost:
         """Measure an objective with a mapping: the medians over steps that alternate with steps of a zero loss."""

@@ -44,13 +44,14 @@ def check_published(folder: Path | str, model: ModelSettings) -> None:
     check_shape(folder, model.architecture, model.vocabulary, positions=model.positions)
 
 
-def take_layers(student: Any, source: Any, layers: list[int]) -> None:
+def take_layers(student: Any, source: Any, layers: list[int], new_heads: bool = False) -> None:
     """Copy the source's embeddings, listed layers and heads into the student.
 
     Args:
         student: the model to initialise.
         source: the model whose weights are copied.
         layers: numbers of the source's layers, from 1: the i-th of them becomes the student's i-th layer.
+        new_heads: leave the student's pooler and heads as they are.
 
     Raises:
         RetortError: the source has no such layer, or the widths of the two models differ.
@@ -67,7 +68,8 @@ def take_layers(student: Any, source: Any, layers: list[int]) -> None:
         copy.load_state_dict(original.state_dict())
     for index, layer in enumerate(layers):
         own[index].load_state_dict(other[layer - 1].state_dict())  # papers count layers from 1
-    take_heads(student, source)
+    if not new_heads:
+        take_heads(student, source)
 
 
 def _widths(widths: list[int]) -> str:
@@ -93,24 +95,30 @@ def take_heads(student: Any, source: Any) -> None:
                     weight.copy_(weights[key])
 
 
-def with_pooler(student: Any, architecture: Architecture, source_folder: Path | str) -> Any:
+def with_pooler(
+    student: Any, architecture: Architecture, source_folder: Path | str, random_seed: int | None = None
+) -> Any:
     """Return the student without its masked-LM head and with a pooler, as fine-tuning needs it.
 
-    transformers builds masked-LM models without a pooler. The weights of the pooler come from the
-    student's parent or the published model, as in every student without a masked-LM head. ELECTRA models have no pooler
-    and are returned without one.
+    transformers builds masked-LM models without a pooler. The pooler is the one with which a student of the same
+    initialisation starts that has no masked-LM head: that of its parent or of the published model, or a random one.
+    ELECTRA models have no pooler and are returned without one.
 
     Args:
         student: the distilled model.
         architecture: its sizes.
         source_folder: the folder of the model that the pooler is taken from.
+        random_seed: the seed of a student whose first weights are random; None for one that starts from a model.
     """
     bare = student.base_model
     if getattr(bare, "pooler", bare) is not None:  # None: built without a pooler; no such attribute: ELECTRA
         return bare
+    if random_seed is not None:
+        torch.manual_seed(random_seed)  # of the student's own first weights, which `initialise` drew
     encoder: Any = blank(source_folder, architecture)
     encoder.load_state_dict(bare.state_dict(), strict=False)  # all but the pooler
-    take_heads(encoder, load(source_folder))
+    if random_seed is None:
+        take_heads(encoder, load(source_folder))
     return encoder
 
 
@@ -143,7 +151,7 @@ def initialise(
     if start.layers is not None:
         source_folder = folders.teacher if start.of == "teacher" else folders.model
         assert source_folder is not None  # a student that takes layers of its teacher reads the teacher
-        take_layers(student, load(source_folder, head, num_labels), start.layers)
+        take_layers(student, load(source_folder, head, num_labels), start.layers, start.new_heads)
     return student
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from retort.batch import Batch
 from retort.objectives.base import heads_of, product
@@ -71,11 +72,18 @@ def basis(keys: Iterable[Key]) -> set[Key]:
     }
 
 
-def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[Key, Tensor]:
+def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int, mask: Tensor) -> dict[Key, Tensor]:
     """Compute the activations asked for from the recorded ones.
 
     scores: (batch, heads, query, key), divided by the square root of the head size, before masking.
     cls: (batch, width), the hidden state at position 0.
+    undropped-context: (batch, length, width), softmax(scores) V of all heads as it is without dropout.
+
+    Args:
+        keys: the (activation, layer) keys asked for.
+        caught: the recorded activations.
+        heads: the model's attention heads.
+        mask: the attention mask, (batch, length), True at real tokens.
     """
     activations = {}
     for activation, layer in keys:
@@ -83,6 +91,10 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int) -> dict[K
             # Q K^T / sqrt(d_k), the argument of the softmax in eq. 4 of Udagawa et al. (2023)
             queries, keys_ = (heads_of(caught[name, layer], heads) for name in ("queries", "keys"))
             activations[activation, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
+        elif activation == "undropped-context":
+            queries, keys_, values = (heads_of(caught[name, layer], heads) for name in ("queries", "keys", "values"))
+            context = F.scaled_dot_product_attention(queries, keys_, values, attn_mask=mask[:, None, None, :])
+            activations[activation, layer] = context.transpose(1, 2).flatten(2)
         elif activation == "cls":
             activations[activation, layer] = caught["hidden", layer][:, 0]
         elif activation == "embeddings":
@@ -107,6 +119,13 @@ def embeddings_of(model: Any) -> list[nn.Module]:
     """Return the modules from input ids to the input of layer 1; a projection of narrow embeddings is the last."""
     modules = dict(model.base_model.named_children())
     return [modules[name] for name in family_of(model.config).embeddings if name in modules]
+
+
+def words_of(model: Any, input_ids: Tensor) -> Tensor:
+    """Return the word embeddings after the layer norm of the embeddings, (batch, length, width), without dropout."""
+    embeddings: Any = embeddings_of(model)[0]
+    words: Tensor = embeddings.LayerNorm(embeddings.word_embeddings(input_ids))
+    return words
 
 
 def layers_of(model: Any) -> nn.ModuleList:
@@ -195,9 +214,11 @@ class Recorder:
             inputs["token_type_ids"] = batch.token_type_ids
         # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers
         masked = self.logits and batch.positions is not None
-        self.recording = True
+        self.recording = bool(self.to_record)
         try:
-            output = (self.model.base_model if masked or not self.logits else self.model)(**inputs)
+            passes = self.recording or self.logits
+            model = self.model.base_model if masked or not self.logits else self.model
+            output = model(**inputs) if passes else None
         except _StopForward:
             output = None
         finally:
@@ -208,7 +229,9 @@ class Recorder:
                 self.caught["logits", None] = masked_lm_logits(self.model, hidden)
             else:
                 self.caught["logits", None] = logits_of(output)
-        return derive(self.keys, self.caught, config.num_attention_heads)
+        if ("words", None) in self.keys:
+            self.caught["words", None] = words_of(self.model, input_ids)
+        return derive(self.keys, self.caught, config.num_attention_heads, batch.attention_mask)
 
     def close(self) -> None:
         """Remove the hooks, which leaves the model as it was."""

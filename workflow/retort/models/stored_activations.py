@@ -142,4 +142,4 @@ class StoredActivations:
             if per_token:
                 tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
             caught[key] = moved(tensor, batch.input_ids.device)
-        return derive(self.keys, caught, self.heads)
+        return derive(self.keys, caught, self.heads, batch.attention_mask)

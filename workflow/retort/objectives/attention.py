@@ -50,6 +50,7 @@ class AttentionMSE:
     activations = ("scores",)
     reduction = "token-pairs"
     equal_heads = True
+    reads_padding = {"count_padding": [True]}
     limits = {"zero_below": {"lt": 0}}
 
     def __init__(self, shapes: Pair, *, count_padding: bool = False, zero_below: float | None = None) -> None:
@@ -83,6 +84,7 @@ class AttentionKL:
     activations = ("scores",)
     reduction = "tokens"
     equal_heads = True
+    reads_padding = {"padded_queries": [True]}
     limits = {"floor": {"ge": 0, "lt": 1}}
 
     def __init__(self, shapes: Pair, *, padded_queries: bool = False, floor: float = 0.0) -> None:

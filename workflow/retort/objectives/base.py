@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,22 +18,44 @@ Activations = Mapping[str, Tensor]
 
 objectives: Registry[type] = Registry("objective")
 
+# the mean over all tokens of a batch, in which a long text counts more; or over texts, each the mean of its own tokens
+MeanOver = Literal["tokens", "texts"]
+REDUCTIONS = {"tokens": "tokens", "texts": "examples"}  # what the value of an objective is then a mean over
+
 NEVER = -1e9  # a score that softmax turns into 0; finite, so that a row without any key still has finite gradients
 
 
 @dataclass(frozen=True)
+class TrainingRows:
+    """What an objective may know of the data that it is trained on, before the first batch.
+
+    Args:
+        count: the number of rows of a task, or of blocks of a corpus; None where it is not known.
+        labels: the labels of all rows, (rows, ...) as in a batch; None where there are none.
+    """
+
+    count: int | None = None
+    labels: np.ndarray | None = None
+
+
+UNKNOWN = TrainingRows()
+
+
+@dataclass(frozen=True)
 class Pair:
-    """The sizes of both models.
+    """The sizes of both models, and the rows that both read.
 
     Args:
         student: the student's sizes.
         teacher: the teacher's sizes.
         layers: how many layers of the student and of the teacher an objective of level 'layers' reads at once.
+        rows: the rows that the student is trained on.
     """
 
     student: Shape
     teacher: Shape
     layers: tuple[int, int] = (1, 1)
+    rows: TrainingRows = UNKNOWN
 
 
 def wide(x: Tensor) -> Tensor:
@@ -55,9 +79,17 @@ def token_mean(values: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, values, 0).sum() / mask.sum().clamp(min=1)  # no product with the mask: 0 * NaN is NaN
 
 
-def mean_square(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
+def text_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean over texts of each text's mean of (batch, length) values where the mask is True."""
+    means = torch.where(mask, values, 0).sum(1) / mask.sum(1).clamp(min=1)  # (batch,): 1/|x| sum_i of one text
+    return means.mean()
+
+
+def mean_square(student: Tensor, teacher: Tensor, mask: Tensor, mean_over: MeanOver = "tokens") -> Tensor:
     """Return the mean squared difference of (batch, length, width) tensors over unmasked tokens and width."""
     difference = torch.where(mask[..., None], wide(student) - wide(teacher), 0)  # (batch, length, width)
+    if mean_over == "texts":
+        return text_mean(difference.square().mean(-1), mask)
     return difference.square().sum() / (mask.sum().clamp(min=1) * teacher.shape[-1])  # tokens x width numbers
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.mappings import call_with_options, mappings, pairs_of
-from retort.objectives.base import Pair, objectives
+from retort.objectives.base import UNKNOWN, Pair, TrainingRows, objectives
 from retort.objectives.parts import JOINT, of_part
 from retort.registry import unknown
 from retort.settings import TermSettings
@@ -205,8 +205,14 @@ def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: 
         raise RetortError(misfit.message, misfit.hint)
 
 
-def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape) -> WeightedSum:
+def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows: TrainingRows = UNKNOWN) -> WeightedSum:
     """Build the loss of a stage, whose pairs of layers are resolved, for two models of the given sizes.
+
+    Args:
+        terms: the terms.
+        student: the student's sizes.
+        teacher: the teacher's sizes.
+        rows: the rows that the stage is trained on.
 
     Raises:
         RetortError: there is no term, or an objective or an option is wrong.
@@ -218,8 +224,10 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape) -> We
         make = objectives[term.objective]
         check_sizes(term.objective, term.options, student, teacher)
         pairs = _pairs_as_read(term.objective, term.pairs)
-        shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t)))) for s, t in pairs]
+        shapes = [Pair(student, teacher, (len(layers_of(s)), len(layers_of(t))), rows) for s, t in pairs]
         instances = [call_with_options("objective", term.objective, make, term.options, sizes) for sizes in shapes]
+        for instance in filter(lambda each: hasattr(each, "share"), instances[1:]):
+            instance.share(instances[0])
         label = unique_label(term.objective, [other.label for other in composed])
         composed.append(Term(label, term.weight, pairs, instances))
     return WeightedSum(composed)
@@ -232,7 +240,12 @@ def single_loss(objective: str, shape: Shape) -> WeightedSum:
 
 
 def compose(
-    terms: list[dict[str, Any]], student: Shape, teacher: Shape, student_layers: int, teacher_layers: int
+    terms: list[dict[str, Any]],
+    student: Shape,
+    teacher: Shape,
+    student_layers: int,
+    teacher_layers: int,
+    rows: TrainingRows = UNKNOWN,
 ) -> WeightedSum:
     """Build the loss that a list of terms describes, for two models of the given sizes.
 
@@ -243,6 +256,7 @@ def compose(
         teacher: the teacher's sizes.
         student_layers: number of the student's layers.
         teacher_layers: number of the teacher's layers.
+        rows: the rows that the student is trained on.
 
     Raises:
         RetortError: there is no term, a key, an objective, an option or a mapping is wrong, or an objective does not
@@ -262,4 +276,4 @@ def compose(
                 options=term.get("options") or {},
             )
         )
-    return loss_of(resolved, student, teacher)
+    return loss_of(resolved, student, teacher, rows)

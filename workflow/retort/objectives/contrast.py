@@ -7,24 +7,33 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.objectives.base import Activations, Pair, objectives, product, required, wide
-
-ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
-LOW = (1 << 31) - 1  # keeps 31 bits, so that the result is never negative
-
-
-def scattered(counts: Tensor) -> Tensor:
-    """Hash integers to pseudo-random integers from 0 to 2^31 - 1, the same on every device."""
-    # multiply and xor-shift, twice: close inputs give distant outputs; int64 products wrap alike on every device
-    for shift in (29, 32):
-        counts = counts * ODD
-        counts = counts ^ (counts >> shift)
-    return (counts * ODD >> 31) & LOW
+from retort.errors import RetortError
+from retort.objectives.base import Activations, Pair, TrainingRows, objectives, product, required, wide
+from retort.objectives.draws import scattered
 
 
 def end_to_end(vectors: Tensor) -> Tensor:
     """Concatenate the layers of (layers, batch, width) vectors to (batch, layers * width)."""
     return wide(vectors).transpose(0, 1).flatten(1)
+
+
+def bank_size(bank: int | None, rows: TrainingRows, name: str) -> int:
+    """Return the number of rows of a memory bank: the one that an option sets, else that of the training set.
+
+    Raises:
+        RetortError: neither is known.
+    """
+    size = rows.count if bank is None else bank
+    if size is None:
+        raise RetortError(f"objective '{name}' needs the number of training rows", "set its option 'bank'")
+    return max(2, size)  # an example is never its own negative
+
+
+@torch.no_grad()
+def move(bank: Tensor, rows: Tensor, vectors: Tensor, momentum: float) -> None:
+    """Move rows of a bank towards their new vectors (batch, size), in place, and scale them to length one."""
+    moved = momentum * bank[rows] + (1 - momentum) * vectors.to(bank.dtype)
+    bank.index_copy_(0, rows, F.normalize(moved, dim=-1))
 
 
 @objectives.register("contrast")
@@ -47,7 +56,8 @@ class Contrast(nn.Module):
         negatives: number of negatives of each example.
         temperature: divides the dot products.
         momentum: weight of the old vector when a row of the bank is updated; the new one has 1 - momentum.
-        bank: number of rows of the bank; an example's row is its number in the data set modulo this.
+        bank: number of rows of the bank; an example's row is its number in the data set modulo this. None takes as many
+            as the training set has.
         seed: seed of the bank's first vectors and of the negatives.
     """
 
@@ -74,14 +84,16 @@ class Contrast(nn.Module):
         negatives: int = 100,
         temperature: float = 0.07,
         momentum: float = 0.5,
-        bank: int = 65536,
+        bank: int | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
         self.student_map = nn.Linear(shapes.layers[0] * shapes.student.width, size)
         self.teacher_map = nn.Linear(shapes.layers[1] * shapes.teacher.width, size)
         self.count, self.temperature, self.momentum, self.seed = negatives, temperature, momentum, seed
-        start = torch.randn(bank, size, generator=torch.Generator().manual_seed(seed))
+        start = torch.randn(
+            bank_size(bank, shapes.rows, "contrast"), size, generator=torch.Generator().manual_seed(seed)
+        )
         self.register_buffer("bank", F.normalize(start, dim=-1))  # (bank, size)
         self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
 
@@ -109,6 +121,5 @@ class Contrast(nn.Module):
     @torch.no_grad()
     def remember(self, rows: Tensor, vectors: Tensor) -> None:
         """Move the given rows of the bank towards the vectors (batch, size), and count the call."""
-        moved = self.momentum * self.bank[rows] + (1 - self.momentum) * vectors.to(self.bank.dtype)
-        self.bank.index_copy_(0, rows, F.normalize(moved, dim=-1))
+        move(self.bank, rows, vectors, self.momentum)
         self.calls += 1

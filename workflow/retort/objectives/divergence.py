@@ -12,6 +12,14 @@ def token_weights(tokens: Tensor, heads: int) -> Tensor:
     return tokens / (tokens.sum().clamp(min=1).double() * heads)  # 1 / (A_r |x|) of MiniLMv2 (Wang et al., 2021), eq. 6
 
 
+def text_weights(tokens: Tensor, heads: int) -> Tensor:
+    """Return (batch, length) weights that turn a sum over heads and rows into a mean over texts of each text's mean."""
+    return tokens / (tokens.sum(1, keepdim=True).clamp(min=1).double() * heads * len(tokens))  # |x| of each text
+
+
+WEIGHTS = {"tokens": token_weights, "texts": text_weights}  # what a mean is over -> the weights of a relation's rows
+
+
 def relation_divergence(
     student: tuple[Tensor, Tensor],
     teacher: tuple[Tensor, Tensor],

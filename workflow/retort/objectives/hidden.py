@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from retort.batch import Batch
 from retort.objectives.base import (
+    REDUCTIONS,
     Activations,
+    MeanOver,
     Pair,
     counted,
-    heads_of,
     mean_square,
     objectives,
     one_of,
-    product,
     token_mean,
     wide,
 )
@@ -78,7 +77,9 @@ class HiddenSequence(nn.Module):
 
     Args:
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
+        one_map: all layers of the mapping share one map, as an equation with one W_h has it; else each has its own.
         count_padding: let padding tokens count like real ones.
+        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
     """
 
     version = 1
@@ -86,17 +87,31 @@ class HiddenSequence(nn.Module):
     reduction = "tokens"
     has_parameters = True
     equal_widths = {"map": ["never"]}
+    reads_padding = {"count_padding": [True]}
 
-    def __init__(self, shapes: Pair, *, map: MapRule = "always", count_padding: bool = False) -> None:
+    def __init__(
+        self,
+        shapes: Pair,
+        *,
+        map: MapRule = "always",
+        one_map: bool = False,
+        count_padding: bool = False,
+        mean_over: MeanOver = "tokens",
+    ) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
-        self.count_padding = count_padding
-        self.reduction = "examples" if count_padding else "tokens"  # with padding all examples have as many
+        self.one_map, self.count_padding, self.mean_over = one_map, count_padding, mean_over
+        self.reduction = "examples" if count_padding or mean_over == "texts" else "tokens"
+
+    def share(self, first: HiddenSequence) -> None:
+        """Take the map of the term's first pair of layers, if all its pairs have one."""
+        self.map = first.map if self.one_map else self.map
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         # (batch, length, student width) -> (batch, length, teacher width)
-        return mean_square(self.map(wide(student["hidden"])), teacher["hidden"], counted(batch, self.count_padding))
+        mapped, mask = self.map(wide(student["hidden"])), counted(batch, self.count_padding)
+        return mean_square(mapped, teacher["hidden"], mask, self.mean_over)
 
 
 @objectives.register("context-sequence")
@@ -108,6 +123,8 @@ class ContextSequence(nn.Module):
 
     Args:
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
+        one_map: all layers of the mapping share one map, as an equation with one W_h has it; else each has its own.
+        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
     """
 
     version = 1
@@ -116,13 +133,21 @@ class ContextSequence(nn.Module):
     has_parameters = True
     equal_widths = {"map": ["never"]}
 
-    def __init__(self, shapes: Pair, *, map: MapRule = "always") -> None:
+    def __init__(
+        self, shapes: Pair, *, map: MapRule = "always", one_map: bool = False, mean_over: MeanOver = "tokens"
+    ) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+        self.one_map, self.mean_over, self.reduction = one_map, mean_over, REDUCTIONS[mean_over]
+
+    def share(self, first: ContextSequence) -> None:
+        """Take the map of the term's first pair of layers, if all its pairs have one."""
+        self.map = first.map if self.one_map else self.map
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        return mean_square(self.map(wide(student["context"])), teacher["context"], batch.attention_mask)
+        mapped = self.map(wide(student["context"]))  # (batch, length, teacher width)
+        return mean_square(mapped, teacher["context"], batch.attention_mask, self.mean_over)
 
 
 @objectives.register("hidden-cosine")
@@ -161,6 +186,7 @@ class PatientCls(nn.Module):
 
     Args:
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
+        width_mean: the mean of the squares over the width, as in the released code, and not their sum.
     """
 
     version = 1
@@ -169,96 +195,13 @@ class PatientCls(nn.Module):
     has_parameters = True
     equal_widths = {"map": ["never"]}
 
-    def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ") -> None:
+    def __init__(self, shapes: Pair, *, map: MapRule = "widths-differ", width_mean: bool = False) -> None:
         super().__init__()
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
+        self.factor = 1 / shapes.teacher.width if width_mean else 1.0
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         mapped = F.normalize(wide(self.map(wide(student["cls"]))), dim=-1)  # (batch, teacher width), length one
-        return (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square().sum(-1).mean()  # a sum over the width
-
-
-class HeadMaps(nn.Module):
-    """One linear map for each relation head: (batch, heads, length, source) to (batch, heads, length, target).
-
-    Args:
-        heads: number of relation heads.
-        source: the width of a student's relation head.
-        target: the width of a teacher's relation head.
-        orthogonal: keep each map's rows (its columns, where the target is smaller) orthonormal throughout training, by
-            Cayley's formula from a skew-symmetric matrix: (I - A)^-1 (I + A).
-    """
-
-    def __init__(self, heads: int, source: int, target: int, orthogonal: bool) -> None:
-        super().__init__()
-        self.source, self.target, self.orthogonal = source, target, orthogonal
-        if orthogonal:
-            size = max(source, target)
-            self.skew = nn.Parameter(torch.zeros(heads, size, size))  # gives the identity, cut where the sizes differ
-            return
-        self.weight = nn.Parameter(torch.empty(heads, source, target))  # W_a: one matrix a head
-        if source == target:
-            nn.init.constant_(self.weight, 0)
-            self.weight.data.diagonal(dim1=-2, dim2=-1).fill_(1)
-        else:
-            nn.init.uniform_(self.weight, -(source**-0.5), source**-0.5)  # the bounds of nn.Linear
-
-    def matrices(self) -> Tensor:
-        """Return the maps as matrices, (heads, source, target)."""
-        if not self.orthogonal:
-            return self.weight
-        upper = self.skew.triu(1)  # (heads, size, size), only the part above the diagonal is used
-        half = wide(upper - upper.mT) / 2  # A = -A^T, skew-symmetric; in float32, for no solver has 16 bits
-        identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
-        # (I - A)^-1 (I + A), orthogonal; I - A is never singular, so solve_ex, which checks nothing and does not wait
-        # for the device, is safe
-        rotation: Tensor = torch.linalg.solve_ex(identity - half, identity + half).result
-        return rotation[:, : self.source, : self.target]
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (batch, heads, length, target) for x (batch, heads, length, source)."""
-        return product(x, self.matrices())
-
-
-@objectives.register("direct")
-class Direct(nn.Module):
-    """Mean squared error between mapped queries, keys, values and the teacher's, summed over relation heads.
-
-    Activations are (batch, length, width); the mean over real tokens and a head's width. DirectMiniLM (Udagawa et al.,
-    2023), eq. 10: sum over queries, keys, values and over heads a of MSE(A_a^S W_a, A_a^T), each with its own map W_a.
-
-    Args:
-        heads: number of relation heads, which must divide both widths; None takes the teacher's attention heads.
-        orthogonal: keep the maps orthogonal, so that equal mapped vectors mean equal products A A^T (eq. 11).
-        count_padding: let padding tokens count like real ones.
-    """
-
-    version = 1
-    activations = ("queries", "keys", "values")
-    reduction = "tokens"
-    has_parameters = True
-    divides_widths = ("heads", "teacher")
-
-    def __init__(
-        self, shapes: Pair, *, heads: int | None = None, orthogonal: bool = False, count_padding: bool = False
-    ) -> None:
-        super().__init__()
-        self.heads = shapes.teacher.heads if heads is None else heads
-        source, target = shapes.student.width // self.heads, shapes.teacher.width // self.heads
-        self.maps = nn.ModuleList(
-            HeadMaps(self.heads, source, target, orthogonal) for _ in self.activations
-        )  # W_a of q, k, v
-        self.count_padding = count_padding
-        self.reduction = "examples" if count_padding else "tokens"  # with padding all examples have as many
-
-    def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
-        """Return the scalar loss."""
-        mask = counted(batch, self.count_padding)
-        losses = []
-        for activation, maps in zip(self.activations, self.maps, strict=True):
-            # (batch, length, width) -> (batch, heads, length, size) -> (batch, length, teacher width)
-            mapped = maps(heads_of(wide(student[activation]), self.heads)).transpose(1, 2).flatten(2)
-            # the sum over heads of means over a head's width = heads * the mean over the whole width
-            losses.append(self.heads * mean_square(mapped, teacher[activation], mask))
-        return torch.stack(losses).sum()
+        squares = (mapped - F.normalize(wide(teacher["cls"]), dim=-1)).square()
+        return self.factor * squares.sum(-1).mean()  # the sum over the width, or its mean

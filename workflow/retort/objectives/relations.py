@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from retort.batch import Batch
-from retort.objectives.base import Activations, Pair, counted, objectives, one_of, wide
-from retort.objectives.divergence import relation_divergence, token_weights
+from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, counted, objectives, one_of
+from retort.objectives.divergence import WEIGHTS, relation_divergence, text_weights, token_weights
 
 LETTERS = {"q": "queries", "k": "keys", "v": "values"}
 Letters = Literal["q-q", "q-k", "q-v", "k-q", "k-k", "k-v", "v-q", "v-k", "v-v"]
-Normaliser = Literal["mean", "sum-over-heads", "sum"]
-Split = Literal["concat", "average", "random"]
+Normaliser = Literal["mean", "mean-of-texts", "sum-over-heads", "sum"]
 
 
 @objectives.register("value-relation")
@@ -35,6 +33,7 @@ class ValueRelation:
     activations = ("values",)
     reduction = "tokens"
     divides_widths = ("teacher",)
+    reads_padding = {"padded_queries": [True], "padded_keys": [True]}
     holds_relations = True
     limits = {"floor": {"ge": 0, "lt": 1}}
 
@@ -65,8 +64,9 @@ class Relations:
         pairs: which of the nine relations to compare: "q-q", "q-k", ..., "v-v".
         heads: number of relation heads (A_r); it must divide both widths.
         weights: a factor for each of the pairs (alpha in eq. 5); None gives each the factor 1.
-        normaliser: "mean" averages over heads and real tokens (MiniLMv2, eq. 6). Udagawa et al., eq. 7, has no
-            division: "sum-over-heads" sums over heads and averages over real tokens, "sum" sums over heads and the
+        normaliser: "mean" averages over heads and the real tokens of a batch; "mean-of-texts" over heads and the tokens
+            of each text, for which MiniLMv2 writes eq. 6, and then over texts. Udagawa et al., eq. 7, has no division:
+            "sum-over-heads" sums over heads and averages over real tokens, "sum" sums over heads and the
             tokens of an example and averages over examples.
         padded_queries: let padding count as rows of a relation.
         padded_keys: let padding count as columns of a relation.
@@ -78,6 +78,7 @@ class Relations:
     divides_widths = ("heads",)
     holds_relations = True
     equal_lengths = ("pairs", "weights")
+    reads_padding = {"padded_queries": [True], "padded_keys": [True]}
     limits = {"weights": {"ge": 0, "le": 1000000}}
 
     def __init__(
@@ -100,11 +101,13 @@ class Relations:
         self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
         # with padding all examples have as many tokens
-        self.reduction = "examples" if normaliser == "sum" or padded_queries else "tokens"
+        self.reduction = "examples" if normaliser in ("sum", "mean-of-texts") or padded_queries else "tokens"
         self.padded_queries, self.padded_keys = padded_queries, padded_keys
 
     def weights_of(self, queries: Tensor) -> Tensor:
         """Return the weight of each row in the sum over heads and rows, (batch, length)."""
+        if self.normaliser == "mean-of-texts":
+            return text_weights(queries, self.heads)
         if self.normaliser == "sum":
             return queries.double() / queries.shape[0]  # 1 / batch for each token that counts
         return token_weights(queries, self.heads if self.normaliser == "mean" else 1)
@@ -128,6 +131,7 @@ class HiddenRelation:
 
     Args:
         heads: number of parts that the width is split into; None takes the student's attention heads.
+        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
     """
 
     version = 1
@@ -136,64 +140,12 @@ class HiddenRelation:
     divides_widths = ("heads", "student")
     holds_relations = True
 
-    def __init__(self, shapes: Pair, *, heads: int | None = None) -> None:
+    def __init__(self, shapes: Pair, *, heads: int | None = None, mean_over: MeanOver = "tokens") -> None:
         self.heads = shapes.student.heads if heads is None else heads
+        self.mean_over, self.reduction = mean_over, REDUCTIONS[mean_over]
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
-        ours, theirs, weights = student["hidden"], teacher["hidden"], token_weights(batch.attention_mask, self.heads)
-        return relation_divergence(
-            (ours, ours), (theirs, theirs), self.heads, batch.attention_mask, weights
-        )  # H H^T in eq. 8
-
-
-@objectives.register("mha-output-relation")
-class OutputRelation:
-    """KL divergence between relations of the attention heads' outputs, averaged over splits and real tokens.
-
-    Activations are (batch, length, width), before the output projection. MLKD-BERT (2024), eq. 8-10, where A_s is the
-    number of splits: L_MHA = 1/(A_s |x|) sum_a sum_i KL(R_a,i^T || R_a,i^S) and R_a = softmax(O_a O_a^T / sqrt(d_s)).
-    Section 4.5 has the two other ways to reduce the teacher's heads to the number of splits.
-
-    Args:
-        splits: number of splits of both outputs; None takes the student's attention heads.
-        split: "concat" keeps the outputs of all teacher heads in a split, side by side; "average" takes their mean;
-            "random" takes one of them, drawn once.
-        seed: seed of that draw.
-    """
-
-    version = 1
-    activations = ("context",)
-    reduction = "tokens"
-    divides_widths = ("splits", "student")
-    holds_relations = True
-    divides_teacher_heads = {"split": ["average", "random"]}
-
-    def __init__(self, shapes: Pair, *, splits: int | None = None, split: Split = "concat", seed: int = 0) -> None:
-        self.splits = shapes.student.heads if splits is None else splits
-        self.split = one_of("split", split, get_args(Split))
-        self.teacher_heads = shapes.teacher.heads
-        members = max(1, self.teacher_heads // self.splits)  # teacher heads in a split
-        draw = random.Random(seed)
-        self.picks = [draw.randrange(members) for _ in range(self.splits)]  # one teacher head a split
-
-    def target(self, context: Tensor) -> Tensor:
-        """Return the teacher's outputs as (batch, length, splits * size), one part of equal size for each split."""
-        if self.split == "concat":
-            return context
-        members = self.teacher_heads // self.splits
-        # (batch, length, splits, members, head size)
-        groups = context.reshape(*context.shape[:-1], self.splits, members, context.shape[-1] // self.teacher_heads)
-        if self.split == "average":
-            return wide(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
-        return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
-
-    def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
-        """Return the scalar loss."""
-        ours, theirs, weights = (
-            student["context"],
-            self.target(teacher["context"]),
-            token_weights(batch.attention_mask, self.splits),
-        )
-        # the splits stand where eq. 6 of MiniLMv2 has relation heads
-        return relation_divergence((ours, ours), (theirs, theirs), self.splits, batch.attention_mask, weights)
+        ours, theirs, mask = student["hidden"], teacher["hidden"], batch.attention_mask
+        weights = WEIGHTS[self.mean_over](mask, self.heads)
+        return relation_divergence((ours, ours), (theirs, theirs), self.heads, mask, weights)  # H H^T in eq. 8

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor, nn
 
 from retort.batch import Batch
-from retort.objectives.base import Activations, Pair, objectives, product, wide
+from retort.objectives.base import Activations, Pair, objectives, one_of, product, wide
 from retort.objectives.hidden import MapRule, linear_map
 
 
@@ -45,6 +47,19 @@ def cheapest_flow(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
     return torch.from_numpy(flow)
 
 
+Smoothing = Literal["softmax", "share"]
+
+
+def ratios(weights: Tensor, paid: Tensor) -> Tensor:
+    """Return sum of all unit costs / own unit cost of each layer, where the unit cost is `paid` / `weights`.
+
+    It is large for a cheap layer. A layer that costs exactly nothing has an infinite one, and a layer that carries
+    nothing has none (NaN): what a layer would cost that no transport uses is not known.
+    """
+    unit = paid / weights  # (layers,)
+    return unit.sum() / unit
+
+
 @objectives.register("emd")
 class EarthMovers(nn.Module):
     """Earth mover's distance between all layers of both models: differences weighted by the cheapest transport.
@@ -55,15 +70,19 @@ class EarthMovers(nn.Module):
     with flow F and cost C. BERT-EMD (Li et al., 2020). The flow is a constant in the gradient: it is a minimum already.
 
     The weight of a layer is what it gives or takes in the transport; at first all layers have the same. In training,
-    the weights are updated after each call: a layer's unit cost is what it pays in both transports divided by its
-    weight, and the new weights are softmax(sum of all unit costs / own unit cost / temperature). The weights are saved
-    with the linear maps, so that a resumed run goes on with them.
+    the weights are updated after each call: a layer's unit cost is what it pays in the transports divided by its
+    weight, and its ratio is the sum of all unit costs divided by its own. The weights are saved with the linear maps,
+    so that a resumed run goes on with them. Weights that are not finite, as after a cost of exactly zero between two
+    layers that are the same, make the loss NaN: the run diverges, and does not go on with a transport of nothing.
 
     Args:
         attention: compare attention scores too, which needs equal numbers of heads.
         map: when to put a linear map, one for all layers, before the hidden states: always, widths-differ or never.
         update: update the weights in training.
-        temperature: temperature of the softmax over the weights.
+        smoothing: "softmax" is the softmax over layers of the ratios of both transports together, as the paper writes
+            it; one cheap layer soon has nearly all the weight. "share" is a ratio's share of all ratios, the mean of
+            both transports, as in the released code.
+        temperature: temperature of the softmax.
     """
 
     version = 1
@@ -85,9 +104,11 @@ class EarthMovers(nn.Module):
         attention: bool = True,
         map: MapRule = "widths-differ",
         update: bool = True,
+        smoothing: Smoothing = "softmax",
         temperature: float = 1.0,
     ) -> None:
         super().__init__()
+        self.smoothing = one_of("smoothing", smoothing, get_args(Smoothing))
         if not attention:
             self.activations = ("hidden",)
         self.map = linear_map(map, shapes.student.width, shapes.teacher.width)
@@ -104,6 +125,8 @@ class EarthMovers(nn.Module):
             ours["scores"] = wide(student["scores"])
             # (batch, 1, query, key)
             compared["scores"] = batch.attention_mask[:, None, :, None] & batch.attention_mask[:, None, None, :]
+        if not (self.student_weights.isfinite().all() and self.teacher_weights.isfinite().all()):
+            return ours["hidden"].sum() * torch.nan  # the training loop reports the divergence with its step
         distances, paid = [], []
         for activation, real in compared.items():
             theirs = wide(teacher[activation])
@@ -114,13 +137,21 @@ class EarthMovers(nn.Module):
                 distances.append(flow[s, t].item() * layer_cost(ours[activation][s], theirs[t], real))  # F_st C_st
             paid.append(flow * costs.double().cpu())
         if self.training and self.update:
-            self.follow(torch.stack(paid).sum(0))
+            self.follow(paid)
         return torch.stack(distances).sum()
 
     @torch.no_grad()
-    def follow(self, paid: Tensor) -> None:
-        """Update the weights of all layers from what the transports paid, (student layers, teacher layers)."""
-        for weights, costs in ((self.student_weights, paid.sum(1)), (self.teacher_weights, paid.sum(0))):
-            unit = costs.to(weights.device) / weights  # (layers,): cost of one unit at each layer
-            ratio = unit.sum() / unit.clamp(min=1e-12)  # a cheap layer gets a large weight
-            weights.copy_(torch.softmax(ratio / self.temperature, dim=0))
+    def follow(self, paid: list[Tensor]) -> None:
+        """Update the weights of all layers from what each transport paid, (student layers, teacher layers)."""
+        for weights, dim in ((self.student_weights, 1), (self.teacher_weights, 0)):
+            costs = [each.sum(dim).to(weights.device) for each in paid]  # (layers,) of each transport
+            if not any(each.any() for each in costs):
+                continue  # the models agree in all layers: nothing says which layer is cheaper
+            weights.copy_(self.smooth(weights, costs))
+
+    def smooth(self, weights: Tensor, costs: list[Tensor]) -> Tensor:
+        """Return the new weights (layers,) of one model, which sum to one."""
+        if self.smoothing == "softmax":
+            return torch.softmax(ratios(weights, torch.stack(costs).sum(0)) / self.temperature, dim=0)
+        shares = [each / each.sum() for each in (ratios(weights, cost) for cost in costs)]
+        return torch.stack(shares).mean(0)

@@ -87,13 +87,15 @@ def teacher(study: Study, name: str, task_name: str) -> TeacherSettings:
     """Return the settings of a teacher that is fine-tuned on a task."""
     spec = study.teachers[name]
     protocol = study.protocols[spec.protocol]
+    schedule = protocol.for_task(task_name)
     return TeacherSettings(
         model=model(study, spec.model),
         task=task(study, task_name),
-        schedule=protocol.for_task(task_name),
+        schedule=schedule,
         seed=spec.seed,
         precision=study.config.resolved_precision(),
         versions=[VERSIONS["teacher"], spec.version, protocol.version],
+        metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
     )
 
 
@@ -142,6 +144,8 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
     objectives, student = catalogue.objectives(), study.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
         return False
+    if any(questions.counts_padding(term) for stage in student.stages for term in stage.on(task_name)):
+        return False  # only activations of real tokens are stored
     if any(_stage(study, student, stage, task_name).schedule.max_length for stage in student.stages):
         return False  # the stored activations are of rows that were not cut to this length
     read = {
@@ -149,7 +153,7 @@ def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
         for stage in student.stages
         for term in stage.on(task_name)
         for activation_read in objectives[term.objective].teacher_activations
-        for activation in catalogue.BASIS.get(activation_read, (activation_read,))
+        for activation in catalogue.BASIS.get(activation_read) or (activation_read,)
     }
     return read <= {"logits", *STORED}
 
@@ -175,6 +179,7 @@ def _stage(study: Study, student: Student, stage: Stage, task_name: str) -> Stag
         terms=[_term(term, student, teacher_layers) for term in stage.on(task_name)],
         schedule=schedule.scaled(stage.steps_factor),
         teacher_dropout=stage.teacher_dropout,
+        metric_for_best_model=questions.epoch_chosen_by(study, protocol, schedule, task_name),
     )
 
 
@@ -186,6 +191,7 @@ def _initialisation(student: Student) -> InitialisationSettings:
         student=start.student,
         checkpoint=start.checkpoint,
         random=start.random,
+        new_heads=start.new_heads,
     )
 
 
@@ -255,7 +261,7 @@ def grid(study: Study, name: str, task_name: str) -> GridSettings:
         schedule=protocol.for_task(task_name),
         points=[PointSettings(**point) for point in axes.points()] if axes else [PointSettings()],
         seed=axes.seed if axes else _seed(study, name),
-        metric_for_best_model=study.tasks[task_name].chosen_by,
+        metric_for_best_model=questions.chosen_by(study, protocol, task_name),
         precision=study.config.resolved_precision(),
         versions=[VERSIONS["grid"], protocol.version],
     )

@@ -13,6 +13,6 @@ VERSIONS = {
     "grid": 2,
     "finetune": 1,
     "predict": 1,
-    "profile": 1,
+    "profile": 2,
     "verdicts": 2,
 }

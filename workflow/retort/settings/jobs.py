@@ -12,7 +12,11 @@ from retort.specs.protocol import Schedule
 
 
 class TeacherSettings(Settings):
-    """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol."""
+    """A teacher that is fine-tuned on a task; `versions` are those of the code, the teacher and its protocol.
+
+    `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
+    None where those of the last step are taken.
+    """
 
     model: ModelSettings
     task: TaskSettings
@@ -20,6 +24,7 @@ class TeacherSettings(Settings):
     seed: int
     precision: str
     versions: list[int]
+    metric_for_best_model: str | None = left_out_if_none()
 
 
 class UnreadTeacherSettings(Settings):
@@ -113,7 +118,8 @@ class GridSettings(Settings):
         schedule: the schedule that each point changes.
         points: the points of the grid, in order; one point without changes where there is no grid.
         seed: the seed of every point.
-        metric_for_best_model: the metric, on the validation split, by which the best point is chosen.
+        metric_for_best_model: the metric, on the validation split, by which the best point is chosen, and its best
+            epoch if the schedule asks for it.
         precision: 'bfloat16', 'tf32' or 'float32'.
         versions: those of the code and the protocol.
     """
@@ -167,11 +173,15 @@ class SubmissionSettings(Settings):
 
 
 class TimingSettings(Settings):
-    """A further latency measurement: rows, tokens per row, and the device; None for that of the job."""
+    """A further latency measurement: rows, tokens per row, the device (None for that of the job), and its values.
+
+    `values` is 'batches' where each batch has a value; None where each run has one, the median of its batches.
+    """
 
     batch: int
     length: int
     device: str | None = left_out_if_none()
+    values: Literal["batches"] | None = left_out_if_none()
 
 
 class ProfileSettings(Settings):

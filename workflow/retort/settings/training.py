@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from retort.settings.base import Settings, left_out_if_none
 from retort.specs.base import Options
 from retort.specs.protocol import Schedule
@@ -18,6 +20,7 @@ class InitialisationSettings(Settings):
         student: the student that this one starts from; None if it starts from none.
         checkpoint: the published model that it starts from; None if it starts from none.
         random: whether the weights are drawn at random.
+        new_heads: whether pooler and heads are drawn at random where layers are copied.
     """
 
     layers: list[int] | None
@@ -25,6 +28,7 @@ class InitialisationSettings(Settings):
     student: str | None
     checkpoint: str | None = left_out_if_none()
     random: bool
+    new_heads: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
 class TermSettings(Settings):
@@ -46,12 +50,17 @@ class TermSettings(Settings):
 
 
 class StageSettings(Settings):
-    """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule."""
+    """One stage of a student: its data ('task' or the name of a corpus), its loss terms and its schedule.
+
+    `metric_for_best_model` is the metric, on the validation split, by which the weights of the best epoch are chosen;
+    None where those of the last step are taken.
+    """
 
     data: str
     terms: list[TermSettings]
     schedule: Schedule
     teacher_dropout: bool
+    metric_for_best_model: str | None = left_out_if_none()
 
 
 class PointSettings(Settings):

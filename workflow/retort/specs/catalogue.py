@@ -16,7 +16,13 @@ from typing import Any
 from retort.errors import RetortError
 
 # Activations that are computed from others, and the ones that must be recorded in the model for that.
-BASIS = {"scores": ("queries", "keys"), "cls": ("hidden",), "embeddings": ("hidden",)}
+BASIS = {
+    "scores": ("queries", "keys"),
+    "cls": ("hidden",),
+    "embeddings": ("hidden",),
+    "undropped-context": ("queries", "keys", "values"),
+    "words": (),  # computed from the input ids
+}
 PACKAGE = Path(__file__).resolve().parent.parent
 
 

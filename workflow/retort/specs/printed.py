@@ -20,6 +20,7 @@ AVERAGE, CHANGE = "average", "change"
 OF_A_MODEL = {
     "parameters": "M",
     "without_embeddings": "M",
+    "without_pooler": "M",
     "latency": "ms",
     "speed-up": "times",
     "layers": "layers",

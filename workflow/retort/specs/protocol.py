@@ -36,6 +36,21 @@ class Schedule(Spec):
     batch_size: BatchSize = Field(description="rows a step, at most")
     learning_rate: LearningRate = Field(description="at its peak")
     warmup_ratio: Real = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
+    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = Field(
+        default="linear",
+        exclude_if=lambda value: value == "linear",  # so that settings without it do not change
+        description="the learning rate after warm-up: falls to zero at the end, or stays",
+    )
+    decay_steps: Steps | None = Field(
+        default=None,
+        exclude_if=lambda steps: steps is None,
+        description="the steps after which a falling rate would be zero, instead of those of the training; not fewer",
+    )
+    load_best_model_at_end: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="score the model on the validation split after each epoch, and keep the best weights; for tasks",
+    )
     weight_decay: Real = Field(default=0.01, ge=0, le=1, description="of AdamW")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of Adam")
     epsilon: Real = Field(default=1e-8, ge=1e-12, lt=1, description="of Adam")
@@ -71,10 +86,11 @@ class Schedule(Spec):
 
     def scaled(self, factor: float) -> Schedule:
         """Return the schedule with its steps or its epochs times a factor."""
+        decay = {} if self.decay_steps is None else {"decay_steps": max(1, round(self.decay_steps * factor))}
         if self.epochs is not None:
-            return self.model_copy(update={"epochs": self.epochs * factor})
+            return self.model_copy(update={"epochs": self.epochs * factor, **decay})
         assert self.steps is not None
-        return self.model_copy(update={"steps": max(1, round(self.steps * factor))})
+        return self.model_copy(update={"steps": max(1, round(self.steps * factor)), **decay})
 
 
 ScheduleChanges = Annotated[Settings, FieldsOf(Schedule)]
@@ -110,6 +126,9 @@ class Protocol(Spec):
         description="hyperparameters that are tried when a student is fine-tuned; left out: the schedule as it is",
     )
     grids: dict[Name, Grid] = Field(default={}, description="instead of the grid on a task")
+    metric_for_best_model: dict[Name, Text] = Field(
+        default={}, description="task -> the metric by which a point of the grid is chosen; else the task's own"
+    )
     seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
     version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
 

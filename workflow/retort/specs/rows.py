@@ -11,7 +11,7 @@ from retort.specs.base import Distinct, Name, Text
 from retort.specs.judging import Judging
 from retort.specs.names import StudentName
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL, SHAPE, Heading, Measure, TextRow
-from retort.specs.timing import TIMED, Timing, timing
+from retort.specs.timing import TIMED, Timing, Values, timing
 
 
 class Column(Judging, Measure, Heading):
@@ -33,6 +33,9 @@ class Row(Measure, TextRow):
     """A row: one student or teacher under its printed label, or numbers that the paper quotes from elsewhere."""
 
     student: StudentName = Field(default="", description="the student or teacher that is run")
+    students: dict[Name, StudentName] = Field(
+        default={}, description="a column's variant -> the student or teacher that is run; none in the other columns"
+    )
     planned: StudentName = Field(
         default="", description="the name that the row's student will have; nothing is run yet"
     )
@@ -44,7 +47,8 @@ class Row(Measure, TextRow):
 
     @model_validator(mode="after")
     def _one_state(self) -> Row:
-        if bool(self.student) + bool(self.planned) > 1 or not (self.student or self.planned or self.quoted):
+        ways = sum(map(bool, (self.student, self.students, self.planned)))
+        if ways > 1 or not (ways or self.quoted):
             raise ValueError(f"row '{self.label}' needs one of 'student', 'planned' and 'quoted'")
         if self.model and not self.quoted:
             raise ValueError(f"row '{self.label}': 'model' names what a quoted row shows")
@@ -54,6 +58,10 @@ class Row(Measure, TextRow):
     def identity(self) -> str:
         """The name of the row's model, whether it is run or not; empty if a quoted row gives none."""
         return self.model if self.quoted else self.student or self.planned
+
+    def student_at(self, variant: str) -> str:
+        """Return the student or teacher that is run in a column of this variant; empty if none is."""
+        return self.students.get(variant, "") if self.students else _joined(self.student, variant)
 
     @property
     def tested(self) -> bool:
@@ -76,6 +84,7 @@ class CellSpec:
         subset: the rows of the task that are scored by themselves, such as a language; empty for all of it.
         timing: how a time is measured: 'batch-16' or another number, 'cpu', 'gpu'; empty for the default.
         length: tokens of a row that is timed; None for the default.
+        spread: what a time has one value for each of: 'runs' or 'batches'.
         split: the split of a score; empty for the one that the task is scored on.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
@@ -92,6 +101,7 @@ class CellSpec:
     subset: str = ""
     timing: str = ""
     length: int | None = None
+    spread: Values = "runs"
     split: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
     quoted: str = ""
@@ -120,7 +130,7 @@ class CellSpec:
         Raises:
             ValueError: there is no such measurement.
         """
-        return timing(self.timing, self.length)
+        return timing(self.timing, self.length, self.spread)
 
     @property
     def of_shape(self) -> bool:
@@ -138,7 +148,13 @@ def _joined(name: str, variant: str) -> str:
 
 
 def cell_at(
-    name: str, row: Row, column: Column, before: str = "", split: str = "", length: int | None = None
+    name: str,
+    row: Row,
+    column: Column,
+    before: str = "",
+    split: str = "",
+    length: int | None = None,
+    spread: Values = "runs",
 ) -> CellSpec:
     """Return the cell at a row and a column; the fields of the row override those of the column.
 
@@ -149,18 +165,20 @@ def cell_at(
         before: the name of the column on the left; empty for the first one.
         split: the split of the table's scores, used if neither row nor column gives one.
         length: the tokens of a row that is timed; None for the default.
+        spread: what a time has one value for each of.
     """
     tasks = row.tasks or column.tasks
     derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""
     return CellSpec(
         row=name,
         column=column.name,
-        student=_joined(row.student, column.variant),
-        identity=_joined(row.identity, column.variant),
+        student=row.student_at(column.variant),
+        identity=_joined(row.identity, column.variant) or row.student_at(column.variant),
         task=row.task or column.task,
         subset=row.subset or column.subset,
         timing=row.timing or column.timing,
         length=length,
+        spread=spread,
         metric=derived or row.metric or column.metric,
         split=row.split or column.split or split,
         tasks=tasks,

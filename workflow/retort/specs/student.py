@@ -14,7 +14,7 @@ from retort.specs.protocol import ScheduleChanges
 
 
 class Initialisation(Spec):
-    """Where the initial weights come from; exactly one of the fields is given, apart from `of`."""
+    """Where the initial weights come from; exactly one of the fields is given, apart from `of` and `new_heads`."""
 
     layers: Distinct[Whole] | None = Field(
         default=None, description="listed layers, counted from 1; embeddings and heads come along"
@@ -23,6 +23,11 @@ class Initialisation(Spec):
     of: Literal["teacher", "model"] = Field(
         default="teacher",
         description="the teacher (fine-tuned, where the stage is on a task) or the model as published",
+    )
+    new_heads: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,  # so that settings without it do not change
+        description="pooler and heads start at random, not as those of the model whose layers are copied",
     )
     student: StudentName | None = Field(default=None, description="another student's checkpoint")
     checkpoint: Name | None = Field(
@@ -37,6 +42,8 @@ class Initialisation(Spec):
         ways = {name: getattr(self, name) for name in ("layers", "truncated", "student", "checkpoint", "random")}
         if sum(value not in (None, False) for value in ways.values()) != 1:
             raise ValueError(f"give exactly one of {', '.join(ways)}")
+        if self.new_heads and self.layers is None and not self.truncated:
+            raise ValueError("new_heads: only where layers are copied, with 'layers' or 'truncated'")
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
             raise ValueError("'layers' counts teacher layers from 1")
         return self
@@ -74,6 +81,8 @@ class Stage(Spec):
             raise ValueError("'tasks' and 'not_on' are for stages on the task; a corpus has one schedule")
         if self.data != "task" and "group_by_length" in self.schedule:
             raise ValueError("schedule.group_by_length: the blocks of a corpus have one length; leave it out")
+        if self.data != "task" and "load_best_model_at_end" in self.schedule:
+            raise ValueError("schedule.load_best_model_at_end: a corpus has no validation split; leave it out")
         everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
         if everywhere:
             raise ValueError(f"not_on: no term is left on '{min(everywhere)}'")

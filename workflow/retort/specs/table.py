@@ -27,6 +27,7 @@ from retort.specs.printed import (
     twice,
 )
 from retort.specs.rows import CellSpec, Column, Row, cell_at
+from retort.specs.timing import Values
 
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
 
@@ -61,6 +62,10 @@ class MeasuredTable(Judging, TextTable, Exhibit):
     )
     length: Whole | None = Field(
         default=None, gt=0, le=512, description="tokens of a row that is timed; 32 if left out"
+    )
+    spread: Values = Field(
+        default="runs",
+        description="what the mean and the deviation of a time are over: the medians of runs, or single batches",
     )
     against: StudentName = Field(
         default="", description="the student or teacher whose speed is 1; else the first row's"
@@ -109,7 +114,7 @@ class MeasuredTable(Judging, TextTable, Exhibit):
         """Return every cell with what it measures, row by row."""
         before = ["", *(column.name for column in self.columns)]
         return [
-            cell_at(name, row, column, previous, self.split, self.length)
+            cell_at(name, row, column, previous, self.split, self.length, self.spread)
             for name, row in self.named_rows().items()
             for column, previous in zip(self.columns, before, strict=False)
         ]

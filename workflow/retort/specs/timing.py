@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
+Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
 ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured with
 
@@ -17,24 +19,28 @@ class Timing:
         batch: rows per batch.
         length: tokens per row.
         device: 'cpu' or 'gpu'; empty for the device that the profile's job has.
+        values: what has one value each: 'runs', the median over the batches of a run, or 'batches'.
     """
 
     batch: int = ROWS
     length: int = TOKENS
     device: str = ""
+    values: Values = "runs"
 
     @property
     def name(self) -> str:
         """The key of the measurement in the profile's file, if it is one that tables add."""
-        return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}"
+        each = "-each-batch" if self.values == "batches" else ""
+        return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}{each}"
 
 
-def timing(name: str, length: int | None) -> Timing:
+def timing(name: str, length: int | None, values: Values = "runs") -> Timing:
     """Return the measurement that a cell with a latency or a speed-up shows.
 
     Args:
         name: the `timing` of the cell: 'batch-16' or another number, 'cpu', 'gpu', or empty.
         length: the tokens per row that the table gives; None for the default of 32.
+        values: what has one value each, 'runs' or 'batches'.
 
     Raises:
         ValueError: the name is none of these.
@@ -42,4 +48,4 @@ def timing(name: str, length: int | None) -> Timing:
     match = re.fullmatch(r"batch-([1-9]\d{0,4})|cpu|gpu|", name)
     if not match:
         raise ValueError(f"there is no timing '{name}'; give 'batch-16' or another number, 'cpu' or 'gpu'")
-    return Timing(int(match[1] or ROWS), length or TOKENS, name if name in ("cpu", "gpu") else "")
+    return Timing(int(match[1] or ROWS), length or TOKENS, name if name in ("cpu", "gpu") else "", values)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+from torch import nn
 
 from retort.data.tokenizers import check_same_tokenizer
 from retort.errors import Diverged, RetortError
@@ -21,7 +24,7 @@ from retort.training.distillation import (
     task_agnostic,
     task_specific,
 )
-from retort.training.evaluate import Measured, ScoreFiles, evaluate, write_score
+from retort.training.evaluate import Measured, ScoreFiles, dev_score, evaluate, write_score
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 from retort.training.shared_pass import Activations
@@ -87,8 +90,13 @@ def _teacher_and_data(
 ) -> TeacherAndData:
     """Return the teacher, which runs on every batch or is read from disk, with batches of the training rows."""
     rows, heads = training_rows(encoded_folder, settings.task), settings.teacher.model.architecture.heads
+
+    def score(model: nn.Module, metric: str) -> float:
+        return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
+
     if folders.teacher and not activations_folder:
-        return task_specific(settings, rows, seed, online(folders.teacher, *head_of(settings.task), job.device))
+        teacher = online(folders.teacher, *head_of(settings.task), job.device)
+        return replace(task_specific(settings, rows, seed, teacher), score=score)
 
     def stored(keys: set[Key], _: bool) -> Activations:
         folder = Path(str(activations_folder))
@@ -99,7 +107,7 @@ def _teacher_and_data(
             store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
         return StoredActivations(folder, rows, keys, heads)
 
-    return task_specific(settings, rows, seed, stored)
+    return replace(task_specific(settings, rows, seed, stored), score=score)
 
 
 def _distil(student: Student, source: TeacherAndData) -> None:
@@ -143,7 +151,8 @@ def distill_student(
         _distil(trainee, corpus_source(job, settings, corpus_folders, folders))
     except Diverged as error:
         diverged = error
-    encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model)
+    random_seed = settings.seed if settings.initialisation.random else None
+    encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student)
     if diverged:
         divergence.note(output, diverged)

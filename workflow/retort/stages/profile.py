@@ -11,13 +11,13 @@ from retort.bench.latency import further_latencies, latency
 from retort.checksums import sealed
 from retort.jobs import Job, write_json
 from retort.models import build
-from retort.models.recorder import embeddings_of
+from retort.models.recorder import embeddings_of, heads_on
 from retort.provenance import stamp
 from retort.settings import ProfileSettings
 
 
 def profile_student(job: Job, settings: ProfileSettings, student: str, model_folder: str, profile_file: str) -> None:
-    """Write a student's profile: its numbers of parameters (all, and without embeddings) and its latency in ms.
+    """Write a student's profile: numbers of parameters (all, without embeddings, without pooler) and latency in ms.
 
     The latency is measured in several runs, which give its standard deviation, as in Udagawa et al. (2023), Table 1.
     Weights do not change the time, so random ones are used.
@@ -29,10 +29,12 @@ def profile_student(job: Job, settings: ProfileSettings, student: str, model_fol
     further = further_latencies(network, settings, job.device)
     parameters = sum(p.numel() for p in network.parameters())
     embeddings = sum(p.numel() for module in embeddings_of(network) for p in module.parameters())
+    pooler = sum(p.numel() for p in heads_on(network).get("pooler", torch.nn.Identity()).parameters())
     profile = {
         "student": student,
         "parameters": parameters,
         "without_embeddings": parameters - embeddings,
+        "without_pooler": parameters - pooler,
         "latency_ms": runs,
         **({"further": further} if further else {}),
         "settings": settings.as_json(),

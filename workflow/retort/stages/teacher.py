@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from retort.data.tokenizers import check_same_tokenizer
@@ -12,7 +13,8 @@ from retort.models.cards import save_with_card
 from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
-from retort.training.evaluate import ScoreFiles, evaluate, write_score
+from retort.training.best import keep_best
+from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
 from retort.training.finetuning import masked_lm_head, supervised
 from retort.training.launch import on_every_gpu
 from retort.training.loop import train
@@ -56,6 +58,9 @@ def finetune_teacher(
     build.prepare(network, settings.schedule)
     rows = training_rows(encoded_folder, settings.task)
     run = supervised(network, rows, settings.schedule, settings.task, seed)
+    if metric := settings.metric_for_best_model:
+        score = partial(dev_score, network, encoded_folder, metric, settings.task, precision, job.device)
+        keep_best(run, network, score, len(rows))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
         train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers, division_of(job))

@@ -94,6 +94,11 @@ class Checker:
                 self.problems.add(path, line)
             for task in protocol.grids:
                 self.known(path, "grids", "task", task, self.study.tasks)
+            for task, metric in protocol.metric_for_best_model.items():
+                if self.known(path, "metric_for_best_model", "task", task, self.study.tasks):
+                    spec = self.study.tasks[task]
+                    measures = spec.measures(spec.validation_split)
+                    self.known(path, f"metric_for_best_model.{task}", "metric", metric, measures)
             for task in (name for name in self.study.tasks if name in {**protocol.tasks, **protocol.grids}):
                 self.grid(path, task, protocol)
 

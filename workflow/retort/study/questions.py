@@ -6,7 +6,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from retort import mappings
+from retort.sizes import Requirements
 from retort.specs import catalogue
+from retort.specs.protocol import Protocol, Schedule
 from retort.specs.student import Term
 from retort.specs.task import Task
 from retort.specs.timing import Timing
@@ -81,6 +83,29 @@ def layer_pairs(
     return mappings.pairs_of(term.mapping, student_layers, teacher_layers, initial_layers)
 
 
+def chosen_by(study: Study, protocol: Protocol, task: str) -> str:
+    """Return the metric, on the validation split of a task, by which a protocol chooses among models."""
+    return protocol.metric_for_best_model.get(task, study.tasks[task].chosen_by)
+
+
+def epoch_chosen_by(study: Study, protocol: Protocol, schedule: Schedule, task: str) -> str | None:
+    """Return the metric by which the weights of the best epoch are chosen; None where those of the last are taken.
+
+    Args:
+        study: the study.
+        protocol: the protocol of the training.
+        schedule: its schedule.
+        task: the task; empty for a stage on a corpus, which has no validation split.
+    """
+    return chosen_by(study, protocol, task) if task and schedule.load_best_model_at_end else None
+
+
+def counts_padding(term: Term) -> bool:
+    """Return whether a term reads activations at padding."""
+    entry = catalogue.objectives()[term.objective]
+    return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
+
+
 def further(study: Study, student: str) -> list[dict[str, Any]]:
     """Return the measurements that tables require beside the one that every profile has, sorted, as plain values."""
     asked: set[Timing] = set()
@@ -89,4 +114,7 @@ def further(study: Study, student: str) -> list[dict[str, Any]]:
     where = {
         replace(timing, device="") if timing.device == "gpu" else timing for timing in asked
     }  # a job has the GPU if there is one, so 'gpu' is its own device
-    return [{key: value for key, value in asdict(timing).items() if value} for timing in sorted(where - {Timing()})]
+    return [
+        {key: value for key, value in asdict(timing).items() if value not in ("", "runs")}
+        for timing in sorted(where - {Timing()})
+    ]

@@ -15,7 +15,7 @@ from retort.specs.student import Initialisation, Stage, Student, Term
 from retort.study.miniature import make_miniature
 from retort.study.study import Study
 
-SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate"}  # only the scale sets these
+SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate", "decay_steps"}  # only the scale sets these
 DIVISORS = ("heads", "splits")  # options by which a width is divided
 WEIGHTS = "starts from published weights of the size that the paper prints"
 DEEPER = "is deeper than the teacher of this scale"

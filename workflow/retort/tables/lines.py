@@ -53,6 +53,7 @@ def _speed_up(own: Record, first: Record, measurement: Timing) -> list[float]:
 MEASURED: dict[str, Profile] = {
     "parameters": lambda own, *_: [own["parameters"] / 1e6],
     "without_embeddings": lambda own, *_: [own["without_embeddings"] / 1e6],
+    "without_pooler": lambda own, *_: [own["without_pooler"] / 1e6],
     "latency": lambda own, _, measurement: times(own, measurement),
     "speed-up": _speed_up,
 }

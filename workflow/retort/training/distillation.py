@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import Dataset
@@ -20,6 +22,7 @@ from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
+from retort.objectives.base import TrainingRows
 from retort.objectives.relation_forms.choice import described
 from retort.settings import (
     CorpusDistillationSettings,
@@ -28,6 +31,7 @@ from retort.settings import (
     StageSettings,
     TaskDistillationSettings,
 )
+from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
 from retort.training.loop import Ended, Trainer, Training, TrainingRun, train_together
@@ -48,12 +52,16 @@ class TeacherAndData:
             dropout; returns a function from a batch to those activations of the teacher.
         rows: takes a stage; returns the number of rows or blocks that an epoch of it has.
         batches: takes the number of a stage and the stage; returns its batches by number.
+        labels: the labels of all rows; None for a corpus.
+        score: scores a model on the task's validation split by a metric; None for a corpus.
     """
 
     shape: Shape
     activations: Teacher
     rows: Callable[[StageSettings], int]
     batches: Callable[[int, StageSettings], Dataset[Batch]]
+    labels: np.ndarray | None = None
+    score: Callable[[nn.Module, str], float] | None = None
 
 
 @dataclass
@@ -86,12 +94,14 @@ class Student:
         """Return whether this stage is still to be trained."""
         return number <= len(self.settings.stages) and not (self.diverged or self.checkpoint.past(number))
 
-    def loss(self, number: int, teacher: Shape) -> WeightedSum:
+    def loss(self, number: int, source: TeacherAndData) -> WeightedSum:
         """Make the student ready for a stage, and return the loss of the stage."""
         stage = self.settings.stages[number - 1]
         build.prepare(self.network, stage.schedule)
         torch.manual_seed(self.seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
-        return loss_of(stage.terms, build.shape_of(self.network, self.num_labels), teacher).to(self.job.device)
+        rows = TrainingRows(source.rows(stage), source.labels)
+        own = build.shape_of(self.network, self.num_labels)
+        return loss_of(stage.terms, own, source.shape, rows).to(self.job.device)
 
 
 def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
@@ -115,7 +125,7 @@ def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
 
 def _train_stage(number: int, students: list[tuple[Student, Progress]], source: TeacherAndData) -> None:
     first = students[0][0]
-    losses = [student.loss(number, source.shape) for student, _ in students]
+    losses = [student.loss(number, source) for student, _ in students]
     teacher = _teacher_of(losses, source, first.settings.stages[number - 1].teacher_dropout)
     trainings = []
     for (student, progress), loss in zip(students, losses, strict=True):
@@ -144,7 +154,7 @@ def _training_run(
     recorder = Recorder(student.network, loss.needs("student"))
     stages = student.settings.stages
     *before, steps = (stage.schedule.steps_on(source.rows(stage)) for stage in stages[:number])
-    return TrainingRun(
+    run = TrainingRun(
         modules=[student.network, loss],
         schedule=stages[number - 1].schedule,
         steps=steps,
@@ -154,6 +164,11 @@ def _training_run(
         steps_before=sum(before),
         close=recorder.close,
     )
+    if metric := stages[number - 1].metric_for_best_model:
+        assert source.score is not None  # a schedule on a corpus keeps no best epoch
+        score = partial(source.score, student.network, metric)
+        keep_best(run, student.network, score, source.rows(stages[number - 1]))
+    return run
 
 
 def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teacher:
@@ -176,6 +191,7 @@ def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, 
         activations=activations,
         rows=lambda _: len(rows),
         batches=of_stage,
+        labels=rows.labels if rows.labelled else None,
     )
 
 

@@ -82,6 +82,13 @@ def measure(
     )
 
 
+def dev_score(
+    model: nn.Module, encoded_folder: Path | str, metric: str, task: TaskSettings, precision: str, device: str
+) -> float:
+    """Return a metric of a model on the validation split, by which the best epoch is chosen."""
+    return measure(model, encoded_folder, task.validation_split, task, precision, device).metrics[metric]
+
+
 def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
     """Measure every metric on the task's evaluation split, whose score is reported."""
     task = settings.task

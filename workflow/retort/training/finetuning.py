@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from torch import nn
@@ -16,8 +17,10 @@ from retort.objectives import single_loss
 from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHeadSettings
 from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
+from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison
+from retort.training.evaluate import dev_score
 from retort.training.loop import TrainingRun, train
 from retort.training.progress import Progress
 from retort.training.setup import LOGITS, division_of, head_of, set_seed, training_rows
@@ -88,8 +91,13 @@ def finetune_at(
     model = build.load(student_folder, *head_of(settings.task)).to(job.device)
     schedule = point.applied_to(settings.schedule)
     build.prepare(model, schedule)
-    run = supervised(model, training_rows(encoded_folder, settings.task), schedule, settings.task, seed)
+    rows, task = training_rows(encoded_folder, settings.task), settings.task
+    run = supervised(model, rows, schedule, task, seed)
     run.number = number
+    if schedule.load_best_model_at_end:
+        metric, precision = settings.metric_for_best_model, settings.precision
+        score = partial(dev_score, model, encoded_folder, metric, task, precision, job.device)
+        keep_best(run, model, score, len(rows))
     train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
     run.close()
     return model

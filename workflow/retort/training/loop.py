@@ -41,6 +41,7 @@ class TrainingRun:
         number: the position of the training run in its job, from 1.
         steps_before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
         close: called when the training run is done, to remove the hooks from the modules.
+        after_step: called after each step with its number, from 1.
     """
 
     modules: list[nn.Module]
@@ -51,6 +52,7 @@ class TrainingRun:
     number: int = 1
     steps_before: int = 0
     close: Callable[[], None] = lambda: None
+    after_step: Callable[[int], None] = lambda step: None
 
 
 Ended = Callable[[TrainingRun, dict[str, Tensor]], None]  # takes a run that has ended, and the tensors of its state
@@ -187,6 +189,7 @@ class Training:
     def _step(self, batch: Any) -> None:
         run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
         trainer.step(step, batch)
+        run.after_step(step)
         if progress.due(step):
             progress.step(step, *trainer.numbers(raises=progress.logs(step)))
         if self.checkpoint.due and step < run.steps and not trainer.diverged():

@@ -49,11 +49,24 @@ def rate(step: int, steps: int, schedule: Schedule) -> float:
     """Return the learning rate of a step, counted from 1.
 
     With n steps, w of them warm-up, and peak rate r: r * step / w up to step w, then r * (n - step + 1) / (n - w + 1),
-    which would be zero one step after the last.
+    which would be zero one step after the last. `decay_steps` takes the place of n after the warm-up; a constant rate
+    is r after it.
     """
     warm = max(1, round(schedule.warmup_ratio * steps))  # w >= 1
-    factor = step / warm if step <= warm else max(0, steps - step + 1) / (steps - warm + 1)
-    return schedule.learning_rate * factor
+    if step <= warm:
+        return schedule.learning_rate * (step / warm)
+    return schedule.learning_rate * AFTER_WARMUP[schedule.lr_scheduler_type](step, warm, schedule.decay_steps or steps)
+
+
+def _linear(step: int, warm: int, steps: int) -> float:
+    return max(0, steps - step + 1) / (steps - warm + 1)
+
+
+def _constant(step: int, warm: int, steps: int) -> float:
+    return 1.0
+
+
+AFTER_WARMUP = {"linear": _linear, "constant_with_warmup": _constant}  # the fraction of the peak rate
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:

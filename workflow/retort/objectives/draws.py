@@ -1,0 +1,17 @@
+"""Pseudo-random integers that follow from a seed and from numbers of rows, the same on every device."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
+LOW = (1 << 31) - 1  # keeps 31 bits, so that the result is never negative
+
+
+def scattered(counts: Tensor) -> Tensor:
+    """Hash integers to pseudo-random integers from 0 to 2^31 - 1, the same on every device."""
+    # multiply and xor-shift, twice: close inputs give distant outputs; int64 products wrap alike on every device
+    for shift in (29, 32):
+        counts = counts * ODD
+        counts = counts ^ (counts >> shift)
+    return (counts * ODD >> 31) & LOW
