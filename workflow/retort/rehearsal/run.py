@@ -80,7 +80,7 @@ class Rehearsal:
             raise RuntimeError(f"{done.rule} failed: {log}")
 
     def count(self, jobs: int) -> None:
-        """Note how many jobs the run has, in place of `retort.jobs.start_forkserver`."""
+        """Note how many jobs the run has, in place of `retort.run_hooks.start_forkserver`."""
         self.total = jobs
 
 
@@ -106,15 +106,15 @@ def in_this_process(rehearsal: Rehearsal) -> Iterator[None]:
     """Let Snakemake run scripts in this process, as long as the context lasts."""
     from snakemake.script import PythonScript
 
-    from retort import jobs
+    from retort import run_hooks
 
-    kept = PythonScript.execute_script, jobs.start_forkserver
+    kept = PythonScript.execute_script, run_hooks.start_forkserver
     PythonScript.execute_script = lambda script, path, edit=False: rehearsal.script(script, path)
-    jobs.start_forkserver = rehearsal.count
+    run_hooks.start_forkserver = rehearsal.count
     try:
         yield
     finally:
-        PythonScript.execute_script, jobs.start_forkserver = kept
+        PythonScript.execute_script, run_hooks.start_forkserver = kept
 
 
 def run(rehearsal: Rehearsal, arguments: list[str]) -> int:
