@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from retort.batch import Batch
 from retort.models import build
 from retort.models.recorder import Recorder
 from retort.objectives import divergence, loss_of
+from retort.objectives.base import TrainingRows
 from retort.objectives.relation_forms.plain import plain
 from retort.settings import TermSettings
 from retort.specs.model import Architecture
@@ -31,6 +33,7 @@ from transformers import masking_utils as masks
 
 BLOCK = 512  # CUDA's allocator rounds each storage up to a multiple of this
 MASKED = 0.15
+DATA = TrainingRows(4096, np.arange(4096) % 2)  # of two classes
 
 
 class Meter(TorchDispatchMode):
@@ -157,7 +160,7 @@ def peak(
     with as_on_a_gpu() as meter:
         student, teacher = (_model(size, vocabulary, head, outputs) for size in sizes)
         build.prepare(student, schedule)
-        loss = loss_of(terms, *(build.shape_of(model, outputs) for model in (student, teacher)))
+        loss = loss_of(terms, *(build.shape_of(model, outputs) for model in (student, teacher)), DATA)
         read, taught = Recorder(student, loss.needs("student")), Recorder(teacher.eval(), loss.needs("teacher"))
         weights = optim.parameters(student, loss).values()
         optimiser = optim.adamw(weights, schedule)
