@@ -179,7 +179,8 @@ def _exhibits(plan: Plan) -> list[Rule]:
         Rule("plot_figure", figure, drawn, figures),
         Rule("plot_verdicts", (f"{report}{{table}}.svg", f"{report}{{table}}.png"), (collected,), tables),
         Rule("check_claims", (f"{report}claims.html", f"{report}claims.md"), (plan.claim_tables,)),
+        Rule("make_printed_pages", (*pages.printed, "results/tables/printed.json")),
         Rule("make_page", (f"{report}index.html",), (pages.rendered, pages.claims)),
         Rule("make_audit", ("reports/audit.html",)),
-        Rule("make_index", ("reports/index.html",), (*index, lambda _: pages.audit)),
+        Rule("make_index", ("reports/index.html",), (*index, lambda _: pages.audit, lambda _: pages.entries)),
     ]
