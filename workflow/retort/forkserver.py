@@ -32,6 +32,7 @@ GREETING = 1 << 20  # largest size of a request: arguments, environment and modu
 PRELOADED = (
     "matplotlib.pyplot",
     "pandas",
+    "scipy.stats",
     "transformers.models.bert.modeling_bert",
     "transformers.models.roberta.modeling_roberta",
     "snakemake.script",
@@ -40,6 +41,8 @@ PRELOADED = (
     "retort.stages.preprocess",
     "retort.stages.submission",
     "retort.stages.teacher",
+    "retort.tables.make",
+    "retort.report.page",
 )
 
 

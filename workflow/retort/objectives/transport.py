@@ -144,14 +144,15 @@ class EarthMovers(nn.Module):
     def follow(self, paid: list[Tensor]) -> None:
         """Update the weights of all layers from what each transport paid, (student layers, teacher layers)."""
         for weights, dim in ((self.student_weights, 1), (self.teacher_weights, 0)):
-            costs = [each.sum(dim).to(weights.device) for each in paid]  # (layers,) of each transport
-            if not any(each.any() for each in costs):
+            if not any(each.any() for each in paid):
                 continue  # the models agree in all layers: nothing says which layer is cheaper
-            weights.copy_(self.smooth(weights, costs))
+            weights.copy_(self.smooth(weights, paid, dim))
 
-    def smooth(self, weights: Tensor, costs: list[Tensor]) -> Tensor:
-        """Return the new weights (layers,) of one model, which sum to one."""
+    def smooth(self, weights: Tensor, paid: list[Tensor], dim: int) -> Tensor:
+        """Return the new weights (layers,) of one model, which sum to one; `dim` is that of the other model in `paid`."""
         if self.smoothing == "softmax":
-            return torch.softmax(ratios(weights, torch.stack(costs).sum(0)) / self.temperature, dim=0)
-        shares = [each / each.sum() for each in (ratios(weights, cost) for cost in costs)]
+            costs = torch.stack(paid).sum(0).sum(dim).to(weights.device)  # (layers,)
+            return torch.softmax(ratios(weights, costs) / self.temperature, dim=0)
+        each_costs = [each.sum(dim).to(weights.device) for each in paid]  # (layers,) of each transport
+        shares = [each / each.sum() for each in (ratios(weights, costs) for costs in each_costs)]
         return torch.stack(shares).mean(0)
