@@ -149,7 +149,7 @@ class EarthMovers(nn.Module):
             weights.copy_(self.smooth(weights, paid, dim))
 
     def smooth(self, weights: Tensor, paid: list[Tensor], dim: int) -> Tensor:
-        """Return the new weights (layers,) of one model, which sum to one; `dim` is that of the other model in `paid`."""
+        """Return the new weights (layers,) of one model, which sum to one; `dim` of `paid` is the other model's."""
         if self.smoothing == "softmax":
             costs = torch.stack(paid).sum(0).sum(dim).to(weights.device)  # (layers,)
             return torch.softmax(ratios(weights, costs) / self.temperature, dim=0)
