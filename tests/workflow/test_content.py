@@ -70,7 +70,7 @@ def test_no_setting_names_the_place_of_the_users_files(encoded: Path) -> None:
 def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tmp_path: Path) -> None:
     folder = make_study(tmp_path / "study", precision="float32")
     snakemake(folder, "results/sources/texts", "results/sources/encoder")
-    run = next((folder / "results" / "runs").iterdir())
+    run = next(path for path in (folder / "results" / "runs").iterdir() if path.is_dir())
     change(folder / "study", "tasks/mood.yaml", "max_length: 16", "max_length: 4")
     late(folder, run)
     lengths = read_lengths(folder)
