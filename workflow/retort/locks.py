@@ -28,6 +28,7 @@ from retort.errors import RetortError
 
 BEAT = 10.0  # seconds between two signs of life
 DEAD = 35.0  # seconds without one after which a process of another machine counts as dead
+SETTLED = 1 / 35  # part of that time after which several processes that removed one claim know whose is the next
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,18 @@ class Claim:
         self.path = path
         self.content = f"{json.dumps(asdict(owner))}\n".encode()
 
-    def create(self) -> bool:
-        """Create the file; return whether this process did: False if there is one."""
+    def create(self, content: bytes = b"") -> bool:
+        """Create the file with a content, by default this process's; return False if there is a file."""
         try:
             number = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
             return False
-        with open(number, "wb") as stream:
-            stream.write(self.content)
+        try:
+            with open(number, "wb") as stream:
+                stream.write(content or self.content)
+        except OSError:  # the disk is full, and an empty claim would be waited for
+            self.path.unlink(missing_ok=True)
+            raise
         return True
 
     def read(self) -> tuple[bytes, int] | None:
@@ -132,6 +137,11 @@ class Claim:
         except FileNotFoundError:
             return None
 
+    def owner(self) -> Owner | None:
+        """Return the process whose claim it is; None if there is none, or it does not say."""
+        held = self.read()
+        return Owner.of(held[0]) if held else None
+
     def touch(self) -> bool:
         """Give a sign of life; return False if another process has claimed the job."""
         held = self.read()
@@ -143,17 +153,17 @@ class Claim:
         return True
 
     def remove(self, dead: bytes) -> None:
-        """Remove the claim of a dead process, but not one that has taken its place since.
+        """Remove the claim of a dead process; one that has taken its place since is put back.
 
         Of several processes that do so, one alone can rename the file.
         """
         aside = part_of(self.path)
         with contextlib.suppress(FileNotFoundError):
             self.path.rename(aside)
-            if aside.read_bytes() == dead:
-                aside.unlink()
-            else:
-                aside.rename(self.path)
+            held = aside.read_bytes()
+            aside.unlink()
+            if held != dead:
+                self.create(held)
 
     def give_back(self) -> None:
         """Remove the file if this process created it."""
@@ -180,14 +190,11 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise AtWork(work, Owner.of((claim.read() or (None,))[0])) from None
+        raise AtWork(work, claim.owner()) from None
     except (OSError, NotImplementedError):  # a file system without locks: the claim alone decides
         has_locks = False
     try:
-        while not claim.create():
-            content = _dead_claim(claim, work, has_locks, dead)
-            if content is not None:
-                claim.remove(content)
+        _claim(claim, work, has_locks, dead)
         try:
             with _signs_of_life(claim, work, beat):
                 yield
@@ -195,6 +202,20 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
             claim.give_back()
     finally:
         lock.release()
+
+
+def _claim(claim: Claim, work: str, has_locks: bool, dead: float) -> None:
+    """Create a claim, in place of that of a dead process if there is one."""
+    removed = None
+    while not claim.create():
+        removed = _dead_claim(claim, work, has_locks, dead)
+        if removed is not None:
+            claim.remove(removed)
+    owner = Owner.of(removed)
+    if removed is not None and (owner is None or owner.machine != machine.name()):
+        time.sleep(dead * SETTLED)  # a process that removed it too may have this claim in its hands, and put it back
+        if not claim.touch():
+            raise AtWork(work, claim.owner())
 
 
 def _dead_claim(claim: Claim, work: str, has_locks: bool, dead: float) -> bytes | None:
@@ -237,8 +258,6 @@ def _signs_of_life(claim: Claim, work: str, beat: float) -> Iterator[None]:
 
 def _end(claim: Claim, work: str) -> None:
     """End this process at once: whatever it wrote from now on, another process writes too."""
-    held = claim.read()
-    owner = Owner.of(held[0]) if held else None
-    print(f"{work} was silent for too long and is at work elsewhere: {owner or 'another process'}", file=sys.stderr)
-    sys.stderr.flush()
+    line = f"{work} was silent for too long and is at work elsewhere: {claim.owner() or 'another process'}"
+    print(line, file=sys.stderr, flush=True)
     os._exit(1)
