@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from retort import forkserver
+from retort.checksums import TIMESTAMP
 from retort.jobs import RESULTS, STAMPS, TOKENS
 
-TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 FEW = 3  # jobs for which a server would cost more than it saves
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_json
 from retort.attempts import KILLED, Attempt
-from retort.jobs import RESULTS, write_json
+from retort.jobs import RESULTS
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (
