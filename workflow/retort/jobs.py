@@ -22,7 +22,7 @@ from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
-from retort.signals import Interrupted
+from retort.signals import Interrupted, kept_for_next_training
 
 RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
@@ -164,7 +164,7 @@ def job(snakemake: Any) -> Iterator[Job]:
                 checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
                 dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
             )
-            with _at_work(running, snakemake):
+            with kept_for_next_training(), _at_work(running, snakemake):
                 yield running
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
