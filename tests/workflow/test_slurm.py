@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 import yte
+from retort.specs.cluster import read_cluster
 
 from tests.conftest import ROOT, read_json
 from tests.tiny.make import make_study
@@ -43,7 +44,6 @@ def test_the_profile_asks_for_what_slurm_needs() -> None:
     assert PROFILE["executor"] == "slurm"
     assert PROFILE["slurm-requeue"] is True
     assert "--signal=URG@" in PROFILE["default-resources"]["slurm_extra"]
-    assert PROFILE["default-resources"]["mem_mb"] >= 300
     assert PROFILE["retries"] >= 1
     assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
 
@@ -75,6 +75,42 @@ def test_the_type_of_gpu_is_filled_in_at_one_place(tmp_path: Path) -> None:
         if "gpu=" in rule
     }
     assert asked == {rule: {"gpu_model": "h100"} for rule in on_gpu}
+
+
+def test_jobs_that_share_a_slurm_job_are_filled_in_at_the_same_place(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    uncomment_turns(tmp_path)
+    asked = profile(tmp_path)
+    assert {"groups", "group-components", "resources", "set-resource-scopes"}.isdisjoint(PROFILE)
+    assert asked["groups"]["finetune_student"] == "finetune.{student}.{task}"
+    assert set(asked["group-components"]) == set(asked["groups"].values())
+    assert asked["set-resources"] == {rule: {"in_turn": 1} for rule in asked["groups"]}
+    assert (asked["resources"], asked["set-resource-scopes"]) == ({"in_turn": 1}, {"in_turn": "local"})
+
+
+def uncomment_turns(folder: Path) -> None:
+    """Fill in the rules whose jobs share a Slurm job: those that the file shows as comments."""
+    place = folder / "slurm/partitions.yaml"
+    text = place.read_text()
+    assert "in_turn: {}\n#  encode_task" in text
+    place.write_text(text.replace("in_turn: {}", "in_turn:").replace("\n#  ", "\n  "))
+
+
+def test_the_study_reads_the_file_that_is_filled_in(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    uncomment_turns(tmp_path)
+    cluster = read_cluster(str(tmp_path / "slurm/partitions.yaml"))
+    assert "run_grid" in cluster.gpu_rules
+    assert cluster.in_turn == profile(tmp_path)["groups"]
+
+
+def test_each_rule_says_how_long_its_jobs_run_and_what_memory_they_take() -> None:
+    text = (ROOT / "Snakefile").read_text()
+    local = re.findall(r"\w+", text.split("localrules:")[1].split("\n\n")[0])
+    for path in (ROOT / "workflow/rules").glob("*.smk"):
+        for rule in path.read_text().split("\nrule ")[1:]:
+            name = rule.split(":")[0]
+            assert ("runtime=" in rule and "mem_mb=" in rule) != (name in local), name
 
 
 def configuration(folder: Path, *arguments: str) -> Any:

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,9 +32,11 @@ JOB = "distill_on_task.tiny-attention.mood.1"
 SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 LOG = "results/logs/distill_on_task/tiny-attention.mood.1.log"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
-STEPS = int(os.environ.get("RETORT_TEST_STEPS", "30000"))  # of each of two stages; 6 ms each, so 5 times the limit
+STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each of two stages; 6 ms each: 5 minutes
 LIMIT = 1  # minute
 PATIENCE = 1800.0  # seconds
+# a shell command that makes Slurm lose the node $1 and all that runs on it, and gives the node back
+LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", "scontrol update NodeName=$1 State=DOWN Reason=test")
 
 
 def made(folder: Path) -> Path:
@@ -52,13 +54,18 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def started(folder: Path) -> subprocess.Popen[bytes]:
-    """Start Snakemake on the cluster."""
+@contextlib.contextmanager
+def started(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start Snakemake on the cluster; kill it at the end of the block, as a lost login node would."""
     asked = [f"distill_on_task:{resource}" for resource in (f"runtime={LIMIT}", "mem_mb=1500")]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm",
                "--set-resources", *asked, "--", SCORE]  # fmt: skip
     with (folder / "out.txt").open("ab") as out:
-        return subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        controller = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        yield controller
+    finally:
+        end_whole(controller)
 
 
 def wait_until(true: Callable[[], bool], controller: subprocess.Popen[bytes]) -> None:
@@ -113,14 +120,18 @@ def restarts(job: str) -> int:
 
 
 def lose(node: str) -> None:
-    """Make Slurm lose a node and all that runs on it, and give the node back."""
-    slurm("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
-    slurm("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    """Make Slurm lose a node, and wait until it has the node again."""
+    slurm("sh", "-c", LOSE, "sh", node)
+    end = time.monotonic() + 60
+    while slurm("sinfo", "-h", "-n", node, "-o", "%t").strip() not in ("idle", "mix", "alloc", "comp"):
+        assert time.monotonic() < end, f"{node} does not come back"
+        time.sleep(1)
 
 
 def end_whole(controller: subprocess.Popen[bytes]) -> None:
-    """Kill Snakemake as a lost login node would."""
-    os.killpg(controller.pid, signal.SIGKILL)
+    """Kill Snakemake and what it has started on this machine."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(controller.pid, signal.SIGKILL)
     controller.wait()
 
 
@@ -144,22 +155,19 @@ def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path)
 
 def meet_every_fault(cut: Path) -> None:
     """Run the training on Slurm, with one fault after the other."""
-    controller = started(cut)
-    training = Training(cut, controller)
-    first = training.gets_further()
-    training.is_queued_again(first, lambda: None)  # its limit
-    training.is_queued_again(first, lambda: slurm("scontrol", "requeue", first))
-    training.is_queued_again(first, lambda: lose(shown(first, "BatchHost")))
-
-    slurm("scancel", first)
-    second = training.gets_further()
-    assert second != first
-
-    end_whole(controller)
+    with started(cut) as controller:
+        training = Training(cut, controller)
+        first = training.gets_further()
+        training.is_queued_again(first, lambda: None)  # its limit
+        training.is_queued_again(first, lambda: slurm("scontrol", "requeue", first))
+        training.is_queued_again(first, lambda: lose(shown(first, "BatchHost")))
+        slurm("scancel", first)
+        second = training.gets_further()
+        assert second != first
     snakemake(cut, SCORE, "--unlock")
-    controller = started(cut)
-    assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
-    assert "a job of an earlier run has made it" in (cut / LOG).read_text()
+    with started(cut) as controller:
+        assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
+    assert "an earlier job has made it" in (cut / LOG).read_text()
     said = "".join(log.read_text() for log in cut.glob(".snakemake/slurm_logs/**/*.log"))
     assert said.count("SIGURG ended it after step") >= 5  # the training is as long as that many limits
     assert "SIGTERM ended it after step" in said

@@ -1,8 +1,11 @@
-"""Two runs of Snakemake at one job: the one at work finishes it, and the other takes over the result.
+"""A job that another process does too, or has done: one finishes it, and the other takes over the result.
 
 If Snakemake is killed, its jobs go on. A new run starts jobs for the same results, and Snakemake deletes what is there
 before each. So a new job waits for the one at work; and a job whose run is not the latest any more keeps a second link
 to its results, outside of what Snakemake deletes, for the new job.
+
+Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. So
+each of them keeps such a link as well, until the run has ended.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from retort import slurm
 from retort.attempts import of_latest_run
@@ -53,16 +57,17 @@ def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterato
         yield
 
 
-def offer(folder: Path, key: str, outputs: list[Path]) -> None:
-    """Keep results for another run, if one has begun since that of this job.
+def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> None:
+    """Keep results for another attempt, if a run has begun since that of this job, or the job shares its Slurm job.
 
     Args:
         folder: where they are kept, on the file system of the results.
         key: what the job's results depend on: its settings and the content of its inputs.
         outputs: the results.
+        shares: whether others run in the same Slurm job.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    if of_latest_run():
+    if of_latest_run() and not shares:
         return
     folder.mkdir(parents=True)
     for number, output in enumerate(outputs):
@@ -73,11 +78,8 @@ def offer(folder: Path, key: str, outputs: list[Path]) -> None:
 
 
 def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
-    """Take over the results that a job of another run kept; return whether there were any of this key."""
-    try:
-        offered = bool(json.loads((folder / "key.json").read_text(encoding="utf-8")) == [key, len(outputs)])
-    except (OSError, ValueError):
-        offered = False
+    """Take over the results that another attempt kept; return whether there were any of this key."""
+    offered = _kept(folder) == [key, len(outputs)]
     if offered:
         for number, output in enumerate(outputs):
             shutil.rmtree(output, ignore_errors=True)
@@ -87,6 +89,21 @@ def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
                 os.replace(folder / f"{number}.checksums", place_of(output))
     shutil.rmtree(folder, ignore_errors=True)
     return offered
+
+
+def restore(folder: Path, outputs: list[Path]) -> bool:
+    """Put back the results of a job of a run that has ended, whatever became of the jobs beside it."""
+    key, *_ = _kept(folder) or [""]
+    return bool(key) and accept(folder, key, outputs)
+
+
+def _kept(folder: Path) -> list[Any] | None:
+    """Return key and number of the results in a folder; None if it holds none."""
+    try:
+        kept: list[Any] = json.loads((folder / "key.json").read_text(encoding="utf-8"))
+        return kept
+    except (OSError, ValueError):
+        return None
 
 
 def _link(path: Path, to: Path) -> None:

@@ -27,6 +27,7 @@ from retort.signals import Interrupted, kept_for_next_training
 RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job, in which they run one after another
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
@@ -186,9 +187,9 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
     with handover.locked_in_turn(locks / running.slug, running.name, running.say):
         read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
-        key, kept = digest_of([dict(snakemake.params.items()), contents]), locks / f"{running.slug}.results"
+        key, kept = digest_of([dict(snakemake.params.items()), contents]), kept_results(running.slug)
         if handover.accept(kept, key, outputs):
-            running.say("a job of an earlier run has made it")
+            running.say("an earlier job has made it")
             sys.exit(0)
         with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
             yield
@@ -196,7 +197,12 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            handover.offer(kept, key, made)
+            handover.offer(kept, key, made, shares=bool(snakemake.resources.get(IN_TURN)))
+
+
+def kept_results(slug: str) -> Path:
+    """Return the folder in which a job keeps its results for another attempt at it."""
+    return RESULTS / ".locks" / f"{slug}.results"
 
 
 def weights_folder(snakemake: Any) -> str | None:

@@ -42,7 +42,8 @@ class Interruption:
 
     def __enter__(self) -> Self:
         """Begin to note signals; only a main thread can. One that was kept for this training counts as received."""
-        self.received = _kept.pop() if _kept else None
+        self.received = _kept[-1] if _kept else None
+        _kept.clear()
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
