@@ -2,7 +2,8 @@
 
 If Snakemake is killed, its jobs go on. A new run starts jobs for the same results, and Snakemake deletes what is there
 before each. So a new job waits for the one at work; and a job whose run is not the latest any more keeps a second link
-to its results, outside of what Snakemake deletes, for the new job.
+to its results, outside of what Snakemake deletes, for the new job. If Slurm starts a job of the old run later, it ends
+at once (`plan.frozen`).
 
 Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. So
 each of them keeps such a link as well, until the run has ended.
