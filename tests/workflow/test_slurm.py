@@ -16,7 +16,7 @@ import yaml
 import yte
 from retort.specs.cluster import read_cluster
 
-from tests.conftest import ROOT, read_json
+from tests.conftest import ROOT, read_json, snakemake
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
@@ -144,13 +144,28 @@ def test_the_command_line_keeps_the_precision_of_the_profile(tmp_path: Path, arg
 
 
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
-def test_the_study_runs_on_slurm(tmp_path: Path) -> None:
+def test_the_study_runs_on_slurm_and_ends_in_the_bytes_of_a_local_run(tmp_path: Path) -> None:
     folder = make_study(tmp_path / "study")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
+    local = make_study(tmp_path / "local", precision="bfloat16")  # the precision of the profile, not of the node
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm"]
+    command += ["--config", "scale=pocket"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "reports/index.html").is_file()
-    score = read_json(folder / "results/scores/tiny-kd/mood/seed-1.json")
-    assert score["status"] == "ok"
-    assert score["settings"]["precision"] == "bfloat16"  # the precision of the profile, not of the node
+    snakemake(local)
+    made = contents(folder)
+    assert len(made) > 20
+    assert made == contents(local)
+    for path in sorted(local.glob("results/scores/**/seed-?.json")):
+        there, here = read_json(folder / path.relative_to(local)), read_json(path)
+        assert [there[key] for key in ("metrics", "status", "settings")] == [
+            here[key] for key in ("metrics", "status", "settings")
+        ]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return what a run has made that tells no times: weights, answers, and encoded data."""
+    made = [path for path in folder.glob("results/**/*") if path.suffix in (".safetensors", ".arrow")]
+    made += folder.glob("results/**/*.answers.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in made}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from retort import slurm
-from retort.attempts import of_latest_run
+from retort.attempts import RUN, of_latest_run
 from retort.checksums import place_of
 from retort.locks import AtWork, locked
 
@@ -75,12 +75,23 @@ def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> 
         _link(output, folder / str(number))
         if not output.is_dir():
             _link(place_of(output), folder / f"{number}.checksums")
-    (folder / "key.json").write_text(json.dumps([key, len(outputs)]), encoding="utf-8")  # last: all is there
+    about = [os.environ.get(RUN, ""), key, len(outputs)]
+    (folder / "key.json").write_text(json.dumps(about), encoding="utf-8")  # last: all is there
 
 
 def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
     """Take over the results that another attempt kept; return whether there were any of this key."""
-    offered = _kept(folder) == [key, len(outputs)]
+    return _take(folder, _kept(folder)[1:] == [key, len(outputs)], outputs)
+
+
+def restore(folder: Path, outputs: list[Path]) -> bool:
+    """Put back what a job of this run kept, whatever became of the jobs beside it; return whether it kept anything."""
+    run, _, count = _kept(folder) or ["", "", 0]
+    return _take(folder, (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
+
+
+def _take(folder: Path, offered: bool, outputs: list[Path]) -> bool:
+    """Move the results in a folder to their places if they are offered, and delete the folder."""
     if offered:
         for number, output in enumerate(outputs):
             shutil.rmtree(output, ignore_errors=True)
@@ -92,19 +103,12 @@ def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
     return offered
 
 
-def restore(folder: Path, outputs: list[Path]) -> bool:
-    """Put back the results of a job of a run that has ended, whatever became of the jobs beside it."""
-    key, *_ = _kept(folder) or [""]
-    return bool(key) and accept(folder, key, outputs)
-
-
-def _kept(folder: Path) -> list[Any] | None:
-    """Return key and number of the results in a folder; None if it holds none."""
+def _kept(folder: Path) -> list[Any]:
+    """Return run, key and number of the results in a folder; empty if it holds none."""
     try:
-        kept: list[Any] = json.loads((folder / "key.json").read_text(encoding="utf-8"))
-        return kept
-    except (OSError, ValueError):
-        return None
+        return list(json.loads((folder / "key.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return []
 
 
 def _link(path: Path, to: Path) -> None:

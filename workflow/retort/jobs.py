@@ -188,7 +188,9 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
         read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
         key, kept = digest_of([dict(snakemake.params.items()), contents]), kept_results(running.slug)
+        shares = bool(snakemake.resources.get(IN_TURN))
         if handover.accept(kept, key, outputs):
+            handover.offer(kept, key, outputs, shares)
             running.say("an earlier job has made it")
             sys.exit(0)
         with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
@@ -197,7 +199,7 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            handover.offer(kept, key, made, shares=bool(snakemake.resources.get(IN_TURN)))
+            handover.offer(kept, key, made, shares)
 
 
 def kept_results(slug: str) -> Path:
