@@ -41,7 +41,7 @@ try:
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
     companions = Companions(plan, lambda: workflow.dag_settings.targets)
-    needs = JobResources(plan, lambda: companions)
+    needs = JobResources(plan, companions)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts

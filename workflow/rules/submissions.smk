@@ -20,7 +20,7 @@ rule encode_test:
     params:
         settings=plan.at("test_sets/{tokenizer}/{task}"),
     script:
-        "../scripts/encode_test.py"
+        "../scripts/encode_task.py"
 
 
 rule predict_test:
