@@ -20,7 +20,7 @@ from retort.run_hooks import (
 )
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
-from retort.plan.scheduling import expect_early, run_hooks_of_module
+from retort.plan.scheduling import expect_early, make_first, run_hooks_of_module
 from retort.cost.resources import JobResources
 from retort.study.cells import answers_address
 
@@ -59,6 +59,7 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
+        make_first(workflow.dag, pages.first)
         expect_early(workflow.dag, "make_index")
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
