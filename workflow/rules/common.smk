@@ -68,8 +68,8 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
-        expect_early(workflow.dag, "make_index")
         make_first(workflow.dag, pages.first)
+        expect_early(workflow.dag, "make_index")
         start_at_once(workflow.scheduler)
         check_minutes(workflow.dag, needs.minutes)
         if workflow.local_exec:
