@@ -17,10 +17,13 @@ rule encode_test:
     conda:
         "../../envs/retort.yaml"
     threads: 4
+    resources:
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("test_sets/{tokenizer}/{task}"),
     script:
-        "../scripts/encode_test.py"
+        "../scripts/encode_task.py"
 
 
 rule predict_test:

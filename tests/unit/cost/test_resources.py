@@ -156,7 +156,7 @@ def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     plan = Plan(read_config({"scale": "paper", "precision": "bfloat16"}))
     alone = Estimates(plan)
-    beside = Estimates(plan, lambda: {"teacher.1": STUDENTS})
+    beside = Estimates(plan, {"teacher.1": STUDENTS})
     apart = sum((alone.alone(student).work for student in STUDENTS), Work())
     shared = beside.of("distill_together", SimpleNamespace(companions="teacher.1"))
     # two of three passes of a whole teacher of 12 layers are saved: its forward pass takes as much as two thirds of
@@ -165,5 +165,5 @@ def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest
     assert shared.work.traffic == pytest.approx(apart.traffic)
     own = SimpleNamespace(student=STUDENTS[0])
     assert beside.of("distill_student", own).work == Work()  # its checkpoint is finished
-    limits = JobResources(plan, lambda: {"teacher.1": STUDENTS}), JobResources(plan)
+    limits = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
     assert limits[0].runtime(own, "distill_student") == limits[1].runtime(own, "distill_student")

@@ -1,4 +1,4 @@
-"""Tests of extractive question answering: windows, the search for spans, and what is trained and stored."""
+"""Tests of extractive question answering: the search for spans, and what is trained and stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 import torch
 from retort.data.encoded import Encoded
 from retort.data.encoding import SplitWriter, Tokeniser, encode_task
-from retort.errors import RetortError
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import Recorder
@@ -27,114 +26,16 @@ from retort.tasks import task_type_of, task_types
 from retort.tasks.windows import Question, stored_questions, windows
 from retort.training.evaluate import predict
 from retort.training.setup import LOGITS
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from tests.conftest import ROOT
 from tests.job_settings import split_settings, task_settings
 from tests.tiny.make import STUDY
+from tests.unit.tasks.contexts import CONTEXT, QUESTIONS, wordpiece
 
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
 real = pytest.mark.skipif(not (DATA / "SQuAD").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
-CONTEXT = "The old ferry starts in Oban at noon. It runs twice a day, and é costs nothing; nobody knows why it is free."
 COLUMNS = {"id": "id", "question": "question", "context": "context", "label": "answers"}
-
-
-def wordpiece() -> Tokenizer:
-    """Return a tokenizer of BERT's type."""
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted({c for c in CONTEXT.lower() if c.isalnum()}), "##e", "##r"]
-    words += ["the", "old", "ferry", "starts", "in", "oban", "at", "noon", "it", "runs", "twice", "day", ".", ",", ";"]
-    found = Tokenizer(models.WordPiece({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
-    found.normalizer = normalizers.BertNormalizer()
-    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    found.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return found
-
-
-def byte_pairs() -> Tokenizer:
-    """Return a tokenizer of RoBERTa's type: byte pairs, two separators between the texts, one token type id."""
-    found = Tokenizer(models.BPE())
-    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    found.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=["<s>", "</s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )  # fmt: skip
-    found.train_from_iterator([CONTEXT], trainer)
-    found.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0), add_prefix_space=False)
-    return found
-
-
-def sentence_pieces() -> Tokenizer:
-    """Return a tokenizer of XLM-R's type: sentence pieces, two separators between the texts."""
-    found = Tokenizer(models.Unigram())
-    found.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
-    trainer = trainers.UnigramTrainer(
-        vocab_size=60, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
-    )
-    found.train_from_iterator([CONTEXT] * 5, trainer)
-    found.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
-    )
-    return found
-
-
-FAMILIES = {"wordpiece": wordpiece, "byte pairs": byte_pairs, "sentence pieces": sentence_pieces}
-QUESTIONS = [
-    Question("a", "Where does the old ferry start?", CONTEXT, (("Oban", 24), ("in Oban", 21)), "squad"),
-    Question("b", "How often?", CONTEXT, (("twice a day", 46),), "squad"),
-    Question("c", "What is free?", CONTEXT, (("é", 63),), "squad"),
-    Question("d", "Who sleeps?", "Nobody knows.", (), "squad"),
-]
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize(("room", "overlap"), [(12, 4), (24, 8), (200, 8)])
-def test_windows_are_those_of_the_tokenizer(family: str, room: int, overlap: int) -> None:
-    """Windows have the input ids, token type ids and characters of `tokenizers` when it cuts the second text."""
-    tokenizer = FAMILIES[family]()
-    length = room + max(len(tokenizer.encode(question.text).ids) for question in QUESTIONS)
-    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(tokenizer, print), length, overlap, 64)[""])
-    tokenizer.enable_truncation(length, stride=overlap, strategy="only_second")
-    row = 0
-    for number, question in enumerate(QUESTIONS):
-        whole = tokenizer.encode(question.text, question.context)
-        for window in (whole, *whole.overflowing):
-            own = slice(rows.offsets[row], rows.offsets[row + 1])
-            assert rows.input_ids[own].tolist() == window.ids
-            # after the first window, `tokenizers` gives the second text token type id 1, whatever the template says
-            types = window.type_ids if 1 in whole.type_ids else [0] * len(window.ids)
-            assert rows.token_type_ids[own].tolist() == types
-            spans = [
-                span if text == 1 else (-1, -1) for span, text in zip(window.offsets, window.sequence_ids, strict=True)
-            ]
-            assert list(zip(rows.more["starts"][own], rows.more["ends"][own], strict=True)) == spans
-            assert rows.more["question"][row] == number
-            row += 1
-    assert row == len(rows)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_labels_lead_back_to_the_first_answer(family: str) -> None:
-    rows = Encoded.from_table(windows(QUESTIONS, Tokeniser.of(FAMILIES[family](), print), 64, 15, 64)[""])
-    held: dict[int, list[str]] = {}
-    for row, (first, last) in enumerate(rows.labels.tolist()):
-        number, at = int(rows.more["question"][row]), rows.offsets[row]
-        if last:
-            shown = QUESTIONS[number].context[rows.more["starts"][at + first] : rows.more["ends"][at + last]]
-            held.setdefault(number, []).append(shown)
-        else:
-            assert first == 0
-    assert {number: set(shown) for number, shown in held.items()} == {0: {"Oban"}, 1: {"twice a day"}, 2: {"é"}}
-
-
-def test_a_long_question_is_cut_and_a_window_without_room_is_told() -> None:
-    tokenise = Tokeniser.of(wordpiece(), print)
-    long = Question("long", "the old ferry " * 30, CONTEXT, (), "squad")
-    rows = Encoded.from_table(windows([long], tokenise, 40, 8, 12)[""])
-    first = rows.input_ids[: rows.offsets[1]].tolist()
-    assert first.index(3) == 13  # [CLS], twelve tokens, [SEP]
-    with pytest.raises(RetortError, match="question long: 7 tokens of its context fit .*, and windows overlap by 8"):
-        windows([long], tokenise, 22, 8, 12)
 
 
 def test_a_context_is_stored_once(rows: Encoded) -> None:

@@ -6,9 +6,9 @@ for the seeds of a student.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from retort.cost import flops, memory, work
@@ -53,13 +53,12 @@ class Estimates:
 
     Args:
         plan: the plan.
-        groups: returns job -> the task-agnostic students that it distils side by side, beside one teacher; called when
-            the first of them is estimated.
+        companions: job -> the task-agnostic students that it distils side by side, beside one teacher.
     """
 
-    def __init__(self, plan: Plan, groups: Callable[[], Mapping[str, list[str]]] = dict) -> None:
+    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] = MappingProxyType({})) -> None:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
-        self.groups = groups
+        self.companions = companions
         self.gpu = plan.config.gpus > 0
         self.volume = Volume(plan.study)
         self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
@@ -96,17 +95,16 @@ class Estimates:
     def _encode(self, task: str, tokenizer: str) -> Estimate:
         settings = self.settings.tasks[tokenizer][task].task
         splits = {settings.train_split, settings.validation_split, settings.evaluation_split}
-        tokens = sum(rows.count * rows.length for rows in (self._rows(task, tokenizer, split) for split in splits))
-        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
+        return self._encoded(task, settings, splits, tokenizer)
 
     def _encode_test(self, task: str, tokenizer: str) -> Estimate:
         settings = self.settings.test_sets[tokenizer][task].task
-        tests = [self.volume.split(task, settings, split, tokenizer) for split in settings.splits or {}]
-        tokens = sum(rows.count * rows.length for rows in tests)
-        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
+        return self._encoded(task, settings, settings.splits or {}, tokenizer)
 
-    def _rows(self, task: str, model: str, split: str) -> Any:
-        return self.volume.split(task, self.settings.tasks[self.study.tokenizer_of(model)][task].task, split, model)
+    def _encoded(self, task: str, settings: TaskSettings, splits: Iterable[str], tokenizer: str) -> Estimate:
+        parts = [self.volume.split(task, settings, split, tokenizer) for split in splits]
+        tokens = sum(rows.count * rows.length for rows in parts)
+        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
 
     def _tokenize(self, corpus: str, tokenizer: str, parts: str) -> Estimate:
         tokens = self.volume.tokens(corpus, tokenizer)
@@ -154,7 +152,7 @@ class Estimates:
 
     def _on_corpus(self, student: str) -> Estimate:
         alone = self.alone(student)  # what it takes if it is trained, so that its limits hold in any case
-        distilled = any(student in students for students in self.groups().values())
+        distilled = any(student in students for students in self.companions.values())
         return replace(alone, work=Work()) if distilled else alone
 
     def alone(self, student: str) -> Estimate:
@@ -174,9 +172,9 @@ class Estimates:
         own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
         return own, taught, self.step_on_corpus(settings)
 
-    def _together(self, companions: str) -> Estimate:
+    def _together(self, job: str) -> Estimate:
         """Return the estimate of a job that distils students side by side: the teacher runs for the longest of them."""
-        students = self.groups()[companions]
+        students = self.companions[job]
         parts = [self._parts(student) for student in students]
         taught = max((part[1] for part in parts), key=lambda work: work.flops)
         steps = [step for _, _, step in parts if step]

@@ -71,7 +71,7 @@ class Jobs:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         companions = Companions(plan)
-        self.rules, self.estimates = Rules(plan, companions), Estimates(plan, lambda: companions.groups)
+        self.rules, self.estimates = Rules(plan, companions), Estimates(plan, companions)
         self.known: dict[str, Job | None] = {}
 
     def at(self, path: str) -> Job | None:

@@ -7,8 +7,9 @@ depend on the study and the configuration alone: what was measured or encoded me
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
@@ -31,15 +32,15 @@ class JobResources:
 
     Args:
         plan: the plan.
-        groups: returns job -> the task-agnostic students that it distils side by side.
+        companions: job -> the task-agnostic students that it distils side by side.
 
     Raises:
         RetortError: the file of the cluster or the calibration cannot be read.
     """
 
-    def __init__(self, plan: Plan, groups: Callable[[], Mapping[str, list[str]]] = dict) -> None:
+    def __init__(self, plan: Plan, companions: Mapping[str, list[str]] = MappingProxyType({})) -> None:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
-        self.estimates = Estimates(plan, groups)
+        self.estimates = Estimates(plan, companions)
         self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
         self.minutes = {gpu: self.cluster.largest("max_runtime", gpu) for gpu in (False, True)}
         self.most_mb = {gpu: self.cluster.largest("max_mem_mb", gpu) for gpu in (False, True)}

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 from retort.batch import Batch
 from retort.errors import RetortError
 from retort.objectives.base import Activations, Pair, TrainingRows, objectives, product, required, wide
-from retort.objectives.draws import scattered
+from retort.objectives.draws import draws
 
 
-def end_to_end(vectors: Tensor) -> Tensor:
-    """Concatenate the layers of (layers, batch, width) vectors to (batch, layers * width)."""
-    return wide(vectors).transpose(0, 1).flatten(1)
+def mapped(linear: nn.Linear, vectors: Tensor) -> Tensor:
+    """Concatenate the layers of (layers, batch, width) vectors, map them, scale them to length one: (batch, size)."""
+    joined = wide(vectors).transpose(0, 1).flatten(1)  # (batch, layers * width)
+    return F.normalize(wide(linear(joined)), dim=-1)
 
 
 def bank_size(bank: int | None, rows: TrainingRows, name: str) -> int:
@@ -99,17 +100,15 @@ class Contrast(nn.Module):
 
     def negatives(self, rows: Tensor) -> Tensor:
         """Return the bank rows of this call's negatives, (batch, negatives); never the example's own row."""
-        each = torch.arange(self.count, device=rows.device)
-        first = scattered(self.seed + scattered(self.calls + 1))  # scalar, another one for each call
-        drawn = scattered(scattered(first + rows[:, None]) + each)  # (batch, negatives)
+        drawn = draws(self.seed, self.calls, rows, self.count)  # (batch, negatives)
         size = self.bank.shape[0]
         return (rows[:, None] + 1 + drawn % (size - 1)) % size  # own row + 1 ... own row + size - 1
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         rows = required(batch.rows, "contrast", "row numbers").to(self.bank.device, non_blocking=True)
-        ours = F.normalize(wide(self.student_map(end_to_end(student["cls"]))), dim=-1)  # s: (batch, size)
-        theirs = F.normalize(wide(self.teacher_map(end_to_end(teacher["cls"]))), dim=-1)  # t: (batch, size)
+        ours = mapped(self.student_map, student["cls"])  # s: (batch, size)
+        theirs = mapped(self.teacher_map, teacher["cls"])  # t: (batch, size)
         others = wide(self.bank[self.negatives(rows)])  # n: (batch, negatives, size)
         true = (ours * theirs).sum(-1, keepdim=True)  # s.t: (batch, 1)
         false = product(others, ours[:, :, None]).squeeze(-1)  # s.n: (batch, negatives)

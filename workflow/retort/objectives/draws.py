@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 ODD = 0x9E3779B97F4A7C1  # the top 60 bits of 2^64 / golden ratio; odd, so that a product modulo 2^64 loses nothing
@@ -15,3 +16,17 @@ def scattered(counts: Tensor) -> Tensor:
         counts = counts * ODD
         counts = counts ^ (counts >> shift)
     return (counts * ODD >> 31) & LOW
+
+
+def draws(seed: int, calls: Tensor, rows: Tensor, count: int) -> Tensor:
+    """Return pseudo-random integers for each row of a batch, (batch, count), from 0 to 2^31 - 1.
+
+    Args:
+        seed: seed of the draws.
+        calls: how often something has been drawn before, scalar int64.
+        rows: the numbers of the rows in their data set, (batch,).
+        count: the integers of each row.
+    """
+    each = torch.arange(count, device=rows.device)
+    first = scattered(seed + scattered(calls + 1))  # scalar, another one for each call
+    return scattered(scattered(first + rows[:, None]) + each)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from retort.batch import Batch
 from retort.errors import RetortError
 from retort.objectives.base import Activations, Pair, TrainingRows, objectives, product, required, wide
-from retort.objectives.contrast import bank_size, end_to_end, move
-from retort.objectives.draws import scattered
+from retort.objectives.contrast import bank_size, mapped, move
+from retort.objectives.draws import draws
 
 TINY = 1e-7  # keeps the quotients of the loss finite
 
@@ -129,9 +128,7 @@ class NoiseContrast(nn.Module):
 
     def negatives(self, rows: Tensor) -> Tensor:
         """Return the rows that this call draws for each example, (batch, negatives)."""
-        each = torch.arange(self.count, device=rows.device)
-        first = scattered(self.seed + scattered(self.calls + 1))  # scalar, another one for each call
-        return self.others.drawn(rows, scattered(scattered(first + rows[:, None]) + each))
+        return self.others.drawn(rows, draws(self.seed, self.calls, rows, self.count))
 
     def direction(self, vectors: Tensor, bank: Tensor, rows: Tensor, number: int) -> Tensor:
         """Return the scalar loss of one model's vectors against the other's bank; `number` is that of its constant."""
@@ -151,8 +148,8 @@ class NoiseContrast(nn.Module):
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         rows = required(batch.rows, "noise-contrast", "row numbers").to(self.calls.device, non_blocking=True)
-        ours = F.normalize(wide(self.student_map(end_to_end(student["cls"]))), dim=-1)  # (batch, size)
-        theirs = F.normalize(wide(self.teacher_map(end_to_end(teacher["cls"]))), dim=-1)  # (batch, size)
+        ours = mapped(self.student_map, student["cls"])  # (batch, size)
+        theirs = mapped(self.teacher_map, teacher["cls"])  # (batch, size)
         pairs = torch.cat([rows[:, None], self.negatives(rows)], dim=1)  # (batch, 1 + negatives), the true row first
         value = self.direction(ours, self.teacher_bank, pairs, 0) + self.direction(theirs, self.student_bank, pairs, 1)
         if self.training:

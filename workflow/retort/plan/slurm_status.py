@@ -30,7 +30,7 @@ def notice_lost_jobs() -> None:
 
 
 def noticing(query: Query) -> Query:
-    """Return a query that also tells the jobs that were in its answers and are no longer.
+    """Return a query that also tells which jobs are gone: in an earlier answer, and absent from the last ones.
 
     Args:
         query: asks for the status of all jobs of a run; returns job -> status and the seconds it took, or twice None.

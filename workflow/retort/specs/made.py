@@ -7,7 +7,7 @@ from pydantic import Field
 from retort.specs.base import Name, Options, Spec, Text
 from retort.specs.model import Architecture
 from retort.specs.source import Relative
-from retort.specs.task import Columns
+from retort.specs.task_files import Columns
 
 
 class MadeRows(Spec):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler, StringConstraints, field_validator, model_validator
+from pydantic import Field, GetJsonSchemaHandler, StringConstraints, field_validator, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -18,11 +18,11 @@ from retort.specs import catalogue
 from retort.specs.base import Distinct, Name, Options, Real, Seed, Spec, Text, Whole
 from retort.specs.printed import twice
 from retort.specs.sample import check_sample
-from retort.specs.source import FolderSource, HubSource, PackageSource, Relative, relative
+from retort.specs.source import FolderSource, HubSource, PackageSource, relative
+from retort.specs.task_files import Count, Files, FileSplit
 
-Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
-Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Count]
 ALL = "all"  # stands for all subsets of a split together
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,6 @@ class OrSource:
         """Return the schema of a name or of a source."""
         sources = [handler(model.__pydantic_core_schema__) for model in (PackageSource, FolderSource, HubSource)]
         return {"anyOf": [handler(schema), *sources]}
-
-
-def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
-    twice("column", [str(column) for column in columns.values()])
-    return columns
-
-
-Columns = Annotated[dict[Name, Text | Annotated[Whole, Field(ge=1)]], AfterValidator(_each_column_once)]
-FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
 
 
 class Split(Spec):
@@ -69,71 +60,6 @@ class Reader(Spec):
         if isinstance(file := options.get("file"), str):
             relative(file)
         return options
-
-
-class FileSplit(Spec):
-    """A split that has its own files."""
-
-    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
-    labelled: bool = Field(default=True, description="whether its rows have labels")
-    subsets: bool = Field(default=False, description="one file for each of the task's subsets")
-    source: Name | None = Field(default=None, description="another source than the task's")
-    unlabelled_sample: bool = Field(
-        default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
-    )
-
-    def expected(self, subset: str | None) -> list[int]:
-        """Return the numbers of rows that the split, or one subset of it, may have.
-
-        Args:
-            subset: the subset; None for a split without subsets.
-        """
-        rows = self.rows[subset] if isinstance(self.rows, dict) and subset else self.rows
-        return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
-
-
-class Change(Spec):
-    """The options and columns in which the files of one split differ from those of the others."""
-
-    name: Text | None = Field(default=None, description="configuration of the data set on the hub")
-    options: Options = Field(default={}, description="options of the format")
-    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
-
-
-class Files(Spec):
-    """The files of each split at one location of the source, and how they are read."""
-
-    format: Name = Field(description="how the rows stand in the files")
-    options: Options = Field(default={}, description="options of the format")
-    name: Text | None = Field(
-        default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
-    )
-    files: dict[Name, Relative] = Field(
-        min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
-    )
-    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
-    label_names: Distinct[Text] = Field(
-        default=[], description="how the file spells the labels, in the order of `labels`"
-    )
-    exclude_labels: Distinct[str] = Field(
-        default=[], description="labels of rows that are left out, such as SNLI's '-'"
-    )
-    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
-        default={}, description="lines without all fields that a split is known to have"
-    )
-    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
-        default={}, description="rows with an empty text that a split is known to have"
-    )
-    changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
-
-    def of(self, split: str) -> Change:
-        """Return how the files of a split are read, with what differs for that split."""
-        change = self.changes.get(split, Change())
-        return Change(
-            name=change.name or self.name,
-            options={**self.options, **change.options},
-            columns={**self.columns, **change.columns},
-        )
 
 
 class Submission(Spec):

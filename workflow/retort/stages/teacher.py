@@ -17,8 +17,7 @@ from retort.training.best import keep_best
 from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
 from retort.training.finetuning import masked_lm_head, supervised
 from retort.training.launch import on_every_gpu
-from retort.training.loop import train
-from retort.training.setup import checkpoint_of, division_of, head_of, progress_of, set_seed, training_rows
+from retort.training.setup import checkpoint_of, head_of, set_seed, train_in, training_rows
 
 
 @on_every_gpu
@@ -63,7 +62,7 @@ def finetune_teacher(
         keep_best(run, network, score, len(rows))
     checkpoint = checkpoint_of(job, settings, seed)
     try:
-        train(run, seed, checkpoint, progress_of(job), precision, job.device, job.num_workers, division_of(job))
+        train_in(job, run, seed, precision, checkpoint)
     except Diverged as error:
         raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
     save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
@@ -107,16 +106,7 @@ def fit_teacher_head(
     run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)
     try:
-        train(
-            run,
-            settings.seed,
-            checkpoint,
-            progress_of(job),
-            settings.precision,
-            job.device,
-            job.num_workers,
-            division_of(job),
-        )
+        train_in(job, run, settings.seed, settings.precision, checkpoint)
     except Diverged as error:
         raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
     title = f"{teacher} with a masked-LM head, on {corpus}"

@@ -13,7 +13,8 @@ from retort.specs.made import Made, MadeModel, MadeRows, MadeSource, MadeTexts
 from retort.specs.protocol import Grid, Protocol
 from retort.specs.scale import Miniature
 from retort.specs.student import Stage
-from retort.specs.task import FileSplit, Task
+from retort.specs.task import Task
+from retort.specs.task_files import FileSplit
 from retort.study.narrow import narrow_widths, narrowed
 from retort.study.study import Study
 

@@ -9,7 +9,8 @@ from retort.registry import nearest, unknown
 from retort.specs import catalogue
 from retort.specs.load import Problems
 from retort.specs.options import check_options
-from retort.specs.task import Files, Task
+from retort.specs.task import Task
+from retort.specs.task_files import Files
 from retort.study.study import Study
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from retort import checksums
+from retort.atomic import replacing
 from retort.errors import RetortError
 from retort.jobs import this_code
 
@@ -159,12 +160,10 @@ def write(path: Path | str, lines: Iterable[Line]) -> None:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.part")
-    with scratch.open("w", encoding="utf-8", newline="") as stream:
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(HEADER)
         writer.writerows([_written(getattr(line, name)) for name in HEADER] for line in lines)
-    scratch.replace(path)
     checksums.take(path, "tidy", this_code(), (), {})  # a job writes it again, with what it has read
 
 

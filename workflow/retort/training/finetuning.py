@@ -21,9 +21,9 @@ from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison
 from retort.training.evaluate import dev_score
-from retort.training.loop import TrainingRun, train
+from retort.training.loop import TrainingRun
 from retort.training.progress import Progress
-from retort.training.setup import LOGITS, division_of, head_of, set_seed, training_rows
+from retort.training.setup import LOGITS, head_of, set_seed, train_in, training_rows
 
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
@@ -98,6 +98,6 @@ def finetune_at(
         metric, precision = settings.metric_for_best_model, settings.precision
         score = partial(dev_score, model, encoded_folder, metric, task, precision, job.device)
         keep_best(run, model, score, len(rows))
-    train(run, seed, checkpoint, progress, settings.precision, job.device, job.num_workers, division_of(job))
+    train_in(job, run, seed, settings.precision, checkpoint, progress)
     run.close()
     return model

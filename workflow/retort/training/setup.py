@@ -13,6 +13,7 @@ from retort.settings import Settings, TaskSettings
 from retort.tasks import task_type_of
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.division import UNDIVIDED, Division
+from retort.training.loop import TrainingRun, train
 from retort.training.parts import InParts
 from retort.training.processes import ALONE, Group
 from retort.training.progress import Progress
@@ -68,3 +69,23 @@ def training_rows(encoded_folder: Path | str, task: TaskSettings) -> Encoded:
 def progress_of(job: Job, runs: int = 1) -> Progress:
     """Return what prints the progress of a job that has this number of training runs."""
     return Progress(job.name, job.log, runs)
+
+
+def train_in(
+    job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress | None = None
+) -> None:
+    """Train the modules of a training run in place, on the device of a job and in the parts of its batches.
+
+    Args:
+        job: the running job.
+        run: the training run.
+        seed: seed of the dropout.
+        precision: of the forward pass.
+        checkpoint: the job's checkpoint.
+        progress: where steps and losses are reported; that of a job with one training run if left out.
+
+    Raises:
+        Diverged: the loss or a gradient became NaN or infinite.
+    """
+    progress = progress or progress_of(job)
+    train(run, seed, checkpoint, progress, precision, job.device, job.num_workers, division_of(job))

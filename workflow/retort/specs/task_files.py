@@ -1,0 +1,87 @@
+"""The specs of a task's files: the splits that have files of their own, and how the rows stand in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from retort.specs.base import Distinct, Name, Options, Spec, Text, Whole
+from retort.specs.printed import twice
+from retort.specs.source import Relative
+
+Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
+Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Count]
+
+
+def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
+    twice("column", [str(column) for column in columns.values()])
+    return columns
+
+
+Columns = Annotated[dict[Name, Text | Annotated[Whole, Field(ge=1)]], AfterValidator(_each_column_once)]
+
+
+class FileSplit(Spec):
+    """A split that has its own files."""
+
+    rows: Rows = Field(description="how many there must be: one number, several editions' numbers, or one a subset")
+    labelled: bool = Field(default=True, description="whether its rows have labels")
+    subsets: bool = Field(default=False, description="one file for each of the task's subsets")
+    source: Name | None = Field(default=None, description="another source than the task's")
+    unlabelled_sample: bool = Field(
+        default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
+    )
+
+    def expected(self, subset: str | None) -> list[int]:
+        """Return the numbers of rows that the split, or one subset of it, may have.
+
+        Args:
+            subset: the subset; None for a split without subsets.
+        """
+        rows = self.rows[subset] if isinstance(self.rows, dict) and subset else self.rows
+        return rows if isinstance(rows, list) else [rows]  # type: ignore[list-item]
+
+
+class Change(Spec):
+    """The options and columns in which the files of one split differ from those of the others."""
+
+    name: Text | None = Field(default=None, description="configuration of the data set on the hub")
+    options: Options = Field(default={}, description="options of the format")
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
+
+
+class Files(Spec):
+    """The files of each split at one location of the source, and how they are read."""
+
+    format: Name = Field(description="how the rows stand in the files")
+    options: Options = Field(default={}, description="options of the format")
+    name: Text | None = Field(
+        default=None, description="configuration of the data set on the hub: 'files' then names splits of it"
+    )
+    files: dict[Name, Relative] = Field(
+        min_length=1, description="file, or split of the data set on the hub; '{subset}' stands for the subset"
+    )
+    columns: Columns = Field(default={}, description="what a row needs -> column, or its number from 1")
+    label_names: Distinct[Text] = Field(
+        default=[], description="how the file spells the labels, in the order of `labels`"
+    )
+    exclude_labels: Distinct[str] = Field(
+        default=[], description="labels of rows that are left out, such as SNLI's '-'"
+    )
+    broken: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="lines without all fields that a split is known to have"
+    )
+    empty: dict[Name, Annotated[Whole, Field(ge=0)]] = Field(
+        default={}, description="rows with an empty text that a split is known to have"
+    )
+    changes: dict[Name, Change] = Field(default={}, description="split -> in what its files differ")
+
+    def of(self, split: str) -> Change:
+        """Return how the files of a split are read, with what differs for that split."""
+        change = self.changes.get(split, Change())
+        return Change(
+            name=change.name or self.name,
+            options={**self.options, **change.options},
+            columns={**self.columns, **change.columns},
+        )
