@@ -39,7 +39,8 @@ class Job:
         name: rule and wildcards, as shown on the terminal.
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
-        gpus: the number of GPUs that the job was given, each of which has a process of its own in a training.
+        gpu: whether the job was given a GPU.
+        gpus: the processes that a training is given, one for each GPU; on a CPU, tests alone ask for several.
         processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
         rank: the number of this process, from 0; that with number 0 writes the results.
         micro_batch: the most rows of a batch that go through a device at once; None for all of them.
@@ -55,6 +56,7 @@ class Job:
     name: str
     log: TextIO
     threads: int = 1
+    gpu: bool = False
     gpus: int = 0
     processes: int = 1
     rank: int = 0
@@ -74,7 +76,7 @@ class Job:
         Raises:
             RetortError: the job was given a GPU, and torch sees none.
         """
-        if not self.gpus:
+        if not self.gpu:
             return "cpu"
         import torch
 
@@ -156,6 +158,7 @@ def job(snakemake: Any) -> Iterator[Job]:
                 name=name,
                 log=log,
                 threads=snakemake.threads,
+                gpu=bool(snakemake.resources.get("gpu", 0)),
                 gpus=snakemake.resources.get("gpu", 0),
                 micro_batch=snakemake.resources.get("micro_batch", 0) or None,
                 slug=slug,
