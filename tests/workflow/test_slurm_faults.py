@@ -35,7 +35,8 @@ STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each of two stag
 LIMIT = 1  # minute
 PATIENCE = 1800.0  # seconds
 # a shell command that makes Slurm lose the node $1 and all that runs on it, and gives the node back
-LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", "scontrol update NodeName=$1 State=DOWN Reason=test")
+DOWN = "scontrol update NodeName=$1 State=DOWN Reason=test; sleep 2; scontrol update NodeName=$1 State=RESUME || true"
+LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", DOWN)
 
 
 def made(folder: Path) -> Path:
