@@ -6,7 +6,6 @@ Only this module knows Snakemake's object, so stages and the scripts that call t
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, provenance, slurm
+from retort.atomic import remove_leftovers
 from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError, explain
@@ -40,7 +40,7 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
-        gpus: the number of GPUs, each of which has a process of its own in a training.
+        gpus: the processes that a training is given, one for each GPU; on a CPU, tests alone ask for several.
         processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
         rank: the number of this process, from 0; that with number 0 writes the results.
         micro_batch: the most rows of a batch that go through a device at once; None for all of them.
@@ -193,6 +193,8 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             handover.offer(kept, key, outputs, shares)
             running.say("an earlier job has made it")
             sys.exit(0)
+        for folder in {output.parent for output in outputs}:
+            remove_leftovers(folder)
         with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
             yield
             made = _results(snakemake.output)
@@ -291,17 +293,3 @@ def _damage(inputs: Iterable[Path]) -> str | None:
     except RetortError as error:
         return str(error)
     return None
-
-
-def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
-    """Write JSON to a file atomically: the file is either complete or not there."""
-    write_text(path, json.dumps(content, indent=indent) + "\n")
-
-
-def write_text(path: Path | str, text: str) -> None:
-    """Write a text to a file as UTF-8, atomically: the file is either complete or not there."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.part")
-    scratch.write_text(text, encoding="utf-8")
-    os.replace(scratch, path)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from retort import forkserver
+from retort.checksums import TIMESTAMP
 from retort.jobs import RESULTS, STAMPS, TOKENS, kept_results
 
-TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 FEW = 3  # jobs for which a server would cost more than it saves
 
 

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+# states in which no process of a job is left; that of a lost node is none of them, as the node may only be out of reach
+ENDED = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
 END = 120.0  # seconds within which Slurm ends a job that it queues again
 
 
@@ -18,10 +20,21 @@ def job_id() -> str:
     return os.environ.get("SLURM_JOB_ID", "")
 
 
-def restarts() -> int:
-    """Return how often Slurm has queued this job again."""
-    count = os.environ.get("SLURM_RESTART_COUNT", "0")
-    return int(count) if count.isdecimal() else 0
+def cluster() -> str:
+    """Return the name of the cluster whose Slurm runs this process; empty outside Slurm."""
+    return os.environ.get("SLURM_CLUSTER_NAME", "")
+
+
+def has_ended(job: str) -> bool:
+    """Return whether Slurm says that a job has ended, or does not know it any more; False if it gives no answer."""
+    command = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs", job]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    if done.returncode:
+        return "Invalid job id" in done.stderr
+    return all(state in ENDED for state in done.stdout.split())
 
 
 def queue_again(after: str = "") -> bool:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from retort import handover
+from retort.atomic import write_json
 from retort.attempts import KILLED, Attempt
-from retort.jobs import RESULTS, kept_results, write_json
+from retort.jobs import RESULTS, kept_results
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_json, write_text
 from retort.attempts import begin_run, of_latest_run
 from retort.checksums import digest_of
 from retort.errors import RetortError
@@ -62,11 +63,9 @@ class Frozen:
         """Write the files, name their folder in the environment of the jobs to come, and delete those of old runs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
-            path = self.folder / "study" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_text(self.folder / "study" / name, text)
         config = {**self.config, "study": str((self.folder / "study").absolute())}
-        (self.folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        write_json(self.folder / "config.json", config)
         os.utime(self.folder)
         os.environ[VARIABLE] = str(self.folder)
         begin_run()
