@@ -42,7 +42,7 @@ elif workflow.output_settings.dryrun:
 else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
-slurm_status.notice_lost_jobs()
+slurm_status.adapt_plugin()
 ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
