@@ -60,7 +60,7 @@ class TrainingCostTable(Table):
     def _whole(self) -> TrainingCostTable:
         names = [column.name for column in self.columns]
         twice("column", names)
-        twice("row", row_names(self.rows))
+        twice("row", [name.removeprefix(": ") for name in row_names(self.rows)])
         for row in self.rows:
             for name, text in row.stated.items():
                 if name not in names:
