@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Self
 
 from retort import slurm
+from retort.atomic import remove_leftovers, write_text
 from retort.errors import RetortError
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
 LATEST = Path("results/runs/latest")  # the file that names the latest run
+LOCKS = Path("results/.locks")  # the folder of the locks of jobs, and of what is known of their attempts
 MOST = 2  # failures without a step forward
 KILLED = "it was killed: for want of memory or of time, or by someone"
 
@@ -57,9 +59,7 @@ class Attempt:
 
     def write(self, path: Path) -> None:
         """Write the attempt to a file, atomically."""
-        scratch = path.with_name(f".{path.name}.part")
-        scratch.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
-        os.replace(scratch, path)
+        write_text(path, json.dumps(asdict(self)) + "\n")
 
     def failures_before(self, new: Attempt) -> int:
         """Return how many attempts failed at the position of a new one, this one included."""
@@ -72,8 +72,9 @@ class Attempt:
 def begin_run() -> None:
     """Give this run of Snakemake a name of its own, which its jobs have in their environment, and write it down."""
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"
-    LATEST.parent.mkdir(parents=True, exist_ok=True)
-    LATEST.write_text(os.environ[RUN], encoding="utf-8")
+    write_text(LATEST, os.environ[RUN])
+    for folder in (LATEST.parent, LOCKS):
+        remove_leftovers(folder)
 
 
 def of_latest_run() -> bool:

@@ -15,11 +15,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from retort.atomic import write_text
 from retort.errors import RetortError
 
 NAME = ".checksums.json"
+TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 DIGEST = "sha256"  # the key of a record's own digest
-UNCHECKED = {NAME, ".snakemake_timestamp"}  # Snakemake writes its time into each folder that a job has made
+UNCHECKED = {NAME, TIMESTAMP}  # the files of a folder that are no results
 
 
 def canonical(record: Any) -> bytes:
@@ -146,10 +148,7 @@ def take(path: Path, job: str, maker: Maker, ancestors: Iterable[Maker], parents
         parents=parents,
         files={name: FileChecksum.of(file) for name, file in files_of(path)},
     )
-    place = place_of(path)
-    scratch = place.with_name(f"{place.name}.part")
-    scratch.write_text(json.dumps(sealed(checksums.model_dump(mode="json"))) + "\n", encoding="utf-8")
-    os.replace(scratch, place)
+    write_text(place_of(path), json.dumps(sealed(checksums.model_dump(mode="json"))) + "\n")
     return checksums
 
 

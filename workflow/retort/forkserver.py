@@ -48,7 +48,6 @@ PRELOADED = (
 
 def identity() -> str:
     """Return what a server and the process that asks it must have in common: interpreter and code."""
-    provenance.code.cache_clear()
     return f"{sys.executable} {provenance.code()}"
 
 
@@ -224,7 +223,6 @@ def _run(request: dict[str, Any], streams: list[int]) -> None:
         os.chdir(request["folder"])
         sys.argv, sys.path[:] = request["arguments"], request["path"]
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        provenance.code.cache_clear()
         runpy.run_path(sys.argv[0], run_name="__main__")
         status = 0
     except SystemExit as end:

@@ -6,7 +6,6 @@ Only this module knows Snakemake's object, so stages and the scripts that call t
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import sys
@@ -18,15 +17,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, provenance, slurm
+from retort.atomic import remove_leftovers
 from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
-from retort.signals import Interrupted
+from retort.signals import Interrupted, kept_for_next_training
 
 RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job, in which they run one after another
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
@@ -39,7 +40,7 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
-        gpus: the number of GPUs, each of which has a process of its own in a training.
+        gpus: the processes that a training is given, one for each GPU; on a CPU, tests alone ask for several.
         processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
         rank: the number of this process, from 0; that with number 0 writes the results.
         micro_batch: the most rows of a batch that go through a device at once; None for all of them.
@@ -164,7 +165,7 @@ def job(snakemake: Any) -> Iterator[Job]:
                 checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
                 dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
             )
-            with _at_work(running, snakemake):
+            with kept_for_next_training(), _at_work(running, snakemake):
                 yield running
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
@@ -186,17 +187,26 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
     with handover.locked_in_turn(locks / running.slug, running.name, running.say):
         read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
-        key, kept = digest_of([dict(snakemake.params.items()), contents]), locks / f"{running.slug}.results"
+        key, kept = digest_of([dict(snakemake.params.items()), contents]), kept_results(running.slug)
+        shares = bool(snakemake.resources.get(IN_TURN))
         if handover.accept(kept, key, outputs):
-            running.say("a job of an earlier run has made it")
+            handover.offer(kept, key, outputs, shares)
+            running.say("an earlier job has made it")
             sys.exit(0)
+        for folder in {output.parent for output in outputs}:
+            remove_leftovers(folder)
         with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
             yield
             made = _results(snakemake.output)
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            handover.offer(kept, key, made)
+            handover.offer(kept, key, made, shares)
+
+
+def kept_results(slug: str) -> Path:
+    """Return the folder in which a job keeps its results for another attempt at it."""
+    return RESULTS / ".locks" / f"{slug}.results"
 
 
 def weights_folder(snakemake: Any) -> str | None:
@@ -283,17 +293,3 @@ def _damage(inputs: Iterable[Path]) -> str | None:
     except RetortError as error:
         return str(error)
     return None
-
-
-def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
-    """Write JSON to a file atomically: the file is either complete or not there."""
-    write_text(path, json.dumps(content, indent=indent) + "\n")
-
-
-def write_text(path: Path | str, text: str) -> None:
-    """Write a text to a file as UTF-8, atomically: the file is either complete or not there."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.part")
-    scratch.write_text(text, encoding="utf-8")
-    os.replace(scratch, path)

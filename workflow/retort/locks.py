@@ -1,7 +1,10 @@
 """A lock that keeps two processes from doing the same job at the same time, also from different machines.
 
-The operating system frees a lock when its process dies. Some shared file systems do not show locks to other machines,
-so the process at work also writes who it is, and touches that file as long as it lives.
+The operating system frees a lock when its process dies, and tells the processes of one machine from each other at once.
+Some shared file systems do not show such locks to other machines. So the process at work also claims the job in a file,
+which only one can create; the file says who it is, and it touches the file as long as it lives. A claim that is not
+touched any more, or whose Slurm job has ended, is removed. A process that was stopped for so long that another has
+claimed its job ends as soon as it goes on.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import contextlib
 import json
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,43 +22,68 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from retort import machine, slurm
+from retort.atomic import part_of
 from retort.errors import RetortError
 
 BEAT = 10.0  # seconds between two signs of life
 DEAD = 35.0  # seconds without one after which a process of another machine counts as dead
+SETTLED = 1 / 35  # part of that time after which several processes that removed one claim know whose is the next
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The process that holds a lock; `slurm_job` is empty outside Slurm."""
+    """The process that holds a lock.
+
+    Args:
+        host: the name of its machine, for messages.
+        pid: its process id.
+        slurm_job: the id of its Slurm job; empty outside Slurm.
+        since: when it began.
+        machine: the running system in which the process id counts.
+        cluster: the name of its Slurm; empty outside Slurm.
+    """
 
     host: str
     pid: int
     slurm_job: str
     since: str
+    machine: str = ""
+    cluster: str = ""
 
     @classmethod
     def this_process(cls) -> Owner:
         """Return this process as an owner."""
-        slurm_job = os.environ.get("SLURM_JOB_ID", "")
-        return cls(socket.gethostname(), os.getpid(), slurm_job, time.strftime("%Y-%m-%d %H:%M:%S"))
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        return cls(socket.gethostname(), os.getpid(), slurm.job_id(), since, machine.name(), slurm.cluster())
 
     @classmethod
-    def read(cls, path: Path) -> Owner | None:
-        """Return the owner that a file names; None if it names none."""
+    def of(cls, content: bytes | None) -> Owner | None:
+        """Return the owner that a claim names; None if it names none."""
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            return cls(**json.loads(content or b""))
+        except (ValueError, TypeError):
             return None
 
     @property
     def is_this_process(self) -> bool:
         """Whether it is the process that asks."""
-        return (self.host, self.pid) == (socket.gethostname(), os.getpid())
+        return (self.machine, self.pid) == (machine.name(), os.getpid())
+
+    def has_ended(self, has_locks: bool) -> bool:
+        """Return whether the process is known to be dead, without a look at its signs of life.
+
+        Args:
+            has_locks: whether this process holds the lock of the operating system, which no other process of this
+                machine then holds.
+        """
+        if self.machine == machine.name():
+            return has_locks or not machine.is_alive(self.pid)
+        return bool(self.cluster) and self.cluster == slurm.cluster() and slurm.has_ended(self.slurm_job)
 
     def __str__(self) -> str:
-        slurm = f", Slurm job {self.slurm_job}" if self.slurm_job else ""
-        return f"process {self.pid} on {self.host}{slurm}, since {self.since}"
+        slurm_job = f", Slurm job {self.slurm_job}" if self.slurm_job else ""
+        return f"process {self.pid} on {self.host}{slurm_job}, since {self.since}"
 
 
 class AtWork(RetortError):
@@ -71,12 +100,84 @@ class AtWork(RetortError):
         self.owner = owner
 
 
+class Claim:
+    """A file that says which process is at work on a job; at most one process can create it.
+
+    Args:
+        path: the file.
+        owner: this process.
+    """
+
+    def __init__(self, path: Path, owner: Owner) -> None:
+        self.path = path
+        self.content = f"{json.dumps(asdict(owner))}\n".encode()
+
+    def create(self, content: bytes = b"") -> bool:
+        """Create the file with a content, by default this process's; return False if there is a file."""
+        try:
+            number = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        except FileExistsError:
+            return False
+        try:
+            with open(number, "wb") as stream:
+                stream.write(content or self.content)
+        except OSError:  # the disk is full, and an empty claim would be waited for
+            self.path.unlink(missing_ok=True)
+            raise
+        return True
+
+    def read(self) -> tuple[bytes, int] | None:
+        """Return content and time of the file; None if there is none.
+
+        It is opened for the time too: a client of a network file system asks its server when it opens a file.
+        """
+        try:
+            with self.path.open("rb") as stream:
+                return stream.read(), os.fstat(stream.fileno()).st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    def owner(self) -> Owner | None:
+        """Return the process whose claim it is; None if there is none, or it does not say."""
+        held = self.read()
+        return Owner.of(held[0]) if held else None
+
+    def touch(self) -> bool:
+        """Give a sign of life; return False if another process has claimed the job."""
+        held = self.read()
+        if held is None:
+            return self.create()
+        if held[0] != self.content:
+            return False
+        os.utime(self.path)
+        return True
+
+    def remove(self, dead: bytes) -> None:
+        """Remove the claim of a dead process; one that has taken its place since is put back.
+
+        Of several processes that do so, one alone can rename the file.
+        """
+        aside = part_of(self.path)
+        with contextlib.suppress(FileNotFoundError):
+            self.path.rename(aside)
+            held = aside.read_bytes()
+            aside.unlink()
+            if held != dead:
+                self.create(held)
+
+    def give_back(self) -> None:
+        """Remove the file if this process created it."""
+        held = self.read()
+        if held and held[0] == self.content:
+            self.path.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Iterator[None]:
     """Hold the lock of a job.
 
     Args:
-        path: the file that names the owner; the lock of the operating system is a file beside it.
+        path: the file of the claim; the lock of the operating system is a file beside it.
         work: the job, for the message.
         beat: seconds between two signs of life.
         dead: seconds without a sign of life after which the lock of another machine is taken over.
@@ -85,63 +186,66 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
         AtWork: another process that lives is at work on the job.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock, me, has_locks = FileLock(path.with_name(f"{path.name}.lock")), Owner.this_process(), True
+    lock, claim, has_locks = FileLock(path.with_name(f"{path.name}.lock")), Claim(path, Owner.this_process()), True
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise AtWork(work, Owner.read(path)) from None
-    except (OSError, NotImplementedError):  # a file system without locks: the signs of life alone decide
+        raise AtWork(work, claim.owner()) from None
+    except (OSError, NotImplementedError):  # a file system without locks: the claim alone decides
         has_locks = False
     try:
-        _wait_for_silence(path, work, me, has_locks, dead)
-        _write(path, me)
-        with _signs_of_life(path, beat):
-            try:
+        _claim(claim, work, has_locks, dead)
+        try:
+            with _signs_of_life(claim, work, beat):
                 yield
-            finally:
-                path.unlink(missing_ok=True)
+        finally:
+            claim.give_back()
     finally:
         lock.release()
 
 
-def _wait_for_silence(path: Path, work: str, me: Owner, has_locks: bool, dead: float) -> None:
-    """Return when the owner that the file names does not live; raise an error as soon as it shows that it does.
+def _claim(claim: Claim, work: str, has_locks: bool, dead: float) -> None:
+    """Create a claim, in place of that of a dead process if there is one."""
+    removed = None
+    while not claim.create():
+        removed = _dead_claim(claim, work, has_locks, dead)
+        if removed is not None:
+            claim.remove(removed)
+    owner = Owner.of(removed)
+    if removed is not None and (owner is None or owner.machine != machine.name()):
+        time.sleep(dead * SETTLED)  # a process that removed it too may have this claim in its hands, and put it back
+        if not claim.touch():
+            raise AtWork(work, claim.owner())
 
-    On this machine, the lock of the operating system tells; on others, a new time of the file. Times of the file are
-    compared with each other only: the clocks of two machines differ.
+
+def _dead_claim(claim: Claim, work: str, has_locks: bool, dead: float) -> bytes | None:
+    """Return the content of a claim whose owner does not live; raise an error as soon as it shows that it does.
+
+    None is returned if its owner has removed it. Times of the file are compared with each other only: the clocks of
+    two machines differ.
     """
-    owner = Owner.read(path)
-    if owner is None or (owner.host == me.host and (has_locks or not Path(f"/proc/{owner.pid}").exists())):
-        return
-    before, end = _time_of(path), time.monotonic() + dead
-    while time.monotonic() < end:
-        time.sleep(min(1.0, dead / 10))
-        if _time_of(path) != before:
-            raise AtWork(work, Owner.read(path))
-
-
-def _time_of(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _write(path: Path, owner: Owner) -> None:
-    scratch = path.with_name(f".{path.name}.{owner.host}.{owner.pid}")
-    scratch.write_text(json.dumps(asdict(owner)) + "\n", encoding="utf-8")
-    os.replace(scratch, path)
+    before, end = claim.read(), time.monotonic() + dead
+    owner = Owner.of(before and before[0])
+    if owner is None or not owner.has_ended(has_locks):
+        while before is not None and time.monotonic() < end:
+            time.sleep(min(1.0, dead / 10))
+            now = claim.read()
+            if now is not None and now != before:
+                raise AtWork(work, Owner.of(now[0]))
+            before = now
+    return before[0] if before else None
 
 
 @contextlib.contextmanager
-def _signs_of_life(path: Path, beat: float) -> Iterator[None]:
-    """Touch the file every `beat` seconds until the block ends."""
+def _signs_of_life(claim: Claim, work: str, beat: float) -> Iterator[None]:
+    """Touch the claim every `beat` seconds until the block ends; end this process if another has claimed its job."""
     ended = threading.Event()
 
     def touch() -> None:
         while not ended.wait(beat):
             with contextlib.suppress(OSError):
-                os.utime(path)
+                if not claim.touch():
+                    _end(claim, work)
 
     thread = threading.Thread(target=touch, daemon=True)
     thread.start()
@@ -150,3 +254,10 @@ def _signs_of_life(path: Path, beat: float) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def _end(claim: Claim, work: str) -> None:
+    """End this process at once: whatever it wrote from now on, another process writes too."""
+    line = f"{work} was silent for too long and is at work elsewhere: {claim.owner() or 'another process'}"
+    print(line, file=sys.stderr, flush=True)
+    os._exit(1)

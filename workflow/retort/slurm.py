@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
+# states in which no process of a job is left; that of a lost node is none of them, as the node may only be out of reach
+ENDED = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
 END = 120.0  # seconds within which Slurm ends a job that it queues again
 
 
@@ -15,10 +20,21 @@ def job_id() -> str:
     return os.environ.get("SLURM_JOB_ID", "")
 
 
-def restarts() -> int:
-    """Return how often Slurm has queued this job again."""
-    count = os.environ.get("SLURM_RESTART_COUNT", "0")
-    return int(count) if count.isdecimal() else 0
+def cluster() -> str:
+    """Return the name of the cluster whose Slurm runs this process; empty outside Slurm."""
+    return os.environ.get("SLURM_CLUSTER_NAME", "")
+
+
+def has_ended(job: str) -> bool:
+    """Return whether Slurm says that a job has ended, or does not know it any more; False if it gives no answer."""
+    command = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs", job]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    if done.returncode:
+        return "Invalid job id" in done.stderr
+    return all(state in ENDED for state in done.stdout.split())
 
 
 def queue_again(after: str = "") -> bool:
@@ -31,12 +47,25 @@ def queue_again(after: str = "") -> bool:
         False if Slurm refuses, or if there is none. If it agrees, it ends this process, and nothing is returned.
     """
     own = job_id()
-    if not own or (after and not _scontrol("update", f"JobId={own}", f"Dependency=afterany:{after}")):
+    if not own:
         return False
-    if not _scontrol("requeue", own):
-        return False
-    time.sleep(END)
+    with _ignoring_sigterm():
+        if not _scontrol("requeue", own):
+            return False
+        if after:  # not before: Slurm changes no dependency of a job at work
+            _scontrol("update", f"JobId={own}", f"Dependency=afterany:{after}")
+        time.sleep(END)
     return False
+
+
+@contextlib.contextmanager
+def _ignoring_sigterm() -> Iterator[None]:
+    """Ignore the signal with which Slurm begins to end a job; one that cannot be ignored follows some seconds later."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _scontrol(*arguments: str) -> bool:

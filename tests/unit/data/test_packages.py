@@ -60,7 +60,7 @@ def publish(index: Path, name: str, data: bytes, sha256: str = "") -> None:
 def test_build_code_of_a_source_archive_is_not_run(index: Path, tmp_path: Path) -> None:
     data = sdist(tmp_path / "mark")
     publish(index, NAME, data, hashlib.sha256(data).hexdigest())
-    assert packages.fetch(of(data), tmp_path / "out") == 1
+    assert packages.fetch(of(data), tmp_path / "out", tmp_path / "state") == 1
     assert (tmp_path / "out/a.txt").read_text() == "text"
     assert not (tmp_path / "mark").exists()
 
@@ -68,13 +68,13 @@ def test_build_code_of_a_source_archive_is_not_run(index: Path, tmp_path: Path) 
 def test_a_wheel(index: Path, tmp_path: Path) -> None:
     data = zipped(("made/data/a.txt", b"text"))
     publish(index, WHEEL, data)
-    assert packages.fetch(of(data, distribution="wheel", folder="made/data"), tmp_path / "out") == 1
+    assert packages.fetch(of(data, distribution="wheel", folder="made/data"), tmp_path / "out", tmp_path / "state") == 1
 
 
 def test_an_archive_inside_an_archive_at_its_top(index: Path, tmp_path: Path) -> None:
     data = tar(("made-1.0/data.tar.gz", tar(("deep/a.txt", b"text"))))
     publish(index, NAME, data)
-    assert packages.fetch(of(data, inner="data.tar.gz", folder="deep"), tmp_path / "out") == 1
+    assert packages.fetch(of(data, inner="data.tar.gz", folder="deep"), tmp_path / "out", tmp_path / "state") == 1
 
 
 def test_the_settings_of_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_folder_of_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "links" / NAME).write_bytes(data)
     settings = {"no-index": "true", "find-links": str(tmp_path / "links")}
     monkeypatch.setattr(package_index, "pip_settings", lambda: settings)
-    assert packages.fetch(of(data), tmp_path / "out") == 1
+    assert packages.fetch(of(data), tmp_path / "out", tmp_path / "state") == 1
 
 
 @contextmanager
@@ -133,9 +133,9 @@ def test_an_index_that_answers_in_json(tmp_path: Path, monkeypatch: pytest.Monke
     }
     with served(pages) as address:
         monkeypatch.setattr(package_index, "pip_settings", lambda: {"index-url": f"http://me:secret@{address}/simple"})
-        assert packages.fetch(of(data), tmp_path / "out") == 1
+        assert packages.fetch(of(data), tmp_path / "out", tmp_path / "state") == 1
         with pytest.raises(RetortError, match="no package index has the sdist of made 2.0") as caught:
-            packages.fetch(of(data, version="2.0"), tmp_path / "out")
+            packages.fetch(of(data, version="2.0"), tmp_path / "out", tmp_path / "state")
     assert "secret" not in str(caught.value)
 
 
@@ -143,13 +143,13 @@ def test_an_index_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with served({"/simple/made/": ("application/json", b"[1]")}) as address:
         monkeypatch.setattr(package_index, "pip_settings", lambda: {"index-url": f"http://{address}/simple"})
         with pytest.raises(RetortError, match="/simple/made/ is no page of a package index"):
-            packages.fetch(source(), tmp_path / "out")
+            packages.fetch(source(), tmp_path / "out", tmp_path / "state")
 
 
 def test_an_index_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package_index, "pip_settings", lambda: {"index-url": "http://me:secret@127.0.0.1:9/simple"})
     with pytest.raises(RetortError, match="127.0.0.1:9/simple/made/: .*; is a package index within reach") as caught:
-        packages.fetch(source(), tmp_path / "out")
+        packages.fetch(source(), tmp_path / "out", tmp_path / "state")
     assert "secret" not in str(caught.value)
 
 
@@ -164,14 +164,14 @@ def test_an_index_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_another_checksum(index: Path, tmp_path: Path, sha256: str, words: str) -> None:
     publish(index, NAME, sdist(tmp_path / "mark"), sha256)
     with pytest.raises(RetortError, match=words):
-        packages.fetch(source(), tmp_path / "out")
+        packages.fetch(source(), tmp_path / "out", tmp_path / "state")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_file_that_an_index_names_and_lacks(index: Path, tmp_path: Path) -> None:
     (index / "simple/made/index.html").write_text(page(NAME))
     with pytest.raises(RetortError, match=f"files/{NAME}"):
-        packages.fetch(source(), tmp_path / "out")
+        packages.fetch(source(), tmp_path / "out", tmp_path / "state")
 
 
 @pytest.mark.network
@@ -183,7 +183,7 @@ def test_the_archive_of_the_pocket_study(tmp_path: Path) -> None:
 
     vader = PackageSource(**read_yaml(ROOT / "workflow/sources/vader.yaml")).fetched
     try:
-        assert packages.fetch(vader, tmp_path / "out") > 5
+        assert packages.fetch(vader, tmp_path / "out", tmp_path / "state") > 5
     except RetortError as error:
         if "within reach" not in str(error):
             raise

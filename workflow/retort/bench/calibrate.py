@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from transformers import BertConfig, BertModel
 
+from retort.atomic import write_json
 from retort.cost import flops
-from retort.jobs import write_json
 from retort.provenance import stamp
 from retort.specs.model import Architecture
 

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from retort.atomic import write_json
 from retort.checksums import DIGEST, FileChecksum, digest_of, is_sealed, sealed
-from retort.jobs import write_json
 
 KNOWN = Path("results/sources/.contents")
 ABSENT = "absent"  # the digest of a folder that is not there and never was

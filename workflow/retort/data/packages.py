@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import shutil
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -90,20 +89,25 @@ def _inside(name: str, folder: str) -> str | None:
     return rest
 
 
-def fetch(source: Package, output: Path) -> int:
+def fetch(source: Package, output: Path, state: Path) -> int:
     """Download the archive, write the files of its folder to `output` (nothing else) and return how many there are.
 
     Args:
         source: names the archive and the folder in it.
         output: the folder to fill.
+        state: a folder for the archive; deleted at the end. These downloads are small, and none is resumed.
 
     Raises:
         RetortError: the download failed, the checksum differs, or the archive lacks the folder.
     """
-    with tempfile.TemporaryDirectory() as scratch:
-        archive = package_index.download(source, Path(scratch))
+    shutil.rmtree(state, ignore_errors=True)  # of a job that was killed
+    state.mkdir(parents=True)
+    try:
+        archive = package_index.download(source, state)
         verify(archive, source)
-        return unpack(archive, source, output, Path(scratch) / "inner")
+        return unpack(archive, source, output, state / "inner")
+    finally:
+        shutil.rmtree(state, ignore_errors=True)
 
 
 def unpack(archive: Path, source: Package, output: Path, scratch: Path) -> int:

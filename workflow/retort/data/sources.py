@@ -35,7 +35,7 @@ def _fetch(source: object, output: Path, state: Path) -> int:
 
 @_fetch.register
 def _(source: Package, output: Path, state: Path) -> int:
-    return packages.fetch(source, output)  # these downloads are small, and none is resumed
+    return packages.fetch(source, output, state)
 
 
 @_fetch.register

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from retort.atomic import replacing, write_text
 from retort.data.files import sha256
 from retort.data.packing import Documents
 from retort.errors import RetortError
@@ -60,12 +60,11 @@ def write_shard(path: Path, shard: TokenShard) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: getattr(shard.documents, name) for name in ARRAYS}
     arrays |= {"digests": shard.digests, "characters": shard.characters, "read": shard.read}
-    scratch = path.with_name(f".{path.name}.part")
     metadata = {"consumed": str(shard.consumed), "is_last": str(int(shard.is_last))}
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, str(scratch), metadata)
-    scratch.chmod(0o644)
-    _checksum(path).write_text(f"{sha256(scratch)}\n")
-    os.replace(scratch, path)
+    with replacing(path) as part:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, str(part), metadata)
+        part.chmod(0o644)
+        write_text(_checksum(path), f"{sha256(part)}\n")
 
 
 def _checksum(path: Path) -> Path:

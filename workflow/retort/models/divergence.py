@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from retort.atomic import write_json
 from retort.errors import Diverged
-from retort.jobs import write_json
 
 NOTE = "diverged.json"
 

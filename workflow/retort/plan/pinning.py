@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import os
 import re
 from pathlib import Path
 
+from retort.atomic import flush, replacing
 from retort.data.hub import commit_of
 from retort.errors import RetortError
 from retort.registry import unknown
@@ -45,14 +45,13 @@ def write(path: Path, commit: str, note: str) -> None:
     text = path.read_text(encoding="utf-8")
     for key, value in (("found", note), ("commit", commit)):
         text = _with(text, key, value)
-    scratch = path.with_name(f".{path.name}.part")
-    scratch.write_text(text, encoding="utf-8")
-    content = read_yaml(scratch)
-    hub = content.get("hub") or content["source"]["hub"]  # the source may stand in a task's file
-    if (hub.get("commit"), hub.get("found")) != (commit, note):
-        scratch.unlink()
-        raise RetortError(f"{path.name}: could not write the commit", ASK)
-    os.replace(scratch, path)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+        content = read_yaml(part)
+        hub = content.get("hub") or content["source"]["hub"]  # the source may stand in a task's file
+        if (hub.get("commit"), hub.get("found")) != (commit, note):
+            raise RetortError(f"{path.name}: could not write the commit", ASK)
+        flush(part)  # the file is the user's
 
 
 def note(branch: str) -> str:

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from retort.atomic import write_json
 from retort.errors import RetortError
-from retort.jobs import write_json
 from retort.plan import pinning
 from retort.plan.folder_check import Absence, absent_in_folders
 from retort.plan.source_check import absences, ask, on_hub, silence, was_fetched

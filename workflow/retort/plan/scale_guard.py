@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.study.study import Study
 
@@ -30,5 +31,4 @@ def guard_scale(study: Study) -> None:
             f"results/ holds runs at scale {held}, which runs at scale {scale} would overwrite",
             "move results/ away, or work in another checkout",
         )
-    MARK.parent.mkdir(exist_ok=True)
-    MARK.write_text(f"{scale}\n", encoding="utf-8")
+    write_text(MARK, f"{scale}\n")

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from retort.atomic import replacing
 from retort.jobs import Job
 from retort.report.files import RUN, Files
 from retort.report.html import PageExhibit, exhibit, heading, write_page
@@ -127,7 +128,6 @@ def show_so_far(config: dict[str, Any], to: str = "reports/index.html") -> None:
     """
     study = open_study(read_config(config))
     entries = [entry_of(study, paper, finished=False) for paper in study.papers]
-    scratch = f"{to}.{os.getpid()}.part"
-    _write(study, [*entries, *_printed(PRINTED)], [], scratch)
-    os.utime(scratch, LONG_AGO)
-    Path(scratch).replace(to)
+    with replacing(Path(to)) as part:
+        _write(study, [*entries, *_printed(PRINTED)], [], str(part))
+        os.utime(part, LONG_AGO)

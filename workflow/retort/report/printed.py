@@ -11,12 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_json
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.figures.base import figure_of
 from retort.figures.style import without_points
-from retort.jobs import Job, write_json
+from retort.jobs import Job
 from retort.plan.pages import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.files import Files

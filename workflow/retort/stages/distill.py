@@ -94,10 +94,6 @@ def _teacher_and_data(
     def score(model: nn.Module, metric: str) -> float:
         return dev_score(model, encoded_folder, metric, settings.task, settings.precision, job.device)
 
-    if folders.teacher and not activations_folder:
-        teacher = online(folders.teacher, *head_of(settings.task), job.device)
-        return replace(task_specific(settings, rows, seed, teacher), score=score)
-
     def stored(keys: set[Key], _: bool) -> Activations:
         folder = Path(str(activations_folder))
         if not has_stored(folder, keys):  # an earlier run of the study has deleted them at its end
@@ -107,7 +103,9 @@ def _teacher_and_data(
             store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
         return StoredActivations(folder, rows, keys, heads)
 
-    return replace(task_specific(settings, rows, seed, stored), score=score)
+    runs = folders.teacher and not activations_folder
+    teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if runs else stored
+    return replace(task_specific(settings, rows, seed, teacher), score=score)
 
 
 def _distil(student: Student, source: TeacherAndData) -> None:

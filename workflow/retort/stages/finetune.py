@@ -6,8 +6,9 @@ import json
 
 from torch import nn
 
+from retort.atomic import write_text
 from retort.errors import Diverged
-from retort.jobs import Job, write_text
+from retort.jobs import Job
 from retort.models import build
 from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from retort.atomic import write_json
 from retort.data import corpora, corpus_parts, encoding, sources
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.tokenizers import tokenizer_file
-from retort.jobs import Job, write_json
+from retort.jobs import Job
 from retort.settings import FetchSettings, TokenizedCorpusSettings, TokenizedTaskSettings
 from retort.tasks import task_type_of
 

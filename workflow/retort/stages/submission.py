@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from retort.atomic import write_json
 from retort.data.encoded import Encoded
-from retort.jobs import Job, write_json
+from retort.jobs import Job
 from retort.settings import PredictionSettings, SubmissionSettings
 from retort.tasks import task_type_of
 from retort.tasks.submission import submission_text, write_zip

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from retort.atomic import PART, flush, replacing
 from retort.checksums import Maker, is_sealed, sealed
 from retort.training.state_files import StoredTensors, bytes_of, digest_of_file, write_groups
 
@@ -132,11 +132,9 @@ class Checkpoint:
 
     def note(self, note: Any) -> None:
         """Add the result of a finished training run to the notes on disk; a line that is not whole is dropped."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         maker = self.maker and self.maker.model_dump()
         lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
-        (self.folder / ".notes.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        os.replace(self.folder / ".notes.jsonl", self.folder / "notes.jsonl")
+        self._write("notes.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
     @property
     def due(self) -> bool:
@@ -156,14 +154,21 @@ class Checkpoint:
         files = write_groups(self.folder, f"run-{run}-step-{step}", tensors)
         makers = [maker.model_dump() for maker in self.makers]
         header = {"key": self.key, "run": run, "step": step, "files": files, "makers": makers}
-        (self.folder / ".state.json").write_text(json.dumps(sealed(header)))
+        self._write("state.json", json.dumps(sealed(header)))
         # until here the header names the old files, which are removed only after it
-        os.replace(self.folder / ".state.json", self.folder / "state.json")
-        for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(".*.safetensors")}:
+        for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(f".*{PART}")}:
             if old.name not in files:
                 old.unlink()
         self.last, self.measured = time.monotonic(), True
         self.wait = max(self.every, SHARE * (self.last - began)) if self.every else 0.0
+
+    def _write(self, name: str, text: str) -> None:
+        """Write a file of the folder so that not even a crash of the machine loses it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self.folder / name) as part:
+            part.write_text(text)
+            flush(part)
+        flush(self.folder)
 
     def remove(self) -> None:
         """Remove the state of a job that has succeeded."""

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from retort.atomic import write_json
 from retort.checksums import sealed, sha256
 from retort.data.collate import in_order
 from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
-from retort.jobs import Job, write_json
+from retort.jobs import Job
 from retort.models.recorder import Recorder
 from retort.objectives.relation_forms.choice import described
 from retort.precision import float32_products

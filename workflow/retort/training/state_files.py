@@ -6,7 +6,6 @@ AdamW. Written group after group, a state needs memory for the copies of one gro
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,23 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from retort.atomic import flush, replacing
+
 GROUP = 1 << 26  # bytes of a group, unless one tensor alone is larger
 
 
 def write_groups(folder: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, str]:
     """Write tensors to the files `<name>.<number>.safetensors` of a folder; return file -> digest.
 
-    Each file is written under another name first: no half-written file has its name.
+    Each is on the disk before it has its name, so that a crash of the machine does not lose it either.
     """
     digests = {}
     for number, names in enumerate(groups(tensors), start=1):
         file = f"{name}.{number}.safetensors"
-        save_file({each: tensors[each].detach().contiguous() for each in names}, str(folder / f".{file}"))
-        digests[file] = digest_of_file(folder / f".{file}")
-        os.replace(folder / f".{file}", folder / file)
+        with replacing(folder / file) as part:
+            save_file({each: tensors[each].detach().contiguous() for each in names}, str(part))
+            flush(part)
+            digests[file] = digest_of_file(part)
     return digests
 
 
