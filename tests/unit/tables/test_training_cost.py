@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from retort.cost import training
 from retort.cost.flops import TRAINED, forward
+from retort.plan.exhibit_params import ExhibitParams
 from retort.specs.config import Config, read_config
 from retort.specs.model import Architecture
 from retort.specs.yaml_reader import read_yaml
@@ -114,3 +116,16 @@ def test_mistakes_beside_the_study(student: str, column: dict[str, Any], message
     config = write_study(tmp_path / "study", students=students, table5=content)
     _, problems = read(read_config(config))
     assert [line for line in problems if message in line], problems
+
+
+def test_a_table_is_made_again_when_a_setting_behind_it_changes(tmp_path: Path) -> None:
+    table5 = {"kind": "training-cost", "title": "T", "question": "Q?", "columns": [{**HOURS, "task": "mood"}],
+              "rows": [{"label": "A", "student": "tiny-kd"}]}  # fmt: skip
+    found = []
+    for stage in ({}, {"schedule": {"steps": 11}}):
+        kd = {**STUDENTS["kd"], "stages": [{**STUDENTS["kd"]["stages"][0], **stage}]}
+        config = write_study(tmp_path / "study", students={**STUDENTS, "kd": kd}, table5=table5)
+        params = ExhibitParams(open_study(read_config(config)))
+        found.append([params.settings(SimpleNamespace(paper="tiny", table=name)) for name in ("table1", "table5")])
+    assert found[0][0] == found[1][0] == []
+    assert found[0][1] != found[1][1]

@@ -110,6 +110,10 @@ class Exhibit(Spec):
         """Return the cells that show a setting of ours."""
         return []
 
+    def trainings(self) -> list[tuple[str, str]]:
+        """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
+        return []
+
     # --- what it has to do with other exhibits
 
     def compared_rows(self) -> dict[str, Row]:

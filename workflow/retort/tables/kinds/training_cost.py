@@ -81,6 +81,11 @@ class TrainingCostTable(Table):
         """Return the students that it names, each once."""
         return list(dict.fromkeys(row.student for row in self.rows if row.student))
 
+    def trainings(self) -> list[tuple[str, str]]:
+        """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
+        pairs = ((student, column.task) for student in self.students() for column in self.columns)
+        return list(dict.fromkeys(pairs))
+
     def rows_and_columns(self) -> dict[str, list[str]]:
         """Return the rows by name, each with the names of its columns."""
         return {name: [column.name for column in self.columns] for name in row_names(self.rows)}
