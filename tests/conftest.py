@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,8 +24,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"),
 @pytest.fixture
 def study_folder(tmp_path: Path) -> Path:
     """Return a copy of the tiny study's YAML files, which a test may break."""
-    import shutil
-
     shutil.copytree(STUDY, tmp_path / "study")
     return tmp_path / "study"
 
@@ -45,12 +44,27 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def snakemake(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run the repository's Snakefile in `folder` and return the finished process, with its output."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Divide the tests among the processes of pytest-xdist: those of a file share one, and those of a finished study.
+
+    The tests of the workflow come first there, because the longest are among them.
+    """
+    for item in items:
+        shared = "finished" if {"finished", "copied"} & set(getattr(item, "fixturenames", ())) else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(shared))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+
+
+def snakemake(
+    folder: Path, *arguments: str, check: bool = True, repository: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    """Run the Snakefile of the repository, or of a copy, in `folder`; return the finished process, with its output."""
+    paths = os.pathsep.join([str(repository / "workflow"), os.environ["PYTHONPATH"]])
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
+        [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--directory", str(folder),
          "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder,
+        capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip
     if check and done.returncode:
         raise AssertionError(
@@ -65,6 +79,27 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_study(tmp_path_factory.mktemp("finished"))
     snakemake(folder)
     return folder
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    """Return the folder of a copy of the finished tiny study, which a test may change."""
+    folder = tmp_path / "copied"
+    shutil.copytree(finished, folder, symlinks=True)
+    config = read_json(folder / "config.yaml")
+    (folder / "config.yaml").write_text(json.dumps({**config, "study": str(folder / "study")}))
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Return a copy of the Snakefile and of the workflow, which a test may change."""
+    copy = tmp_path / "repository"
+    shutil.copytree(ROOT / "workflow", copy / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "Snakefile", copy)
+    shutil.copy(ROOT / "config.yaml", copy)
+    shutil.copytree(ROOT / "envs", copy / "envs")
+    return copy
 
 
 @pytest.fixture

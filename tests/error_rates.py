@@ -14,7 +14,7 @@ import numpy as np
 from retort.specs.config import Config
 from retort.specs.judging import MARGIN
 from retort.study.load import open_study
-from retort.tables.compare import TESTS, holm
+from retort.tables.compare import TESTS, holm, tasks_drawn
 from retort.tables.difference import INFINITE, LEVEL, Part, welch
 
 SEED = 20230721
@@ -22,6 +22,8 @@ TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a u
 APART = (0.0, 0.5, 1.0, 2.0, 3.0)  # true differences, in points
 RUNS = ((4, 4), (10, 4), (3, 3), (4, 1), (1, 4))  # runs of ours, published ones
 REPEATS = 30  # of each pair of rows
+LOST = {"one task": (3, 0, 0, 0, 0, 0, 0), "three tasks": (3, 3, 3, 0, 0, 0, 0)}  # how many of four runs a task lacks
+SHIFT = 1.5  # points: the mean difference of pairs of rows that the power of a test is stated for
 
 
 @functools.cache
@@ -89,13 +91,36 @@ def paired_shares(truth: str) -> list[float]:
     return list(np.mean(significant, axis=0))
 
 
+def drawn_shares(truth: str, lost: str) -> list[float]:
+    """Return shares of pairs of rows that tests of drawn tasks call different at 5 %, where some runs are left out.
+
+    Returns:
+        Those of the t-test over task means and of the mixed model where the mean difference is zero, then the same
+        where it is SHIFT.
+    """
+    draw = np.random.default_rng([SEED, list(TRUTHS).index(truth), list(LOST).index(lost)])
+    rows, significant = printed_rows(), []
+    for first, second in list(itertools.combinations(rows, 2)) * REPEATS:
+        true = TRUTHS[truth](gaps(first, second), draw)
+        noise = np.hypot(first[:, 1], second[:, 1])[:, None] * draw.standard_normal((TASKS, 4))
+        left = draw.permutation(LOST[lost])
+        decided = []
+        for shift in (0.0, SHIFT):
+            runs = {("", str(task)): list(map(float, values[left[task] :]))
+                    for task, values in enumerate(true[:, None] + noise + shift)}  # fmt: skip
+            means = {task: [float(np.mean(values))] for task, values in runs.items()}
+            decided += [(tasks_drawn(differences).p or 0.0) < LEVEL for differences in (means, runs)]
+        significant.append(decided)
+    return list(np.mean(significant, axis=0))
+
+
 def percent(shares: list[float]) -> str:
     """Return shares as cells of a Markdown table, in per cent."""
     return " | ".join(f"{100 * share:.0f}" for share in shares)
 
 
 def tables() -> str:
-    """Return the three tables as Markdown."""
+    """Return the tables as Markdown."""
     lines = ["| true difference | agrees | inconclusive | differs | tables with a cell that 'differs' |",
              "| ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     lines += [f"| {apart:g} | {percent(verdict_shares(apart, 4, 4))} |" for apart in APART]
@@ -106,6 +131,9 @@ def tables() -> str:
         lines.append(f"| {n} | {published_n} | {percent([none[0], two[2], none[3], one[0]])} |")
     lines += ["", f"| the truth | {' | '.join(test.title for test in TESTS)} |", "| --- | ---: | ---: | ---: |"]
     lines += [f"| {truth} | {percent(paired_shares(truth))} |" for truth in TRUTHS]
+    lines += ["", "| the truth | one run left on | task means | mixed model | task means (1.5) | mixed model (1.5) |",
+              "| --- | --- | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    lines += [f"| {truth} | {lost} | {percent(drawn_shares(truth, lost))} |" for truth in TRUTHS for lost in LOST]
     return "\n".join(lines)
 
 

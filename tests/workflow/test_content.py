@@ -34,10 +34,10 @@ def jobs(folder: Path) -> dict[str, int]:
     return planned(folder, ENCODED)[0]
 
 
-def test_a_touched_script_plans_no_job(encoded: Path) -> None:
-    for path in (ROOT / "workflow" / "scripts").glob("*.py"):
+def test_a_touched_script_plans_no_job(encoded: Path, repository: Path) -> None:
+    for path in (repository / "workflow" / "scripts").glob("*.py"):
         path.touch()
-    assert jobs(encoded) == {}
+    assert planned(encoded, ENCODED, repository=repository) == ({}, set())
 
 
 def test_data_that_was_moved_or_touched_re_runs_nothing_and_data_that_was_changed_what_read_it(encoded: Path) -> None:

@@ -39,28 +39,28 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("how", "why"), [("raise", "no luck today"), ("kill", "it was killed")])
 def test_a_failed_job_costs_its_own_cells(
-    how: str, why: str, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, why: str, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(BREAK)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
     monkeypatch.setenv("BREAK", how)
     for path in (SCORE, "results/tables/tiny/table4.csv"):
-        (finished / path).unlink()
-    others = (finished / "results/tables/tiny/table1.csv").stat().st_mtime_ns
-    done = snakemake(finished, "--keep-going", "--forcerun", "results/tables/tiny/table4.csv", check=False)
+        (copied / path).unlink()
+    others = (copied / "results/tables/tiny/table1.csv").stat().st_mtime_ns
+    done = snakemake(copied, "--keep-going", "--forcerun", "results/tables/tiny/table4.csv", check=False)
     assert done.returncode != 0
     assert "1 job failed; cells that need the results say 'failed', everything else is made:" in done.stderr
-    (failed,) = lines(finished)
+    (failed,) = lines(copied)
     assert (failed["student"], failed["status"]) == ("tiny-predicting", "failed")
     log = "results/logs/finetune_student/tiny-predicting.mood.1.log: "
     assert failed["reason"].startswith(log)
     assert why in failed["reason"]
-    index = (finished / "reports/index.html").read_text(encoding="utf-8")
+    index = (copied / "reports/index.html").read_text(encoding="utf-8")
     assert "1 job failed</h2>" in index
     assert why in index
-    assert (finished / "results/tables/tiny/table1.csv").stat().st_mtime_ns == others
+    assert (copied / "results/tables/tiny/table1.csv").stat().st_mtime_ns == others
     monkeypatch.delenv("BREAK")
-    snakemake(finished, "--keep-going")  # the next run tries again
-    assert [line["status"] for line in lines(finished)] == ["ok"]
-    assert read_json(finished / SCORE)["status"] == "ok"
-    assert "failed</h2>" not in (finished / "reports/index.html").read_text(encoding="utf-8")
+    snakemake(copied, "--keep-going")  # the next run tries again
+    assert [line["status"] for line in lines(copied)] == ["ok"]
+    assert read_json(copied / SCORE)["status"] == "ok"
+    assert "failed</h2>" not in (copied / "reports/index.html").read_text(encoding="utf-8")

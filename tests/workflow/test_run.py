@@ -177,22 +177,19 @@ def test_a_mistake_stops_the_workflow_before_anything_runs(finished: Path, tmp_p
     assert not (tmp_path / "results").exists()
 
 
-def test_a_diverged_run_is_printed_as_one(finished: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(finished, folder, symlinks=True)
-    relocate(folder)
-    study = folder / "study"
+def test_a_diverged_run_is_printed_as_one(copied: Path) -> None:
+    study = copied / "study"
     change(study, STUDENTS, "{objective: supervised, weight: 0.5}", "{objective: attention-mse, mapping: uniform}")
     change(study, TABLE, "  - {task: mood, metric: accuracy, label: Mood, average: true}\n", "")
     change(study, TABLE, "  - {student: tiny-attention, label: Attention}\n", "")
     change(study, TABLE, "{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", "{Rating: [0.0, 20.0]}")
     remove(study, CLAIMS)
-    with_huge_attention_scores(folder / "encoder/model.safetensors")
-    snakemake(folder, "results/tables/tiny/table1.csv", "--forcerun", "fetch_source")
-    score = read_json(folder / "results/scores/tiny-kd/rating/seed-1.json")
+    with_huge_attention_scores(copied / "encoder/model.safetensors")
+    snakemake(copied, "results/tables/tiny/table1.csv", "--forcerun", "fetch_source")
+    score = read_json(copied / "results/scores/tiny-kd/rating/seed-1.json")
     assert score["status"] == "diverged"
     assert score["step"] >= 1
-    assert "div." in (folder / "reports/tiny/table1.md").read_text()
+    assert "div." in (copied / "reports/tiny/table1.md").read_text()
 
 
 def with_huge_attention_scores(path: Path) -> None:
@@ -204,9 +201,3 @@ def with_huge_attention_scores(path: Path) -> None:
         for name, value in load_file(path).items()
     }
     save_file(weights, path, metadata={"format": "pt"})
-
-
-def relocate(folder: Path) -> None:
-    """Point the configuration of the copied study to its own files."""
-    config = read_json(folder / "config.yaml")
-    (folder / "config.yaml").write_text(json.dumps({**config, "study": str(folder / "study")}))

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import yaml
 import yte
+from retort.specs.cluster import read_cluster
 
-from tests.conftest import ROOT, read_json
+from tests.conftest import ROOT, read_json, snakemake
 from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
@@ -43,7 +44,6 @@ def test_the_profile_asks_for_what_slurm_needs() -> None:
     assert PROFILE["executor"] == "slurm"
     assert PROFILE["slurm-requeue"] is True
     assert "--signal=URG@" in PROFILE["default-resources"]["slurm_extra"]
-    assert PROFILE["default-resources"]["mem_mb"] >= 300
     assert PROFILE["retries"] >= 1
     assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
 
@@ -77,6 +77,42 @@ def test_the_type_of_gpu_is_filled_in_at_one_place(tmp_path: Path) -> None:
     assert asked == {rule: {"gpu_model": "h100"} for rule in on_gpu}
 
 
+def test_jobs_that_share_a_slurm_job_are_filled_in_at_the_same_place(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    uncomment_turns(tmp_path)
+    asked = profile(tmp_path)
+    assert {"groups", "group-components", "resources", "set-resource-scopes"}.isdisjoint(PROFILE)
+    assert asked["groups"]["finetune_student"] == "finetune.{student}.{task}"
+    assert set(asked["group-components"]) == set(asked["groups"].values())
+    assert asked["set-resources"] == {rule: {"in_turn": 1} for rule in asked["groups"]}
+    assert (asked["resources"], asked["set-resource-scopes"]) == ({"in_turn": 1}, {"in_turn": "local"})
+
+
+def uncomment_turns(folder: Path) -> None:
+    """Fill in the rules whose jobs share a Slurm job: those that the file shows as comments."""
+    place = folder / "slurm/partitions.yaml"
+    text = place.read_text()
+    assert "in_turn: {}\n#  encode_task" in text
+    place.write_text(text.replace("in_turn: {}", "in_turn:").replace("\n#  ", "\n  "))
+
+
+def test_the_study_reads_the_file_that_is_filled_in(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    uncomment_turns(tmp_path)
+    cluster = read_cluster(str(tmp_path / "slurm/partitions.yaml"))
+    assert "run_grid" in cluster.gpu_rules
+    assert cluster.in_turn == profile(tmp_path)["groups"]
+
+
+def test_each_rule_says_how_long_its_jobs_run_and_what_memory_they_take() -> None:
+    text = (ROOT / "Snakefile").read_text()
+    local = re.findall(r"\w+", text.split("localrules:")[1].split("\n\n")[0])
+    for path in (ROOT / "workflow/rules").glob("*.smk"):
+        for rule in path.read_text().split("\nrule ")[1:]:
+            name = rule.split(":")[0]
+            assert ("runtime=" in rule and "mem_mb=" in rule) != (name in local), name
+
+
 def configuration(folder: Path, *arguments: str) -> Any:
     """Return the configuration that a Snakefile sees with the profile and further arguments, beside a config.yaml."""
     shutil.copytree(ROOT / "slurm", folder / "slurm", dirs_exist_ok=True)
@@ -108,13 +144,28 @@ def test_the_command_line_keeps_the_precision_of_the_profile(tmp_path: Path, arg
 
 
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
-def test_the_study_runs_on_slurm(tmp_path: Path) -> None:
+def test_the_study_runs_on_slurm_and_ends_in_the_bytes_of_a_local_run(tmp_path: Path) -> None:
     folder = make_study(tmp_path / "study")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
+    local = make_study(tmp_path / "local", precision="bfloat16")  # the precision of the profile, not of the node
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm"]
+    command += ["--config", "scale=pocket"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "reports/index.html").is_file()
-    score = read_json(folder / "results/scores/tiny-kd/mood/seed-1.json")
-    assert score["status"] == "ok"
-    assert score["settings"]["precision"] == "bfloat16"  # the precision of the profile, not of the node
+    snakemake(local)
+    made = contents(folder)
+    assert len(made) > 20
+    assert made == contents(local)
+    for path in sorted(local.glob("results/scores/**/seed-?.json")):
+        there, here = read_json(folder / path.relative_to(local)), read_json(path)
+        assert [there[key] for key in ("metrics", "status", "settings")] == [
+            here[key] for key in ("metrics", "status", "settings")
+        ]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return what a run has made that tells no times: weights, answers, and encoded data."""
+    made = [path for path in folder.glob("results/**/*") if path.suffix in (".safetensors", ".arrow")]
+    made += folder.glob("results/**/*.answers.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in made}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 import errno
+from typing import Any
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -23,6 +25,10 @@ class RetortError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}; {self.hint}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an error reach another process with all it says, whatever its constructor takes."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class NoAnswer(RetortError):

@@ -1,8 +1,12 @@
-"""Two runs of Snakemake at one job: the one at work finishes it, and the other takes over the result.
+"""A job that another process does too, or has done: one finishes it, and the other takes over the result.
 
 If Snakemake is killed, its jobs go on. A new run starts jobs for the same results, and Snakemake deletes what is there
 before each. So a new job waits for the one at work; and a job whose run is not the latest any more keeps a second link
-to its results, outside of what Snakemake deletes, for the new job.
+to its results, outside of what Snakemake deletes, for the new job. If Slurm starts a job of the old run later, it ends
+at once (`plan.frozen`).
+
+Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. So
+each of them keeps such a link as well, until the run has ended.
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from retort import slurm
-from retort.attempts import of_latest_run
+from retort.attempts import RUN, of_latest_run
 from retort.checksums import place_of
 from retort.locks import AtWork, locked
 
@@ -53,31 +58,40 @@ def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterato
         yield
 
 
-def offer(folder: Path, key: str, outputs: list[Path]) -> None:
-    """Keep results for another run, if one has begun since that of this job.
+def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> None:
+    """Keep results for another attempt, if a run has begun since that of this job, or the job shares its Slurm job.
 
     Args:
         folder: where they are kept, on the file system of the results.
         key: what the job's results depend on: its settings and the content of its inputs.
         outputs: the results.
+        shares: whether others run in the same Slurm job.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    if of_latest_run():
+    if of_latest_run() and not shares:
         return
     folder.mkdir(parents=True)
     for number, output in enumerate(outputs):
         _link(output, folder / str(number))
         if not output.is_dir():
             _link(place_of(output), folder / f"{number}.checksums")
-    (folder / "key.json").write_text(json.dumps([key, len(outputs)]), encoding="utf-8")  # last: all is there
+    about = [os.environ.get(RUN, ""), key, len(outputs)]
+    (folder / "key.json").write_text(json.dumps(about), encoding="utf-8")  # last: all is there
 
 
 def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
-    """Take over the results that a job of another run kept; return whether there were any of this key."""
-    try:
-        offered = bool(json.loads((folder / "key.json").read_text(encoding="utf-8")) == [key, len(outputs)])
-    except (OSError, ValueError):
-        offered = False
+    """Take over the results that another attempt kept; return whether there were any of this key."""
+    return _take(folder, _kept(folder)[1:] == [key, len(outputs)], outputs)
+
+
+def restore(folder: Path, outputs: list[Path]) -> bool:
+    """Put back what a job of this run kept, whatever became of the jobs beside it; return whether it kept anything."""
+    run, _, count = _kept(folder) or ["", "", 0]
+    return _take(folder, (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
+
+
+def _take(folder: Path, offered: bool, outputs: list[Path]) -> bool:
+    """Move the results in a folder to their places if they are offered, and delete the folder."""
     if offered:
         for number, output in enumerate(outputs):
             shutil.rmtree(output, ignore_errors=True)
@@ -87,6 +101,14 @@ def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
                 os.replace(folder / f"{number}.checksums", place_of(output))
     shutil.rmtree(folder, ignore_errors=True)
     return offered
+
+
+def _kept(folder: Path) -> list[Any]:
+    """Return run, key and number of the results in a folder; empty if it holds none."""
+    try:
+        return list(json.loads((folder / "key.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return []
 
 
 def _link(path: Path, to: Path) -> None:

@@ -22,11 +22,12 @@ from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
-from retort.signals import Interrupted
+from retort.signals import Interrupted, kept_for_next_training
 
 RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job, in which they run one after another
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
@@ -38,7 +39,8 @@ class Job:
         name: rule and wildcards, as shown on the terminal.
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
-        gpus: the number of GPUs that the job was given, each of which has a process of its own in a training.
+        gpu: whether the job was given a GPU.
+        gpus: the processes that a training is given, one for each GPU; on a CPU, tests alone ask for several.
         processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
         rank: the number of this process, from 0; that with number 0 writes the results.
         micro_batch: the most rows of a batch that go through a device at once; None for all of them.
@@ -54,6 +56,7 @@ class Job:
     name: str
     log: TextIO
     threads: int = 1
+    gpu: bool = False
     gpus: int = 0
     processes: int = 1
     rank: int = 0
@@ -73,7 +76,7 @@ class Job:
         Raises:
             RetortError: the job was given a GPU, and torch sees none.
         """
-        if not self.gpus:
+        if not self.gpu:
             return "cpu"
         import torch
 
@@ -155,13 +158,14 @@ def job(snakemake: Any) -> Iterator[Job]:
                 name=name,
                 log=log,
                 threads=snakemake.threads,
+                gpu=bool(snakemake.resources.get("gpu", 0)),
                 gpus=snakemake.resources.get("gpu", 0),
                 micro_batch=snakemake.resources.get("micro_batch", 0) or None,
                 slug=slug,
                 checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
                 dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
             )
-            with _at_work(running, snakemake):
+            with kept_for_next_training(), _at_work(running, snakemake):
                 yield running
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
@@ -183,9 +187,11 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
     with handover.locked_in_turn(locks / running.slug, running.name, running.say):
         read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
-        key, kept = digest_of([dict(snakemake.params.items()), contents]), locks / f"{running.slug}.results"
+        key, kept = digest_of([dict(snakemake.params.items()), contents]), kept_results(running.slug)
+        shares = bool(snakemake.resources.get(IN_TURN))
         if handover.accept(kept, key, outputs):
-            running.say("a job of an earlier run has made it")
+            handover.offer(kept, key, outputs, shares)
+            running.say("an earlier job has made it")
             sys.exit(0)
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
@@ -195,7 +201,12 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            handover.offer(kept, key, made)
+            handover.offer(kept, key, made, shares)
+
+
+def kept_results(slug: str) -> Path:
+    """Return the folder in which a job keeps its results for another attempt at it."""
+    return RESULTS / ".locks" / f"{slug}.results"
 
 
 def weights_folder(snakemake: Any) -> str | None:

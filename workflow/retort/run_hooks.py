@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 from retort import forkserver
 from retort.checksums import TIMESTAMP
-from retort.jobs import RESULTS, STAMPS, TOKENS
+from retort.jobs import RESULTS, STAMPS, TOKENS, kept_results
 
 FEW = 3  # jobs for which a server would cost more than it saves
 
@@ -31,6 +33,19 @@ def remove_activations() -> None:
     for path in RESULTS.glob("activations/*/*/*"):
         if path.name != TIMESTAMP:
             path.unlink()
+
+
+def keep_going() -> None:
+    """Make the process that runs the jobs of a Slurm job go on after a failure, as `--keep-going` does."""
+    from snakemake.scheduling.job_scheduler import JobScheduler
+
+    JobScheduler.keepgoing = property(lambda scheduler: True, lambda scheduler, value: None)
+
+
+def remove_kept_results(dag: Any) -> None:
+    """Delete what jobs kept for another attempt; after a run without failures all results are in their places."""
+    for job in dag.jobs:
+        shutil.rmtree(kept_results(".".join([job.rule.name, *map(str, job.wildcards)])), ignore_errors=True)
 
 
 def ignore_script_times() -> None:

@@ -7,9 +7,10 @@ and Snakemake's own processes around the training live on.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -40,7 +41,9 @@ class Interruption:
         self._before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
 
     def __enter__(self) -> Self:
-        """Begin to note signals; only a main thread can."""
+        """Begin to note signals; only a main thread can. One that was kept for this training counts as received."""
+        self.received = _kept[-1] if _kept else None
+        _kept.clear()
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
@@ -48,12 +51,34 @@ class Interruption:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let signals do again what they did before."""
+        """Let signals do again what they did before; one that came too late for this training is for the next."""
+        if error is None and self.received is AHEAD_OF_LIMIT:
+            _kept.append(AHEAD_OF_LIMIT)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
+
+
+_kept: list[signal.Signals] = []  # signals for the next training
+
+
+@contextlib.contextmanager
+def kept_for_next_training() -> Iterator[None]:
+    """Keep a signal ahead of the limit that comes while a job trains nothing: Slurm sends it once.
+
+    A job may have many trainings, and evaluate between them. The next training takes a step, writes its state and ends.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(AHEAD_OF_LIMIT, lambda *_: _kept.append(AHEAD_OF_LIMIT))
+    try:
+        yield
+    finally:
+        signal.signal(AHEAD_OF_LIMIT, before)
+        _kept.clear()
 
 
 def leave_to_parent(*_: object) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 # states in which no process of a job is left; that of a lost node is none of them, as the node may only be out of reach
 ENDED = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
@@ -44,12 +47,25 @@ def queue_again(after: str = "") -> bool:
         False if Slurm refuses, or if there is none. If it agrees, it ends this process, and nothing is returned.
     """
     own = job_id()
-    if not own or (after and not _scontrol("update", f"JobId={own}", f"Dependency=afterany:{after}")):
+    if not own:
         return False
-    if not _scontrol("requeue", own):
-        return False
-    time.sleep(END)
+    with _ignoring_sigterm():
+        if not _scontrol("requeue", own):
+            return False
+        if after:  # not before: Slurm changes no dependency of a job at work
+            _scontrol("update", f"JobId={own}", f"Dependency=afterany:{after}")
+        time.sleep(END)
     return False
+
+
+@contextlib.contextmanager
+def _ignoring_sigterm() -> Iterator[None]:
+    """Ignore the signal with which Slurm begins to end a job; one that cannot be ignored follows some seconds later."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _scontrol(*arguments: str) -> bool:

@@ -14,7 +14,9 @@ from retort.specs.config import read_config
 from retort.run_hooks import (
     ignore_script_times,
     ignore_stamps,
+    keep_going,
     remove_activations,
+    remove_kept_results,
     share_package,
     start_forkserver,
 )
@@ -22,6 +24,7 @@ from retort.plan.companions import Companions
 from retort.plan.plan import Plan
 from retort.plan.scheduling import expect_early, run_hooks_of_module
 from retort.cost.resources import JobResources
+from retort.cost.turns import check_minutes
 from retort.study.cells import answers_address
 
 share_package()
@@ -38,6 +41,7 @@ slurm_status.notice_lost_jobs()
 ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
+        keep_going()
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
     companions = Companions(plan, lambda: workflow.dag_settings.targets)
@@ -60,6 +64,7 @@ onstart:  # of a run, not of a dry one
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
         expect_early(workflow.dag, "make_index")
+        check_minutes(workflow.dag, needs.minutes)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:
@@ -69,6 +74,7 @@ onstart:  # of a run, not of a dry one
 onsuccess:
     if not plan.config.keep_activations:
         remove_activations()
+    remove_kept_results(workflow.dag)
     # a run of everything that had to leave something out ends with an error
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):

@@ -27,6 +27,9 @@ rule make_source:
         source=plan.pattern(plan.made),
     conda:
         "../../envs/retort.yaml"
+    resources:
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("sources/{source}"),
     script:

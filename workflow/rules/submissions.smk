@@ -17,6 +17,9 @@ rule encode_test:
     conda:
         "../../envs/retort.yaml"
     threads: 4
+    resources:
+        runtime=needs.runtime,
+        mem_mb=needs.mem_mb,
     params:
         settings=plan.at("test_sets/{tokenizer}/{task}"),
     script:

@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from retort import attempts, handover
 from retort.attempts import GivenUp, attempt
-from retort.jobs import job
+from retort.jobs import job, kept_results
+from retort.run_hooks import remove_kept_results
 
 from tests.rule_job import rule_job
 
@@ -137,7 +139,7 @@ def test_a_job_of_a_new_run_waits_for_the_old_one_and_takes_over(
     said = capsys.readouterr().err
     assert f"is already at work elsewhere: process {old.pid}" in said
     assert "waits for its end" in said
-    assert "a job of an earlier run has made it" in said
+    assert "an earlier job has made it" in said
     assert [path.name for path in Path("results/.locks").iterdir()] == ["rule.a.lock"]
 
 
@@ -177,3 +179,42 @@ def test_the_latest_run_keeps_nothing_twice() -> None:
     with job(rule_job(output=["results/x/score.json"])):
         Path("results/x/score.json").write_text("{}")
     assert not list(Path("results/.locks").glob("*.results"))
+
+
+# --- jobs that share a Slurm job
+
+
+def test_a_job_that_shares_its_slurm_job_keeps_its_results_until_the_run_has_succeeded() -> None:
+    Path("results/x").mkdir(parents=True)
+    attempts.begin_run()
+    score, jobs = Path("results/x/score.json"), [SimpleNamespace(rule=SimpleNamespace(name="rule"), wildcards=["a"])]
+    shared = rule_job(output=[str(score)], params={"settings": {"a": 1}}, resources={"in_turn": 1})
+
+    with job(shared):
+        score.write_text("{}")
+    for _ in range(2):
+        score.unlink()  # as Snakemake does with all of a group of which one failed
+        with pytest.raises(SystemExit) as ended, job(shared):
+            pytest.fail("it does the work again")
+        assert ended.value.code == 0
+        assert score.read_text() == "{}"
+
+    shared.params["settings"] = {"a": 2}
+    with job(shared):
+        score.write_text("[]")
+    score.unlink()
+    assert handover.restore(kept_results("rule.a"), [score])  # the group is given up
+    assert score.read_text() == "[]"
+    assert not handover.restore(kept_results("rule.a"), [score])
+
+    with job(shared):
+        score.write_text("()")
+    attempts.begin_run()
+    assert not handover.restore(kept_results("rule.a"), [score])  # of a run before: its settings may be others
+
+    shared.params["settings"] = {"a": 3}
+    with job(shared):
+        score.write_text("{}")
+    assert kept_results("rule.a").is_dir()
+    remove_kept_results(SimpleNamespace(jobs=jobs))
+    assert not kept_results("rule.a").exists()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from retort import attempts
 from retort.checksums import Maker
 from retort.data import contents
 from retort.errors import RetortError
@@ -189,6 +190,20 @@ def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyP
     assert planned.precision == "float32"
     monkeypatch.setenv(frozen.VARIABLE, "results/runs/gone")
     with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
+        frozen.of_this_run()
+
+
+def test_a_job_that_starts_after_another_run_began_ends(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study_folder.parent)
+    monkeypatch.setenv(frozen.VARIABLE, "")  # and with the next line, both are as before when the test has ended
+    monkeypatch.setenv(attempts.RUN, "")
+    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
+    frozen.Frozen.of(config, read_config(config)).keep()
+    first = os.environ[attempts.RUN]
+    frozen.Frozen.of(config, read_config(config)).keep()
+    assert frozen.of_this_run()["papers"] == ["tiny"]
+    monkeypatch.setenv(attempts.RUN, first)
+    with pytest.raises(RetortError, match="snakemake was started again since this job was queued"):
         frozen.of_this_run()
 
 

@@ -1,4 +1,4 @@
-"""Tests of scores that only a server computes: the cell names what the server gets, and holds no number of ours."""
+"""Tests of scores that only a server computes: the cell names what the server gets, or our score on dev stands in."""
 
 from __future__ import annotations
 
@@ -78,8 +78,17 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     submit = Submit(plan)
     assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == []
     assert plan.kept("weights") == []
-    assert tasks(plan.study) == {"rating"}
+    assert tasks(plan.study) == {"rating", "mood"}
+    assert {cell.seed for cell in plan.list if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
 
+
+def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(config: dict[str, Any], tmp_path: Path) -> None:
+    study = open_study(read_config(study_config(tmp_path, scale="reduced")))
+    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
+    study = open_study(read_config({**study_config(tmp_path, scale="reduced")}))
+    spec, lines = collected(study, "table1")
+    row = {line.column: line for line in lines if line.student == "tiny-kd"}
+    assert row["Acc. %"].mean is None
 
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, split="dev")))

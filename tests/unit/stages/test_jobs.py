@@ -132,3 +132,7 @@ def test_a_signal_ahead_of_the_limit_queues_the_job_again(
         assert ended.value.code == 1
     assert (tmp_path / "asked").read_text() == "requeue 12\n"
     assert "SIGURG ended it after step 7; its state is kept" in capsys.readouterr().err
+    (tmp_path / "asked").unlink()
+    assert not slurm.queue_again(after="9")  # where it returns, Slurm has not ended the process
+    # the dependency comes second: Slurm changes none of a job at work
+    assert (tmp_path / "asked").read_text() == "requeue 12\nupdate JobId=12 Dependency=afterany:9\n"

@@ -101,10 +101,10 @@ LINE = Line("p", "table1", "r", "c", "s", "t", "m", "x100", 70.0, mean=50.0, n=1
 
 
 def test_numbers_of_a_rehearsal_have_a_mark_and_no_verdict(printed: Plan, miniature: Plan) -> None:
-    (line,) = marked(miniature.study, [LINE])
+    (line,) = marked(miniature.study, "mlkd2024", [LINE])
     assert (line.mean, line.verdict, line.p, line.low) == (50.0, "", None, None)
     assert line.note.startswith("rehearsed")
-    assert marked(printed.study, [LINE]) == [LINE]
+    assert marked(printed.study, "mlkd2024", [LINE]) == [LINE]
 
 
 def test_no_claim_is_judged_on_rehearsed_numbers(printed: Plan, miniature: Plan) -> None:

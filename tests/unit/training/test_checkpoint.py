@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from retort.batch import Batch
-from retort.signals import SIGNALS, Interrupted
+from retort.signals import SIGNALS, Interrupted, kept_for_next_training
 from retort.training import checkpoint as checkpoints
 from retort.training import state_files
 from retort.training.checkpoint import Checkpoint
@@ -43,6 +43,18 @@ def test_a_signal_writes_the_state_and_ends_the_training(number: signal.Signals,
     train(part(again), 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu")
     for one, other in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_a_signal_between_two_trainings_ends_the_next_one(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGURG)
+    with kept_for_next_training():
+        os.kill(os.getpid(), signal.SIGURG)
+        with pytest.raises(Interrupted, match="SIGURG ended it after step 1"):
+            train(part(made()), 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu")
+        train(part(made()), 7, Checkpoint(tmp_path / "cut", {}, 1e9), progress(), "float32", "cpu")
+        os.kill(os.getpid(), signal.SIGURG)
+    assert signal.getsignal(signal.SIGURG) is before
+    train(part(made()), 7, Checkpoint(tmp_path / "whole", {}, 1e9), progress(), "float32", "cpu")
 
 
 def test_the_next_write_waits_fifty_times_as_long_as_the_last_took(

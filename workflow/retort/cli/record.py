@@ -1,4 +1,4 @@
-"""The verb `record`, which stores the numbers of a run of ours as published numbers."""
+"""The verb `record`, which stores the numbers of a run of ours."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from retort.registry import unknown
 from retort.study.load import open_study
 
 
-@verb("record", argument("paper", help="the paper whose published numbers are of a run of ours"))
+@verb("record", argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"))
 def record_run(arguments: argparse.Namespace) -> int:
-    """Store the numbers of the last run as the published numbers of a paper that is our own study."""
+    """Store the numbers of the last run: of a study of ours as its published ones, else beside those of its scale."""
     from retort.tables.record import record
+    from retort.tables.recordings import record_scale
 
     study = open_study(config_of(arguments))
     if arguments.paper not in study.papers:
         raise unknown("paper", arguments.paper, study.papers)
-    print(f"recorded in {', '.join(record(study, arguments.paper))}")
+    if study.papers[arguments.paper].ours:
+        written = record(study, arguments.paper)
+    else:
+        written = [record_scale(study, arguments.paper)]
+    print(f"recorded in {', '.join(written)}")
     return 0

@@ -45,7 +45,7 @@ def plot_figure(
         mixed_in(study, paper, study.exhibits[paper, figure].compares() or [figure]),
     )
     spec = figure_of(study, paper, figure)
-    write(csv, marked(study, spec.collect(inputs)))
+    write(csv, marked(study, paper, spec.collect(inputs)))
     lines = read(csv)
     if any(line.mean is not None for line in lines):
         spec.draw(inputs, lines, dict(renders))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retort.tables.tidy import Line, Status
+from retort.tables.tidy import HAS_VALUE, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
 
 def write_notes(drawn: Figure, lines: Iterable[Line], remark: str = "") -> None:
     """Write below the figure which of its points have no value, and why; then a remark on its numbers, if any."""
-    left_out = [f"{line.row}: {line.state}" for line in lines if line.status is not Status.OK]
+    left_out = [f"{line.row}: {line.state}" for line in lines if line.status not in HAS_VALUE]
     notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
     if notes:
         drawn.supxlabel("\n".join(notes), fontsize=8, color=MUTED)

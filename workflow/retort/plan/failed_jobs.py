@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, Attempt
-from retort.jobs import RESULTS
+from retort.jobs import RESULTS, kept_results
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (
@@ -36,7 +37,7 @@ def make_pages(workflow: Any, config: dict[str, Any]) -> None:
         workflow: Snakemake's workflow, after its last job.
         config: the configuration of the run.
     """
-    jobs = sorted(_single(workflow.scheduler.failed), key=str)
+    jobs = sorted((job for job in _single(workflow.scheduler.failed) if not _is_made(job)), key=str)
     stopped = workflow.scheduler._user_kill or not workflow.execution_settings.keep_going
     targets = [target for target in map(str, workflow.dag_settings.targets) if target.startswith(("all", "reports/"))]
     left_out = workflow.dag_settings.targets and not targets
@@ -71,8 +72,7 @@ def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
 def reason(job: Any) -> str:
     """Return the log of a failed job, and why it failed: the last line of the log, or that it was killed."""
     log = str(job.log[0]) if job.log else ""
-    slug = ".".join([job.rule.name, *map(str, job.wildcards)])
-    attempt = Attempt.read(RESULTS / ".locks" / f"{slug}.attempt")
+    attempt = Attempt.read(RESULTS / ".locks" / f"{_slug(job)}.attempt")
     return f"{log}: {(attempt and (attempt.reason or KILLED)) or _last_line(Path(log))}"
 
 
@@ -82,6 +82,15 @@ def _last_line(log: Path) -> str:
     except OSError:
         return "it left no log"
     return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
+
+
+def _is_made(job: Any) -> bool:
+    """Return whether a job of a Slurm job that failed has succeeded, with its results put back."""
+    return handover.restore(kept_results(_slug(job)), list(map(Path, job.output)))
+
+
+def _slug(job: Any) -> str:
+    return ".".join([job.rule.name, *map(str, job.wildcards)])
 
 
 def _single(jobs: Iterable[Any]) -> Iterator[Any]:

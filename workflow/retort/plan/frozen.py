@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_json, write_text
-from retort.attempts import begin_run
+from retort.attempts import begin_run, of_latest_run
 from retort.checksums import digest_of
 from retort.errors import RetortError
 from retort.specs.config import Config
@@ -78,10 +78,13 @@ def of_this_run() -> dict[str, Any]:
     """Return the configuration with which the run of this job was planned; empty if the environment names no run.
 
     Raises:
-        RetortError: the folder of the run is gone.
+        RetortError: the folder of the run is gone; or another run has begun, whose jobs do what this one would: it ends
+            before Snakemake deletes results, to make them again.
     """
     if VARIABLE not in os.environ:
         return {}
+    if not of_latest_run():
+        raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
     path = Path(os.environ[VARIABLE]) / "config.json"
     try:
         config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

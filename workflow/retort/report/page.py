@@ -9,6 +9,7 @@ from retort.audit import Finding, audit
 from retort.jobs import Job
 from retort.report.files import RUN, Files
 from retort.report.html import article, with_verdicts, write_page
+from retort.report.outcome import openings
 from retort.report.settings import Settings, settings_of
 from retort.report.tally import tally
 from retort.specs.config import read_config
@@ -95,7 +96,7 @@ def write_paper(study: Study, paper: str, background: Background, to: str, files
     spec = study.papers[paper]
     return write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
-        tally=tally(study, paper, files),
+        tally=tally(study, paper, files), openings=openings(study, paper, files),
         exhibits=[with_verdicts(study, paper, name, files) for name in study.exhibits_of(paper)],
         claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),

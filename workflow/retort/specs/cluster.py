@@ -10,10 +10,11 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from retort.errors import StudyError
-from retort.specs.base import Name, Real, Settings, Spec, Text, Whole
+from retort.specs.base import Real, Settings, Spec, Text, Whole
 from retort.specs.load import Problems
 from retort.specs.yaml_reader import read_yaml
 
+Rule = Text  # such as run_grid
 UNITS = {"d": 24 * 60, "h": 60, "m": 1}  # minutes
 
 
@@ -25,7 +26,7 @@ class Cluster(Spec):
         description="limits of each, as snakemake-executor-plugin-slurm reads them: max_runtime, max_gpu, ...",
     )
     gpu_model: Text | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
-    gpu_rules: list[Name] = Field(default=[], description="the rules whose jobs ask for that type")
+    gpu_rules: list[Rule] = Field(default=[], description="the rules whose jobs ask for that type")
     gpu_memory_gb: Real | None = Field(
         default=None,
         gt=0,
@@ -33,6 +34,11 @@ class Cluster(Spec):
     )
     gpus_per_job: Whole = Field(
         default=1, ge=1, description="GPUs that a training may ask for if one would take longer than a job may last"
+    )
+
+    in_turn: dict[Rule, Text] = Field(
+        default={},
+        description="rule -> name with wildcards: its jobs of one name share a Slurm job, and run one after another",
     )
 
     @field_validator("partitions")

@@ -18,8 +18,10 @@ class Replacements(Spec):
     distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
     training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
+    training_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `training` that differ")
+    teaching_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `teaching` that differ")
     grid: Grid = Field(description="instead of every protocol's")
-    seeds: Whole = Field(ge=1, description="at most so many")
+    seeds: Whole = Field(ge=1, description="of every student, counted from 1, also where a paper has one run")
     tasks: Distinct[Name] = Field(min_length=1, description="no other task is run")
 
     @field_validator("distillation", "training", "teaching")
@@ -70,8 +72,12 @@ class Scale(Spec):
     miniature: Miniature | None = Field(
         default=None, description="how everything is made as small as it can be; its scores mean nothing"
     )
-    judged: bool = Field(default=True, description="scores are held against the printed ones; else they get a mark")
-    submissions: bool = Field(default=False, description="tables ask for the zips that GLUE's server takes")
+    judged: bool = Field(default=True, description="scores are held against the printed ones")
+    claims: bool = Field(default=True, description="claims are judged on its scores; else these get a mark")
+    submissions: bool = Field(
+        default=False,
+        description="tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:

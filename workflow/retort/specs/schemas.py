@@ -22,6 +22,7 @@ from retort.specs.json_schema import Generator, by_name, one_entry, with_familie
 from retort.specs.model import Model
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
+from retort.specs.recording import Recording
 from retort.specs.scale import Scale
 from retort.specs.source import Source
 from retort.specs.statement import Facts, Statement
@@ -61,6 +62,7 @@ FILES: dict[str, File] = {
     "protocol": File("workflow/protocols/*.yaml", Protocol),
     "scale": File("workflow/scales/*.yaml", Scale),
     "paper": File("workflow/papers/*/paper.yaml", Paper),
+    "recording": File("workflow/papers/*/recorded/*.yaml", Recording),
     "students": File("workflow/papers/*/students.yaml", Student, with_families),
     "table": File("workflow/papers/*/table*.yaml", exhibit_type("table")),
     "figure": File("workflow/papers/*/figure*.yaml", exhibit_type("figure")),

@@ -48,12 +48,22 @@ def held_back(study: Study, cell: CellSpec) -> list[str]:
     return [task for task, split in splits.items() if split and not split.labelled]
 
 
+def sent_tasks(study: Study, cell: CellSpec) -> list[str]:
+    """Return the tasks of a cell that a server scores; none at a scale that sends nothing, where dev stands in."""
+    return held_back(study, cell) if study.scale.submissions else []
+
+
+def is_on_dev(study: Study, cell: CellSpec) -> bool:
+    """Return whether our score on dev stands in a cell of test sets, since the scale sends nothing to a server."""
+    return not study.scale.submissions and bool(held_back(study, cell))
+
+
 def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str]]:
     """Return (row, column, student, task, metric) for each score of a table or figure that is computed here."""
     return [
         (cell.row, cell.column, cell.student, task, metric)
         for cell in exhibit.cells()
-        if not held_back(study, cell)
+        if not sent_tasks(study, cell)
         for task, metric in cell.scored
     ]
 
@@ -61,10 +71,15 @@ def scored(study: Study, exhibit: Exhibit) -> list[tuple[str, str, str, str, str
 def is_judged(study: Study, paper: str, name: str) -> bool:
     """Return whether a table has verdicts on scores: some are computed here, and some are published."""
     exhibit = study.exhibits[paper, name]
-    if not study.scale.judged:
+    if not study.judges(paper):
         return False
     published = exhibit.compared_rows() and any(cell.number for cell in exhibit.published_cells())
-    pairs = {(student, task) for _, _, student, task, _ in scored(study, exhibit)} if published else set()
+    here = {(cell.row, cell.column) for cell in exhibit.cells() if not is_on_dev(study, cell)}
+    pairs = {
+        (student, task)
+        for row, column, student, task, _ in (scored(study, exhibit) if published else ())
+        if (row, column) in here
+    }
     failed = study.config.run_sources.failed
     return any(
         score_address(*pair, seed) not in failed
@@ -111,7 +126,7 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
     pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs(study, student, task)]
     reasons = [needs.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
-    reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in held_back(study, cell)]
+    reasons += [unsent(study, cell.student, task) for cell in exhibit.cells() for task in sent_tasks(study, cell)]
     return sorted({*filter(None, reasons), *_failed(study, exhibit, pairs)})
 
 

@@ -14,6 +14,7 @@ from retort.specs.deviation import Deviation
 from retort.specs.exhibit import exhibit_type
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
+from retort.specs.recording import Recording
 from retort.specs.statement import Statement
 from retort.specs.student import Student
 from retort.study.study import Study
@@ -49,6 +50,7 @@ def read_paper(study: Study, path: Path, problems: load.Problems) -> None:
     if len(problems.lines) == before:
         _check_choices(path / "paper.yaml", paper, entries, problems)
     _read_statements(study, path, problems)
+    _read_recordings(study, path, problems)
     _read_exhibits(study, path, names, problems)
 
 
@@ -121,6 +123,13 @@ def _read_statements(study: Study, path: Path, problems: load.Problems) -> None:
     for file, statements in (("claims.yaml", study.claims), ("audit.yaml", study.statements)):
         if load.is_there(path / file):
             statements[path.name] = load.named(path / file, Statement, problems)
+
+
+def _read_recordings(study: Study, path: Path, problems: load.Problems) -> None:
+    for file in sorted(path.glob("recorded/*.yaml")):
+        recording = load.one(file, Recording, problems)
+        if recording is not None:
+            study.recordings[path.name, file.stem] = recording
 
 
 def _read_exhibits(study: Study, path: Path, names: Names, problems: load.Problems) -> None:

@@ -95,14 +95,21 @@ def _divisors(term: Term, widths: int) -> Term:
 
 def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int) -> Stage:
     on_corpus = stage.data != "task"
+    changes = {} if on_corpus else replacements.training_on
     changed: Settings = {
         "data": replacements.corpus if on_corpus else stage.data,
         "terms": [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
         "schedule": {**_kept(stage.schedule), **(replacements.distillation if on_corpus else replacements.training)},
         "steps_factor": 1.0,
-        "tasks": {task: _kept(changes) for task, changes in stage.tasks.items()},
+        "tasks": _on_tasks(stage.tasks, changes),
     }
     return stage.model_copy(update=changed)
+
+
+def _on_tasks(printed: dict[str, Settings], changes: dict[str, Settings]) -> dict[str, Settings]:
+    """Return what tasks change of a schedule: what is kept of the printed changes, and the changes of the scale."""
+    names = dict.fromkeys([*printed, *changes])
+    return {task: {**_kept(printed.get(task, {})), **changes.get(task, {})} for task in names}
 
 
 def _kept(changes: Settings) -> Settings:
@@ -115,15 +122,21 @@ def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> 
         return start.model_copy(update={"layers": shrink.layers(start.layers)})
     if start.checkpoint == teacher_model:
         return start.model_copy(update={"checkpoint": model})
-    if start.checkpoint:  # published weights do not fit a smaller student; use the teacher's if the widths are equal
-        fits = student.architecture.widths == shrink.old.widths
-        return Initialisation(truncated=True, of="model") if fits else Initialisation(random=True)
+    if start.checkpoint:  # published weights do not fit a smaller student
+        return Initialisation(truncated=True, of="model")
     return start
 
 
+def _architecture(student: Student, shrink: Shrink, teacher_model: str) -> Architecture:
+    """Return a student's architecture: as wide as the small teacher if it starts from weights, which must fit."""
+    shape, checkpoint = shrink.architecture(student.architecture), student.initialisation.checkpoint
+    if checkpoint == teacher_model:
+        return shrink.new
+    return shrink.new.model_copy(update={"layers": shape.layers, "heads": shape.heads}) if checkpoint else shape
+
+
 def _student(student: Student, replacements: Replacements, shrink: Shrink, teacher_model: str) -> Student:
-    start = student.initialisation
-    shape = shrink.new if start.checkpoint == teacher_model else shrink.architecture(student.architecture)
+    shape = _architecture(student, shrink, teacher_model)
     return student.model_copy(
         update={
             "architecture": shape,
@@ -133,18 +146,22 @@ def _student(student: Student, replacements: Replacements, shrink: Shrink, teach
     )
 
 
-def _protocol(protocol: Protocol, replacements: Replacements, training: Settings, corpora: set[str]) -> Protocol:
+def _protocol(
+    protocol: Protocol,
+    replacements: Replacements,
+    training: Settings,
+    training_on: dict[str, Settings],
+    corpora: set[str],
+) -> Protocol:
     """Return the protocol with the scale's schedule; its changes for a corpus now apply to the corpus of the scale."""
     length = {"steps": None, "epochs": None}
-    tasks = {
-        replacements.corpus if name in corpora else name: _kept(changes) for name, changes in protocol.tasks.items()
-    }
+    printed = {replacements.corpus if name in corpora else name: changes for name, changes in protocol.tasks.items()}
     changed: Settings = {
         "schedule": protocol.schedule.model_copy(update={**length, **training}),
-        "tasks": tasks,
+        "tasks": _on_tasks(printed, training_on),
         "grid": replacements.grid if protocol.grid else None,
         "grids": {},
-        "seeds": protocol.seeds[: replacements.seeds],
+        "seeds": list(range(1, replacements.seeds + 1)),
     }
     return protocol.model_copy(update=changed)
 
@@ -202,5 +219,9 @@ def shrink(study: Study, replacements: Replacements) -> None:
         teaching.add(study.teachers[name].protocol)
         study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
     for name in learning | teaching:
-        training = replacements.training if name in learning else replacements.teaching
-        study.protocols[name] = _protocol(study.protocols[name], replacements, training, set(study.corpora))
+        taught = name not in learning
+        training = replacements.teaching if taught else replacements.training
+        training_on = replacements.teaching_on if taught else replacements.training_on
+        study.protocols[name] = _protocol(
+            study.protocols[name], replacements, training, training_on, set(study.corpora)
+        )

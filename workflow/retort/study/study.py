@@ -14,6 +14,7 @@ from retort.specs.model import Model
 from retort.specs.names import Names, known_names
 from retort.specs.paper import Paper
 from retort.specs.protocol import Protocol
+from retort.specs.recording import Recording
 from retort.specs.scale import Scale
 from retort.specs.source import HubSource, Source
 from retort.specs.statement import Facts, Statement
@@ -46,6 +47,7 @@ class Study:
     exhibits: dict[tuple[str, str], Exhibit] = field(default_factory=dict)
     claims: dict[str, dict[str, Statement]] = field(default_factory=dict)
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
+    recordings: dict[tuple[str, str], Recording] = field(default_factory=dict)  # (paper, scale) -> a run of ours
     facts: dict[str, Facts] = field(default_factory=dict)
     scale: Scale = field(default_factory=lambda: Scale(title="as printed"))
     not_run: dict[str, str] = field(default_factory=dict)  # student or teacher not run at this scale -> why
@@ -88,6 +90,13 @@ class Study:
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""
         return not self.papers[self.paper_of(name)].ours
+
+    def judges(self, paper: str) -> bool:
+        """Return whether the scores of a paper are held against its published ones.
+
+        A scale may train other models than a paper prints; the numbers of a study of ours are those of a run of it.
+        """
+        return self.scale.judged or (self.papers[paper].ours and not self.scale.miniature)
 
     @property
     def running(self) -> dict[str, Student]:

@@ -3,7 +3,8 @@
 A paired test rests on what its sample is, that is, what would be drawn anew if the experiment were repeated:
 
 - `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
-- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds.
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds; where runs
+  are left out, a mixed model weighs these numbers (`tables/mixed.py`).
 - `pairs`: each pair of a task and a seed, as if all were independent. Papers often test so. It is too cautious for
   fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from retort.tables.collect import summary
 from retort.tables.difference import Difference, Part, welch
+from retort.tables.mixed import mean_and_variance
 from retort.tables.tidy import Status
 
 Group = tuple[str, str]  # variant, task
@@ -105,8 +107,13 @@ def tasks_fixed(differences: Differences) -> Comparison:
 
 
 def tasks_drawn(differences: Differences) -> Comparison:
-    """Return the t-test over the mean difference on each task."""
-    return _one_sample([statistics.mean(values) for values in differences.values()], "tasks")
+    """Return the t-test over the mean difference on each task; a mixed model weighs them where runs are left out."""
+    tasks = list(differences.values())
+    means = _one_sample([statistics.mean(values) for values in tasks], "tasks")
+    if means.status is not Status.OK or len({len(values) for values in tasks}) == 1:
+        return means  # the mixed model gives the same: all weights are equal
+    mean, variance = mean_and_variance(tasks)
+    return _tested(None, len(tasks), welch(mean, [Part(variance, len(tasks) - 1)]))
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,8 @@ FIXED = PairedTest(
 )
 DRAWN = PairedTest(
     "tasks drawn",
-    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds.",
+    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds; where runs are left out, "
+    "a task with fewer seeds counts less (mixed model).",
     tasks_drawn,
     "p-tasks-drawn",
 )

@@ -118,9 +118,12 @@ def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Si
             key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
             if line.mean is not None:
                 std = "" if line.std is None else formatted(line.std, digits)
-                number = Number(formatted(line.mean, digits), line.mean, std)
-                numbers[key] = NumberedCell(*key, number, line.n, line.unit, line.std)
-                continue
+                on_dev = line.status is Status.DEV
+                text = f"{'dev ' * on_dev}{formatted(line.mean, digits)}"
+                number = Number(text, line.mean, std, error=0.5 * 10**-digits)
+                (dev if on_dev else numbers)[key] = NumberedCell(*key, number, line.n, line.unit, line.std)
+                if not on_dev:
+                    continue
             reasons[key] = "no number" if line.status is Status.OK else line.state
             if line.status is Status.DIVERGED:
                 diverged.add(key)

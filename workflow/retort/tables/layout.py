@@ -9,7 +9,7 @@ from retort.formatters import DASH, number, signed, with_std
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import row_names
 from retort.specs.rows import Row
-from retort.tables.tidy import INCOMPLETE, Line, Status
+from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 from retort.tables.verdicts import NO_RUNS, VERDICTS
 
 SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # what their cells print; others print a dash
@@ -76,6 +76,7 @@ class Entry:
         difference: ours minus published, with its interval if it has one.
         runs: of an inconclusive cell, the runs of ours that would decide it, in brackets; empty if no number would.
         dev: our score on dev, in a cell of a test server.
+        recorded: the number of a recorded run of ours at the same scale; empty if there is none.
         line: the tidy line that the entry prints; None if it stands for none.
         origin: the runs behind our value; None if there is none.
     """
@@ -88,6 +89,7 @@ class Entry:
     difference: str = ""
     runs: str = ""
     dev: str = ""
+    recorded: str = ""
     line: Line | None = None
     origin: CellOrigin | None = None
 
@@ -186,7 +188,8 @@ def counted_verdicts(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
 
 def _difference(line: Line, decimals: int) -> str:
     """Return the difference of a line with its interval; empty if there is none."""
-    if line.mean is None or line.published is None:
+    of_another_model = line.unit == "x100" and line.low is None  # not judged: another size, or another split
+    if line.mean is None or line.published is None or of_another_model:
         return ""
     difference = signed(line.mean - line.published, decimals)
     if line.low is None or line.high is None:
@@ -204,14 +207,18 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
         printed: the published value as the paper prints it; None to format it like ours.
     """
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
-    if line.status is not Status.OK:
+    recorded = "" if line.recorded is None else f"recorded {with_std(line.recorded, line.recorded_std, decimals)}"
+    if line.status not in HAS_VALUE:
         dev = "" if line.dev is None else f"dev {number(line.dev, decimals)}"
-        return Entry(SHORT.get(line.status, DASH), published, mark=notes.mark(line.state), dev=dev, line=line)
+        text, mark = SHORT.get(line.status, DASH), notes.mark(line.state)
+        return Entry(text, published, mark=mark, dev=dev, recorded=recorded, line=line)
     return Entry(
         with_std(line.mean, line.std, decimals),
         published,
         line.verdict,
         mark=",".join(notes.mark(text) for text in (line.note, line.assumes) if text),
+        dev="dev" if line.status is Status.DEV else "",
+        recorded=recorded,
         difference=_difference(line, decimals),
         runs=f"({line.runs_needed} runs)" if line.runs_needed not in ("", NO_RUNS) else "",
         line=line,

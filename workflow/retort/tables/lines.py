@@ -11,7 +11,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import CHANGE, OF_A_MODEL, PublishedCell
 from retort.specs.rows import CellSpec
 from retort.specs.timing import Timing
-from retort.study.cells import held_back, profile_address, submission_address, unprofiled, unsent
+from retort.study.cells import is_on_dev, profile_address, sent_tasks, submission_address, unprofiled, unsent
 from retort.study.questions import runs, seeds_of
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -27,7 +27,7 @@ from retort.tables.collect import (
     without_value,
 )
 from retort.tables.proof import Record
-from retort.tables.tidy import INCOMPLETE, Line, Status
+from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 
 PLAIN = Timing()
 
@@ -139,9 +139,36 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
             return Measured(without_value(Status.FAILED, failed[0]))
         measurement = cell.measurement if cell.is_timed else PLAIN
         return Measured(_of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
-    if tasks := held_back(study, cell):
+    if tasks := sent_tasks(study, cell):
         return Measured(_on_a_server(inputs, cell, tasks))
-    return scores_cell(study, inputs.scores, cell.student, cell.scored)
+    measured = scores_cell(study, inputs.scores, cell.student, cell.scored)
+    return _on_dev(measured) if is_on_dev(study, cell) else measured
+
+
+def _on_dev(measured: Measured) -> Measured:
+    """Return the same measurement, and if it has a value, with the status of a score on dev."""
+    if measured.fields["status"] is not Status.OK:
+        return measured
+    return replace(measured, fields={**measured.fields, "status": Status.DEV})
+
+
+def _of_this_scale(study: Study, cells: Mapping[str, Measured]) -> dict[str, Measured]:
+    """Return the cells that an average is over: at a scale that leaves tasks out, those of the tasks that it runs."""
+    if not study.scale.replacements:
+        return dict(cells)
+    return {name: cell for name, cell in cells.items() if cell.fields["status"] is not Status.NOT_RUN} or dict(cells)
+
+
+def _mean(study: Study, columns: Mapping[str, Measured]) -> Measured:
+    """Return the mean of some columns of a row, with a note that names them if the scale runs only some of them."""
+    run = _of_this_scale(study, columns)
+    mean = mean_of(run.values())
+    if mean.fields["status"] is not Status.OK:
+        return mean
+    left_out = f"the mean of {', '.join(run)}: this scale runs no other column of it" if len(run) < len(columns) else ""
+    note = "; ".join(filter(None, (left_out, mean.fields["note"])))
+    mean = replace(mean, fields={**mean.fields, "note": note})
+    return _on_dev(mean) if any(cell.fields["status"] is Status.DEV for cell in run.values()) else mean
 
 
 def _dev_mean(cells: list[Measured], seed: int) -> float | None:
@@ -153,22 +180,23 @@ def _dev_mean(cells: list[Measured], seed: int) -> float | None:
 
 def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
     """Return what a cell computed from other cells of its row has measured: a mean, or a change in %."""
-    read = [row[name] for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]]
+    columns = {name: row[name] for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]}
+    read = list(columns.values())
     if waiting := [one.fields["reason"] for one in read if one.fields["status"] is Status.SERVER]:
         dev = _dev_mean(read, seeds_of(study, cell.student)[0]) if cell.spec.mean_of else None
         return Measured({**without_value(Status.SERVER, waiting[0]), "dev": dev})
     if cell.spec.mean_of:
-        return mean_of(read)
+        return _mean(study, columns)
     base, own = (one.fields for one in read)
     if not base["mean"] or own["mean"] is None:
         return Measured(without_value(Status.MISSING, INCOMPLETE))
     change = 100 * (own["mean"] / base["mean"] - 1)
-    return Measured({"mean": change, "std": None, "n": own["n"], "status": Status.OK})
+    return Measured({"mean": change, "std": None, "n": own["n"], "status": own["status"]})
 
 
 def _beside(line: Line, quoted: str) -> Line:
     """Return our line with a note that the published number beside it is quoted from other work."""
-    if line.status is not Status.OK:
+    if line.status not in HAS_VALUE:
         return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
     note = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
     return replace(line, note="; ".join(filter(None, (note, line.note))))

@@ -14,10 +14,11 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
 from retort.tables.origin import mixed_in
+from retort.tables.recordings import remark, with_recorded
 from retort.tables.rehearsed import marked
 from retort.tables.render import formats
 from retort.tables.runs import origins, with_origins
-from retort.tables.tidy import Status, read, write
+from retort.tables.tidy import HAS_VALUE, read, write
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -44,16 +45,16 @@ def make_table(
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
     inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
-    write(csv, marked(study, spec.collect(inputs)))
+    write(csv, with_recorded(study, marked(study, paper, spec.collect(inputs))))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
     sheet = with_origins(sheet, origins(spec, inputs.scores, inputs.profiles))
-    if mixed := mixed_in(study, paper, study.exhibits[paper, table].compares() or [table]):
-        sheet = replace(sheet, remarks=[mixed, *sheet.remarks])
+    mixed = mixed_in(study, paper, study.exhibits[paper, table].compares() or [table])
+    sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark(study, paper, table)])
     for ending, path in renders.items():
         write_text(path, formats[ending](sheet))
     verdicts = counts_of(spec.verdicts(lines).values())
-    without = sum(line.status is not Status.OK for line in lines)
+    without = sum(line.status not in HAS_VALUE for line in lines)
     counts = [f"{len(lines)} cells"]
     counts += [f"{without} without a value"] if without else []
     counts += [f"{count} {verdict}" for verdict, count in verdicts.items() if count]

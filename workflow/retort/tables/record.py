@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from retort.study.cells import expand, score_address
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.proof import read_record
-from retort.tables.tidy import AVERAGE, Line, Status, read
+from retort.tables.tidy import AVERAGE, HAS_VALUE, Line, read
 
 KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "p": 6}  # unit -> decimals kept, more than are printed
 
 
 def recorded_value(line: Line) -> list[float] | None:
     """Return [mean] or [mean, standard deviation] of a line, rounded; None for a line without a value."""
-    if line.status is not Status.OK or line.mean is None:
+    if line.status not in HAS_VALUE or line.mean is None:
         return None
     decimals = KEPT[line.unit]
     return [round(value, decimals) for value in (line.mean, line.std) if value is not None]
@@ -63,8 +64,12 @@ def replace_block(path: Path, key: str, content: Any) -> None:
     path.write_text(f"{above.rstrip()}\n{block}", encoding="utf-8")
 
 
-def origin(study: Study, paper: str) -> dict[str, str]:
-    """Return machine, date, commit, precision and versions of a paper's scores.
+def origin_of(study: Study, exhibits: Container[tuple[str, str]]) -> dict[str, str]:
+    """Return machine, date, commit, precision and versions of the scores of some tables and figures.
+
+    Args:
+        study: the study.
+        exhibits: (paper, name) of the tables and figures.
 
     Raises:
         RetortError: a score is missing, the scores are of several machines, commits or versions, or the code that made
@@ -72,10 +77,10 @@ def origin(study: Study, paper: str) -> dict[str, str]:
     """
     stamps = []
     for cell in expand(study):
-        path = Path(score_address(cell.student, cell.task, cell.seed))
-        if cell.paper == paper and not path.is_file():
+        path, read_here = Path(score_address(cell.student, cell.task, cell.seed)), (cell.paper, cell.table) in exhibits
+        if read_here and not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-        if cell.paper == paper:
+        if read_here:
             stamps.append(read_record(path))
     stamped = {
         "machine": {stamp["device"] for stamp in stamps},
@@ -105,7 +110,7 @@ def record(study: Study, paper: str) -> list[str]:
         raise RetortError(
             f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
-    stamped = origin(study, paper)
+    stamped = origin_of(study, {key for key in study.exhibits if key[0] == paper})
     folder = study.folder / "papers" / paper
     written = []
     for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):

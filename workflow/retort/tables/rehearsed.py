@@ -1,4 +1,7 @@
-"""Numbers of a rehearsal: they are printed with a mark, and never judged."""
+"""Numbers that are not held against the printed ones: those of other models than printed, and of a rehearsal.
+
+Those of a rehearsal get a mark, and no claim is judged on them.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,15 @@ MARK = "rehearsed: a miniature on made data, which says nothing about the printe
 NO_JUDGEMENT = "the numbers are rehearsed"
 
 
-def marked(study: Study, lines: list[Line]) -> list[Line]:
-    """Return the lines of a table or figure; at a scale that is not judged, with a mark and without verdicts."""
-    return lines if study.scale.judged else [_marked(line) for line in lines]
+def marked(study: Study, paper: str, lines: list[Line]) -> list[Line]:
+    """Return the lines of a table or figure; without verdicts at a scale that is not judged, marked if rehearsed."""
+    if study.judges(paper):
+        return lines
+    return [_without_verdict(line, "" if study.scale.claims else MARK) for line in lines]
 
 
-def _marked(line: Line) -> Line:
-    note = "; ".join(filter(None, (MARK if line.mean is not None or line.dev is not None else "", line.note)))
+def _without_verdict(line: Line, mark: str) -> Line:
+    note = "; ".join(filter(None, (mark if line.mean is not None or line.dev is not None else "", line.note)))
     tests = {"low": None, "high": None, "p": None, "p_holm": None, "p_equivalence": None, "margin": None}
     changed: dict[str, Any] = {**tests, "note": note, "verdict": "", "assumes": "", "runs_needed": ""}
     return replace(line, **changed)
@@ -28,7 +33,7 @@ def _marked(line: Line) -> Line:
 def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list[Line]]:
     """Return the lines from which claims are judged; at a scale that is not judged, they have no numbers."""
     return {
-        name: lines if study.scale.judged else [_without_number(line) for line in lines]
+        name: lines if study.scale.claims else [_without_number(line) for line in lines]
         for name, lines in tables.items()
     }
 

@@ -19,7 +19,7 @@ INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed fr
 # fields that hold a number or nothing, and fields that count
 NUMBERS = (
     "published", "published_std", "mean", "std", "published_half", "low", "high", "p", "p_holm", "p_equivalence",
-    "margin", "dev",
+    "margin", "dev", "recorded", "recorded_std",
 )  # fmt: skip
 COUNTS = ("n", "published_n")
 
@@ -28,6 +28,7 @@ class Status(StrEnum):
     """What became of a cell: whether it has a value of ours and, if not, what type of reason there is."""
 
     OK = "ok"
+    DEV = "dev"  # measured on dev, where only a test server can compute the printed score
     AS_PRINTED = "as-printed"  # a text of the paper that shows no setting or count of ours
     DIVERGED = "diverged"
     FAILED = "failed"  # a job that it needs did not end well
@@ -39,9 +40,12 @@ class Status(StrEnum):
     SERVER = "server"  # only a test server can compute the score
 
 
+HAS_VALUE = (Status.OK, Status.DEV)  # a cell with a value of ours
+
 # status -> its sentence without a reason, and with one
 _SENTENCES = {
     Status.OK: ("ok", "ok"),
+    Status.DEV: ("on dev: only a server has the labels of the test set",) * 2,
     Status.AS_PRINTED: ("as the paper prints it", "as the paper prints it"),
     Status.DIVERGED: ("diverged", "diverged {reason}"),
     Status.FAILED: ("failed", "failed ({reason})"),
@@ -83,6 +87,8 @@ class Line:
         assumes: what the verdict takes for granted where a side has no deviation or no number of runs.
         runs_needed: of an inconclusive cell, the runs of ours that would decide it, or 'none'.
         dev: our score on dev, in a cell whose score only a test server can compute.
+        recorded: the mean of a recorded run of ours at the same scale; never a published number.
+        recorded_std: its standard deviation.
     """
 
     paper: str
@@ -115,6 +121,8 @@ class Line:
     assumes: str = ""
     runs_needed: str = ""
     dev: float | None = None
+    recorded: float | None = None
+    recorded_std: float | None = None
 
     @property
     def state(self) -> str:

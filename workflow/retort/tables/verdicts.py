@@ -23,7 +23,7 @@ from retort.specs.paper import Paper
 from retort.specs.table import MeasuredTable
 from retort.tables.compare import holm
 from retort.tables.difference import INFINITE, LEVEL, Difference, Part, power_of_equivalence, welch
-from retort.tables.tidy import Line
+from retort.tables.tidy import Line, Status
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 VERDICTS = (AGREES, DIFFERS, INCONCLUSIVE)
@@ -122,8 +122,9 @@ def _rounding(line: Line) -> Part:
 
 
 def is_comparable(line: Line) -> bool:
-    """Return whether a line is a score with both means."""
-    return line.unit == "x100" and line.mean is not None and line.published is not None
+    """Return whether a line is a score with both means, on the split that the paper's is of."""
+    both = line.mean is not None and line.published is not None
+    return line.unit == "x100" and both and line.status is Status.OK
 
 
 def difference(line: Line, known: Spreads) -> Difference:

@@ -23,6 +23,7 @@ import torch.distributed
 from retort.checksums import Maker
 from retort.errors import RetortError
 from retort.jobs import Job
+from retort.signals import kept_for_next_training
 
 START = "spawn"  # new processes: a fork of this one might not be able to use its GPU
 BACKENDS = {"cuda": "nccl", "cpu": "gloo"}
@@ -87,7 +88,8 @@ def _process(
             torch.cuda.set_device(rank)
         torch.distributed.init_process_group(BACKENDS[job.device])
         try:
-            getattr(importlib.import_module(stage[0]), stage[1])(job, *arguments, **options)
+            with kept_for_next_training():
+                getattr(importlib.import_module(stage[0]), stage[1])(job, *arguments, **options)
         except RetortError as error:
             return error, job.resumed_from
         finally:

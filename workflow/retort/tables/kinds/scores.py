@@ -17,7 +17,7 @@ from retort.tables.collect import Measured, mean_of
 from retort.tables.layout import Entry, Grid, Notes, Sheet, as_printed, counted_verdicts, entry, model_rows, sheet
 from retort.tables.lines import cell_lines, measure
 from retort.tables.record import recorded_cells
-from retort.tables.tidy import AVERAGE, Line, Status
+from retort.tables.tidy import AVERAGE, HAS_VALUE, Line, Status
 from retort.tables.verdicts import judged, limits_of, rule
 
 
@@ -103,13 +103,16 @@ def _published_mean(cells: list[Line]) -> dict[str, Any]:
 
 
 def _dev(lines: list[Line]) -> list[str]:
-    """Return a remark on the scores on dev that stand in cells of a test server; empty without one."""
-    known = any(line.dev is not None for line in lines)
-    return ["'dev': our score on dev of the run whose answers the server gets; it is not judged."] if known else []
+    """Return a remark on the scores on dev that stand in cells of test sets; empty without one."""
+    if any(line.dev is not None for line in lines):
+        return ["'dev': our score on dev of the run whose answers the server gets; it is not judged."]
+    if any(line.status is Status.DEV for line in lines):
+        return ["'dev': on dev, as only a server has the labels of the test set; it is not judged."]
+    return []
 
 
 def _runs(lines: list[Line]) -> list[str]:
     """Return a remark with the number of runs behind each of our means."""
-    counts = sorted({line.n for line in lines if line.status is Status.OK and line.n})
+    counts = sorted({line.n for line in lines if line.status in HAS_VALUE and line.n})
     few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
     return [f"Ours: n = {few}."] if few else []

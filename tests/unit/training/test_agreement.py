@@ -1,0 +1,64 @@
+"""Tests of a signal that reaches one of several processes of a training: all end after the same step."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from retort.jobs import Job
+from retort.signals import SIGNALS, Interrupted
+from retort.training import agreement, launch
+from retort.training.checkpoint import Checkpoint, ReadCheckpoint
+from retort.training.launch import on_every_gpu
+from retort.training.loop import train
+from retort.training.progress import Progress
+from retort.training.setup import division_of
+from safetensors.torch import load_file, save_file
+
+from tests.unit.training.test_parts import MIXED, assert_close, distillation
+
+
+@on_every_gpu
+def train_here(job: Job, folder: str, received: int) -> None:
+    """Train a run in this process, one of several; the last one gets a signal, if any, after its first step."""
+    torch.set_num_threads(1)
+    run, path = distillation(MIXED), Path(folder)
+
+    def after_step(step: int) -> None:
+        (path / f"process-{job.rank}").write_text(str(step))
+        if received and step == 1 and job.rank == job.processes - 1:
+            os.kill(os.getpid(), received)
+
+    run.after_step = after_step
+    checkpoint = (Checkpoint if job.writes else ReadCheckpoint)(path / "state", {}, 1e9)
+    train(run, 7, checkpoint, Progress("job", io.StringIO()), "float32", "cpu", division=division_of(job))
+    if job.writes:
+        save_file({key: x.clone() for key, x in run.modules[0].state_dict().items()}, path / "student.safetensors")
+
+
+def trained(folder: Path, received: int = 0) -> dict[str, torch.Tensor]:
+    """Train in two processes, and return the student's weights."""
+    folder.mkdir(exist_ok=True)
+    train_here(Job("job", (folder / "log").open("a"), threads=2, gpus=2), str(folder), received)
+    return load_file(folder / "student.safetensors")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_to_one_process_makes_all_write_one_state_and_end(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "START", "fork")  # which imports nothing again; without a GPU it may
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
+    monkeypatch.setattr(agreement, "STEPS", 2)
+    with pytest.raises(Interrupted, match=f"{number.name} ended it after step 2") as caught:
+        trained(tmp_path / "cut", number)
+    assert caught.value.ahead_of_limit is (number is signal.SIGURG)
+    assert [(tmp_path / "cut" / f"process-{rank}").read_text() for rank in range(2)] == ["2", "2"]
+    state = Checkpoint(tmp_path / "cut/state", {}, 1e9).state
+    assert state is not None
+    assert state.step == 2
+    assert_close(trained(tmp_path / "whole"), trained(tmp_path / "cut"))

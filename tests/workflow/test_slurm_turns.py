@@ -1,0 +1,82 @@
+"""Short jobs that share a job of a real Slurm, if one is running: one after another, and one failure costs one job."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, read_json, snakemake
+from tests.tiny.make import make_study
+from tests.workflow.test_slurm import running, uncomment_turns
+
+pytestmark = pytest.mark.workflow
+TABLE = "reports/tiny/table4.html"
+SCORES = [f"results/scores/tiny-predicting/mood/seed-{seed}.json" for seed in (1, 2)]
+
+# a module that Python imports at its start: the fine-tuning under seed 1 fails if the environment says so
+BREAK = """
+import builtins, os, sys
+if os.environ.get("BREAK"):
+    real = builtins.__import__
+    def importing(name, *args, **kwargs):
+        module = real(name, *args, **kwargs)
+        if name == "retort.stages.finetune" and b"seed-1.json" in open(sys.argv[0], "rb").read():
+            raise OSError("no luck today")
+        return module
+    builtins.__import__ = importing
+"""
+
+
+def run(folder: Path) -> tuple[int, str]:
+    """Make a table on the cluster; return the exit status and the output."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm"]
+    command += ["--retries", "1", "--", TABLE]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def statuses(folder: Path) -> list[str]:
+    """Return the statuses of the cells of the table."""
+    with (folder / "results/tables/tiny/table4.csv").open(encoding="utf-8") as stream:
+        return [line["status"] for line in csv.DictReader(stream)]
+
+
+@pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
+def test_seeds_share_a_slurm_job_and_one_that_fails_costs_itself_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_study(tmp_path / "study")
+    snakemake(folder, "results/trials/tiny-predicting/mood/1-of-1.jsonl")
+    shutil.copytree(ROOT / "slurm", folder / "slurm")
+    (folder / "slurm/study.yaml").write_text("scale: pocket\nprecision: float32\n")
+    uncomment_turns(folder)
+    (tmp_path / "sitecustomize.py").write_text(BREAK)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+
+    monkeypatch.setenv("BREAK", "1")
+    status, said = run(folder)
+    assert status != 0
+    assert len(re.findall("has been submitted", said)) == 2, said  # both seeds, twice
+    assert "1 job failed; cells that need the results say 'failed', everything else is made:" in said
+    assert "no luck today" in said
+    assert not (folder / SCORES[0]).exists()
+    assert statuses(folder) == ["failed"]
+    kept = (folder / SCORES[1]).stat().st_mtime_ns
+    assert read_json(folder / SCORES[1])["status"] == "ok"
+    log = (folder / "results/logs/finetune_student/tiny-predicting.mood.2.log").read_text()
+    assert "an earlier job has made it" in log  # at the second attempt
+
+    monkeypatch.delenv("BREAK")
+    status, said = run(folder)
+    assert status == 0, said
+    assert len(re.findall("has been submitted", said)) == 1, said
+    assert (folder / SCORES[1]).stat().st_mtime_ns == kept
+    assert statuses(folder) == ["ok"]
+    assert not list(folder.glob("results/.locks/*.results"))

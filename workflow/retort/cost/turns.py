@@ -1,0 +1,29 @@
+"""Jobs that share a Slurm job, in which they run one after another: does the sum of their minutes fit a partition?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from retort.errors import RetortError
+
+
+def check_minutes(dag: Any, most: Mapping[bool, float]) -> None:
+    """Refuse groups of jobs that ask for more minutes than a partition allows: Slurm would never start them.
+
+    Args:
+        dag: the jobs of a run that is about to begin.
+        most: the most minutes of a job, by whether it has a GPU.
+
+    Raises:
+        RetortError: a group asks for more.
+    """
+    groups = {id(group): group for job in dag.needrun_jobs() if (group := dag.get_job_group(job))}
+    for group in groups.values():
+        asked, allowed = group.resources.get("runtime", 0), most[bool(group.resources.get("gpu", 0))]
+        if asked > allowed:
+            raise RetortError(
+                f"the {len(group)} jobs of {group.groupid} would take {asked} minutes one after another, and no "
+                f"partition allows more than {allowed:g}",
+                "see in_turn in slurm/partitions.yaml: fewer jobs a group, or none of this rule",
+            )

@@ -1,0 +1,82 @@
+"""What came out of a paper's claims: the lines with which its page opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from retort.report.files import RUN, Files
+from retort.specs.recording import RecordedClaims
+from retort.study.study import Study
+from retort.tables.recordings import outcomes, sorted_claims
+from retort.tables.rehearsed import for_claims
+from retort.tables.tidy import Line, read
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A claim as the opening names it: its anchor on the page, and what it says."""
+
+    name: str
+    says: str
+    runs: int | None = None
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What came out of a paper's claims at one scale.
+
+    Args:
+        scale: the scale of the numbers.
+        run: whose numbers they are: machine, date and commit of a recorded run; empty for those of this page.
+        runs: over how many runs a mean is; 0 where students differ.
+        hold: the claims that hold.
+        fail: the claims that do not.
+        undecided: the claims that the luck of the runs may have turned, with the runs that would decide them.
+        without: how many claims lack a number.
+    """
+
+    scale: str
+    run: str
+    runs: int
+    hold: list[Opened]
+    fail: list[Opened]
+    undecided: list[Opened]
+    without: int
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is anything to say: a claim that has its numbers."""
+        return bool(self.hold or self.fail or self.undecided)
+
+
+def _opening(study: Study, paper: str, claims: RecordedClaims, **origin: Any) -> Opening:
+    texts = study.claims.get(paper, {})
+
+    def named(names: list[str]) -> list[Opened]:
+        return [Opened(name, texts[name].says) for name in names if name in texts]
+
+    undecided = [Opened(name, texts[name].says, runs) for name, runs in claims.undecided.items() if name in texts]
+    return Opening(
+        hold=named(claims.hold), fail=named(claims.fail), undecided=undecided, without=len(claims.without), **origin
+    )
+
+
+def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
+    """Return what came out of a paper's claims: in this run if it has numbers, then in each recorded run."""
+    found = []
+    tables = for_claims(study, _tables(study, paper, files))
+    if any(line.mean is not None for lines in tables.values() for line in lines):
+        claims = sorted_claims(outcomes(study, paper, tables))
+        found.append(_opening(study, paper, claims, scale=study.config.scale, run="", runs=0))
+    for (slug, scale), recording in study.recordings.items():
+        if slug == paper:
+            run = ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"))))
+            found.append(_opening(study, paper, recording.claims, scale=scale, run=run, runs=recording.runs))
+    return [opening for opening in found if opening.decided]
+
+
+def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:
+    """Return the tidy lines of the tables that a paper's claims read, without those that are still to come."""
+    names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
+    return {name: read(files.tidy(paper, name)) for name in names if files.tidy(paper, name).is_file()}

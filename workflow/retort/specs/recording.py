@@ -1,0 +1,37 @@
+"""A recorded run of a printed paper at a scale of ours: its numbers, and what came out of the paper's claims."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from retort.specs.base import Name, Real, Settings, Spec, Text, Whole
+
+Recorded = Annotated[list[Real], Field(min_length=1, max_length=2)]
+
+
+class RecordedClaims(Spec):
+    """The claims of a paper by what the recorded numbers say of them."""
+
+    hold: list[Name] = Field(default=[], description="those that hold, whatever the luck of the runs")
+    fail: list[Name] = Field(default=[], description="those that do not hold, whatever the luck of the runs")
+    undecided: dict[Name, Whole] = Field(
+        default={}, description="those that more runs would decide: claim -> runs of each student; 0: more than tried"
+    )
+    without: list[Name] = Field(default=[], description="those that lack a number at this scale")
+
+
+class Recording(Spec):
+    """One file of a paper's folder `recorded`, named as the scale: a run of ours at that scale.
+
+    It stands beside the numbers of whoever runs this scale, and never among the published ones.
+    """
+
+    run: dict[Text, Text] = Field(description="machine, commit, versions, precision and date of the run")
+    replacements: Settings = Field(description="what the scale put in place of what the papers print")
+    runs: Whole = Field(ge=1, description="over how many runs a mean with a deviation is")
+    tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
+        min_length=1, description="table -> row -> column -> [mean] or [mean, standard deviation], times 100"
+    )
+    claims: RecordedClaims = Field(default=RecordedClaims(), description="what came out")

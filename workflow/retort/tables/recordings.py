@@ -1,0 +1,123 @@
+"""Recorded runs of the printed papers at scales of ours: their numbers beside those of a run, and how to record one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from retort.errors import RetortError
+from retort.specs.recording import RecordedClaims, Recording
+from retort.specs.schemas import first_line
+from retort.study.study import Study
+from retort.tables.certainty import Outcome, outcome
+from retort.tables.judge import ours
+from retort.tables.record import origin_of, recorded_value
+from retort.tables.tidy import HAS_VALUE, Line, read
+
+OTHER_SETTINGS = "A recorded run of this scale had other settings and is not shown."
+
+
+def replacements_of(study: Study) -> dict[str, object]:
+    """Return what the scale puts in place of what the papers print, as a recording keeps it."""
+    replacements = study.scale.replacements
+    return replacements.model_dump(mode="json", exclude_defaults=True) if replacements else {}
+
+
+def recording_of(study: Study, paper: str) -> Recording | None:
+    """Return the recorded run of a paper at the scale of the study; None without one of the same settings."""
+    recording = study.recordings.get((paper, study.config.scale))
+    return recording if recording and recording.replacements == replacements_of(study) else None
+
+
+def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
+    """Return the lines of a table, each with the recorded number of its cell if there is one."""
+    recording = recording_of(study, lines[0].paper) if lines else None
+    if recording is None:
+        return lines
+    cells = recording.tables.get(lines[0].table, {})
+
+    def beside(line: Line) -> Line:
+        mean, *std = cells.get(line.row, {}).get(line.column) or [None]
+        return replace(line, recorded=mean, recorded_std=next(iter(std), None))
+
+    return [beside(line) for line in lines]
+
+
+def remark(study: Study, paper: str, table: str) -> list[str]:
+    """Return a remark on the recorded numbers of a table; empty without any."""
+    recording = recording_of(study, paper)
+    if recording is None:
+        return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
+    run = recording.run
+    where = f"{run.get('machine', '')}, {run.get('date', '')}, commit {run.get('commit', '')[:7]}"
+    return [f"Recorded: a run of ours at this scale ({where})."] if table in recording.tables else []
+
+
+def outcomes(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> dict[str, Outcome]:
+    """Return what the numbers of some tables of a paper say of each of its claims."""
+    side = ours({name: study.exhibits[paper, name] for name in tables}, tables)
+    return {name: outcome(claim, side) for name, claim in study.claims.get(paper, {}).items()}
+
+
+def sorted_claims(found: Mapping[str, Outcome]) -> RecordedClaims:
+    """Return the claims of a paper by what the numbers say of them."""
+    return RecordedClaims(
+        hold=[name for name, one in found.items() if one.holds is True],
+        fail=[name for name, one in found.items() if one.holds is False],
+        undecided={name: one.runs for name, one in found.items() if one.runs is not None},
+        without=[name for name, one in found.items() if one.holds is None and one.runs is None],
+    )
+
+
+def _scored(lines: list[Line]) -> bool:
+    """Return whether a table has a score of ours."""
+    return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
+
+
+def record_scale(study: Study, paper: str) -> str:
+    """Write the numbers of the last run of a printed paper into its folder `recorded`; return the written file.
+
+    Tables without a number of ours are left out.
+
+    Raises:
+        RetortError: the scale trains the students as printed, no table has a number, or `origin_of` refuses the scores.
+    """
+    if not study.scale.replacements:
+        raise RetortError(
+            f"scale '{study.config.scale}' runs what '{paper}' prints", "record a scale that replaces something"
+        )
+    paths = {
+        name: Path(f"results/tables/{paper}/{name}.csv")
+        for slug, name in sorted(study.exhibits)
+        if slug == paper and name.startswith("table")
+    }
+    tables = {name: read(path) for name, path in paths.items() if path.is_file()}
+    scored = {name: lines for name, lines in tables.items() if _scored(lines)}
+    if not scored:
+        raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
+    recording = Recording(
+        run=origin_of(study, {(paper, name) for name in scored}),
+        replacements=replacements_of(study),
+        runs=study.scale.replacements.seeds,
+        tables={name: _cells(lines) for name, lines in scored.items()},
+        claims=sorted_claims(outcomes(study, paper, tables)),
+    )
+    path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
+    path.parent.mkdir(exist_ok=True)
+    content = yaml.safe_dump(
+        recording.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=118, allow_unicode=True
+    )
+    path.write_text(first_line(path, "recording") + content, encoding="utf-8")
+    return str(path)
+
+
+def _cells(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
+    cells: dict[str, dict[str, list[float]]] = {}
+    for line in lines:
+        value = recorded_value(line)
+        if value is not None and line.unit == "x100":
+            cells.setdefault(line.row, {})[line.column] = value
+    return cells
