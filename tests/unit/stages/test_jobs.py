@@ -57,7 +57,7 @@ def test_a_job_that_was_promised_a_gpu_and_sees_none_stops(
         assert running.device == "cuda"
     line = capsys.readouterr().err.splitlines()[0]
     assert line.startswith("run_grid(a): the job was promised a GPU, and torch ")
-    assert "--set-resources run_grid:gpu=0" in line
+    assert "--config device=cpu" in line
 
 
 def test_a_disk_that_is_full_when_the_log_is_closed_gives_one_line(
