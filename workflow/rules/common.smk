@@ -42,7 +42,7 @@ elif workflow.output_settings.dryrun:
 else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
-slurm_status.notice_lost_jobs()
+slurm_status.adapt_plugin()
 ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
@@ -68,8 +68,8 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
-        expect_early(workflow.dag, "make_index")
         make_first(workflow.dag, pages.first)
+        expect_early(workflow.dag, "make_index")
         start_at_once(workflow.scheduler)
         check_minutes(workflow.dag, needs.minutes)
         if workflow.local_exec:

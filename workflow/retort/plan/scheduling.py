@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from snakemake.jobs import Job
+
+# Snakemake's own, sys.maxsize, is more than the solver of its scheduler can weigh: it fails, or ignores priorities
+FIRST = 100
 DEFAULT_LIMIT = (100, 1.0)  # jobs that Snakemake starts in so many seconds, at most
 
 
 def make_first(dag: Any, files: Iterable[str]) -> None:
-    """Give some files and all that they are made from the highest priority, as `snakemake --prioritize` does.
+    """Give some files and all that they are made from a higher priority, as `snakemake --prioritize` does.
 
-    A Snakefile can give a rule a priority, but not the jobs behind one of its files.
+    A Snakefile can give a rule a priority, but not the jobs behind one of its files. It has no scheduling settings
+    either: Snakemake adds them after it has read the Snakefile.
 
     Args:
         dag: the jobs of a run that is about to begin.
         files: the paths of the files.
     """
-    dag.priorityfiles = {*dag.priorityfiles, *files}
+    dag.priorityfiles.update(files)
+    Job.HIGHEST_PRIORITY = FIRST
     dag.update_priority()
 
 
