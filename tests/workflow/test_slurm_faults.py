@@ -32,10 +32,11 @@ JOB = "distill_on_task.tiny-attention.mood.1"
 SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
 STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each of two stages; 6 ms each: 5 minutes
-LIMIT = 1  # minute
+LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 PATIENCE = 1800.0  # seconds
 # a shell command that makes Slurm lose the node $1 and all that runs on it, and gives the node back
-LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", "scontrol update NodeName=$1 State=DOWN Reason=test")
+DOWN = "scontrol update NodeName=$1 State=DOWN Reason=test; sleep 2; scontrol update NodeName=$1 State=RESUME || true"
+LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", DOWN)
 
 
 def made(folder: Path) -> Path:
@@ -167,8 +168,7 @@ def meet_every_fault(cut: Path) -> None:
     with started(cut) as controller:
         assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
     said = "".join(log.read_text() for log in cut.glob(".snakemake/slurm_logs/**/*.log"))
-    assert f"Slurm job {second}" in said  # for whose end the new run's job waits
-    assert "snakemake was started again since this job was queued" in said  # so the old job ends at its limit
+    assert "snakemake was started again since this job was queued" in said  # the old run's job ended at its limit
     assert said.count("SIGURG ended it after step") >= 5  # the training is as long as that many limits
     assert "SIGTERM ended it after step" in said
     assert not (cut / "results/checkpoints" / JOB).exists()

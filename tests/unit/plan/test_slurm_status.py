@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,11 +38,37 @@ def test_a_job_that_someone_cancelled_is_cancelled() -> None:
     assert asked({"1": "CANCELLED by 1000", "2": "OUT_OF_MEMORY"}) == [{"1": "CANCELLED", "2": "OUT_OF_MEMORY"}]
 
 
+@pytest.mark.parametrize(("setting", "excluded"), [(None, []), ("node1, node2", ["node1", "node2"])])
+def test_a_node_that_was_lost_is_used_again(
+    setting: str | None, excluded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir")
+    settings = SimpleNamespace(
+        exclude_failed_nodes=setting, requeue=False, no_requeue=False, qos=None, reservation=None
+    )
+    command = adapted(monkeypatch).get_submit_command(
+        SimpleNamespace(resources={}, threads=1),
+        dict.fromkeys(names, "name"),
+        settings=settings,
+        failed_nodes={"None assigned", "node3"},
+    )
+    assert ("--exclude" in command) == bool(excluded)
+    assert re.findall(r"node\d", command) in (excluded, excluded[::-1])
+
+
 def test_the_plugin_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = adapted(monkeypatch)
+    for name in ("query_job_status", "get_submit_command"):
+        assert getattr(plugin, name).__module__ == slurm_status.__name__
+    assert "query_job_status" in plugin.Executor.check_active_jobs.__code__.co_names
+    assert "get_submit_command" in plugin.Executor.run_job.__code__.co_names
+
+
+def adapted(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the plugin, adapted until the test has ended."""
     import snakemake_executor_plugin_slurm as plugin
 
-    before = plugin.query_job_status
-    monkeypatch.setattr(plugin, "query_job_status", before)
-    slurm_status.notice_lost_jobs()
-    assert plugin.query_job_status is not before
-    assert "query_job_status" in plugin.Executor.check_active_jobs.__code__.co_names
+    for name in ("query_job_status", "get_submit_command"):
+        monkeypatch.setattr(plugin, name, getattr(plugin, name))
+    slurm_status.adapt_plugin()
+    return plugin

@@ -38,7 +38,7 @@ TAKE_PARTS = {"against", "counterparts", "partners"}  # parameters of comparison
 SHOWN = 3  # of many rows without a number, so many are named
 UNPRINTED = "nothing is printed"
 # unit -> printed decimals, for values that are not scores
-DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2}
+DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
 
 
 @dataclass(frozen=True)
