@@ -41,9 +41,15 @@ class ExhibitParams:
         ]
 
     def verdicts(self, wildcards: Wildcards) -> list[Any]:
-        """Return the version of the verdicts, and the points that the paper's own file sets for them."""
+        """Return the version of the verdicts, the points that the paper's own file sets for them, and recorded numbers.
+
+        The numbers are those of a recorded run at this scale, if there is one.
+        """
         paper = self.study.papers[wildcards.paper]
-        return [VERSIONS["verdicts"], *(level and level.points for level in (paper.margin, paper.assumed_std))]
+        points = [level and level.points for level in (paper.margin, paper.assumed_std)]
+        recording = self.study.recordings.get((wildcards.paper, self.study.config.scale))
+        recorded = [recording.tables.get(wildcards.table, {}), recording.replacements] if recording else []
+        return [VERSIONS["verdicts"], *points, *recorded]
 
     @cached_property
     def written(self) -> Study:

@@ -34,7 +34,7 @@ class Pages:
         plan: the plan of the study.
 
     Attributes:
-        audited: the files that the audit of the printed papers reads; empty if the study has no printed paper.
+        audited: the files that the audit and the pages of the printed papers read; empty if the study has none.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -42,10 +42,11 @@ class Pages:
         self.audited = self._audited()
 
     def _audited(self) -> list[str]:
-        """Return the files that the audit of the printed papers reads; empty if the study has no printed paper."""
+        """Return the files that the audit and the pages of the printed papers read; empty if the study has none."""
         folder = self.study.folder
         papers = [folder / "papers" / paper for paper in printed_papers(self.study)]
-        files = [path for paper in papers for path in sorted(paper.glob("*.yaml"))]
+        patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
+        files = [path for paper in papers for pattern in patterns for path in sorted(paper.glob(pattern))]
         facts = folder / "facts.yaml"
         return [self.plan.relative(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
 
@@ -115,7 +116,9 @@ class Pages:
     def files(self, wildcards: Wildcards) -> list[str]:
         """Return the paper's own YAML files that its page prints, besides tables and claims."""
         printed = [] if self.study.papers[wildcards.paper].ours else ["audit.yaml", "../../facts.yaml"]
-        return self._own(wildcards.paper, "paper.yaml", *printed)
+        folder = self.study.folder / "papers" / wildcards.paper
+        recorded = [f"recorded/{path.name}" for path in sorted(folder.glob("recorded/*.yaml"))]
+        return self._own(wildcards.paper, "paper.yaml", *printed, *recorded)
 
     def rendered(self, wildcards: Wildcards) -> list[str]:
         """Return the tables and figures of a paper, and the plots of the tables' verdicts."""

@@ -71,7 +71,14 @@ def html_document(template: str, **values: object) -> str:
 def html(sheet: Sheet) -> str:
     """Return the sheet as an HTML document of its own; the report embeds its `<article>`."""
     copies = {"LaTeX": tex(sheet), "Markdown": markdown(sheet), "CSV": csv(sheet)}
-    return html_document("table.html", sheet=sheet, title=sheet.title, published=has_published(sheet), copies=copies)
+    return html_document(
+        "table.html",
+        sheet=sheet,
+        title=sheet.title,
+        published=has_published(sheet),
+        compared=is_compared(sheet),
+        copies=copies,
+    )
 
 
 # --- Markdown
@@ -103,7 +110,8 @@ def markdown(sheet: Sheet) -> str:
     for grid in sheet.grids:
         lines += _markdown_grid(grid)
     if has_published(sheet):
-        lines += ["First line of a cell: ours. In italics: published; below it the difference and the verdict.", ""]
+        below = "; below it the difference and the verdict" if is_compared(sheet) else ""
+        lines += [f"First line of a cell: ours. In italics: published{below}.", ""]
     lines += [line for mark, text in sheet.notes for line in (f"<sup>{mark}</sup> {markdown_escape(text)}", "")]
     closing = filter(None, [sheet.caption, f"Scale: {sheet.scale}.", *sheet.remarks])
     return "\n".join([*lines, " ".join(map(markdown_escape, closing)), ""])
@@ -184,3 +192,9 @@ def csv(sheet: Sheet) -> str:
 def has_published(sheet: Sheet) -> bool:
     """Return whether any cell has a published value."""
     return any(entry.published for grid in sheet.grids for row in grid.rows for entry in row.entries)
+
+
+def is_compared(sheet: Sheet) -> bool:
+    """Return whether any cell shows how ours differs from the published value."""
+    entries = [entry for grid in sheet.grids for row in grid.rows for entry in row.entries]
+    return any(entry.difference or entry.verdict for entry in entries)
