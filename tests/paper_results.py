@@ -90,6 +90,9 @@ def filled(study: Study) -> dict[tuple[str, str], list[Line]]:
     for (paper, name), exhibit in study.exhibits.items():
         if study.papers[paper].ours:
             continue
+        if name.startswith("table") and exhibit.kind == "training-cost":  # computed from settings: nothing is made up
+            lines[paper, name] = table_of(study, paper, name).collect(Inputs(study, paper, name))
+            continue
         known = {(line.row, line.column): line for line in lines.get((paper, name), [])}
         printed = {(cell.row, cell.column): cell.number for cell in exhibit.published_cells() if cell.number}
         for cell in exhibit.cells():

@@ -20,6 +20,7 @@ from tests.contracts.mistakes import (
     families,
     filed,
     files,
+    meanings,
     papers,
     sources,
     students,
@@ -33,7 +34,7 @@ from tests.tiny.edit import add, change, problems
 
 EDITS: list[Edits] = [
     edits
-    for table in (students, terms, families, training, tasks, filed, sources, tables, papers)
+    for table in (students, terms, families, training, tasks, filed, sources, tables, papers, meanings)
     for edits in table.MISTAKES
 ]
 ROWS = [(edits, new, line) for edits in EDITS for new, line in edits.rows]
@@ -104,5 +105,5 @@ def test_an_archive_that_is_refused(
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 120
+    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 200
     assert len(archives.REFUSED) >= 20

@@ -22,7 +22,12 @@ from retort.run_hooks import (
 )
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
-from retort.plan.scheduling import expect_early, run_hooks_of_module
+from retort.plan.scheduling import (
+    expect_early,
+    make_first,
+    run_hooks_of_module,
+    start_at_once,
+)
 from retort.cost.resources import JobResources
 from retort.cost.turns import check_minutes
 from retort.study.cells import answers_address
@@ -63,7 +68,9 @@ onstart:  # of a run, not of a dry one
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
+        make_first(workflow.dag, pages.first)
         expect_early(workflow.dag, "make_index")
+        start_at_once(workflow.scheduler)
         check_minutes(workflow.dag, needs.minutes)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))

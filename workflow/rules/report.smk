@@ -1,10 +1,8 @@
 """The pages that people read and send on: an index, a page a paper, the audit."""
 
 from retort.plan.pages import Pages
-from retort.plan.scheduling import make_first
 
 pages = Pages(plan)
-make_first(workflow, pages.first)
 
 
 rule make_page:

@@ -30,6 +30,7 @@ rule make_table:
         compares=exhibit_params.compares,
         left_out=exhibit_params.left_out_of_table,
         verdicts=exhibit_params.verdicts,
+        settings=exhibit_params.settings,
     script:
         "../scripts/make_table.py"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from retort.cli import main
 from retort.cost import memory
 from retort.cost.estimates import Estimates
 from retort.cost.losses import LossCost
@@ -85,11 +86,19 @@ def test_limits_are_those_of_the_largest_partition(tmp_path: Path) -> None:
     [
         ({"max_runtime": "2-00:00"}, "gpu.max_runtime is '2-00:00'; write minutes, or a text such as 2d or 12h"),
         ({"max_mem_mb": "much"}, "gpu.max_mem_mb is 'much'; write a number"),
+        ({"max_mem_mb": -1}, "gpu.max_mem_mb is -1; write a number"),
+        ({"max_gpu": "-2"}, "gpu.max_gpu is '-2'; write a number"),
     ],
 )
 def test_partitions_that_cannot_be(tmp_path: Path, limits: dict[str, Any], message: str) -> None:
     with pytest.raises(RetortError, match=f"cluster.yaml: .*{message}"):
         read_cluster(cluster(tmp_path, gpu=limits))
+
+
+def test_a_file_of_a_cluster_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text(f"cluster: {tmp_path}/nowhere.yaml\n")
+    assert main(["check", "--config", str(tmp_path / "mine.yaml")]) == 2
+    assert f"{tmp_path}/nowhere.yaml: cannot be read (No such file or directory)" in capsys.readouterr().err
 
 
 def test_an_unknown_key_of_a_cluster(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from retort.specs.config import Config, read_config
 from retort.study.cells import expand, served
 from retort.study.load import open_study
 from retort.study.required_sources import sources, tasks
+from retort.tables.judge import ours
 from retort.tables.render import formats
 
 from tests.tiny.blocks import with_block
@@ -82,13 +83,37 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     assert {cell.seed for cell in plan.list if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
 
 
-def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(config: dict[str, Any], tmp_path: Path) -> None:
-    study = open_study(read_config(study_config(tmp_path, scale="reduced")))
+def dev_scores(student: str) -> dict[tuple[str, str, int], Any]:
+    """Return three scores of a student on each task: 0.7, 0.72 and 0.74, and 0.5, 0.6 and 0.7."""
+    values = {"mood": ("accuracy", [0.70, 0.72, 0.74]), "rating": ("pearson", [0.5, 0.6, 0.7])}
+    return {
+        (student, task, seed): {"status": "ok", "metrics": {metric: value}}
+        for task, (metric, by_seed) in values.items()
+        for seed, value in enumerate(by_seed, start=1)
+    }
+
+
+def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Path) -> None:
+    config = study_config(tmp_path, scale="reduced")
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
-    study = open_study(read_config({**study_config(tmp_path, scale="reduced")}))
-    spec, lines = collected(study, "table1")
+    study = open_study(read_config(config))
+    spec, lines = collected(study, "table1", dev_scores("tiny-kd"))
     row = {line.column: line for line in lines if line.student == "tiny-kd"}
-    assert row["Acc. %"].mean is None
+    on_dev = row["Acc. %"]
+    assert (on_dev.status, on_dev.mean, on_dev.n, on_dev.verdict) == ("dev", pytest.approx(72), 3, "")
+    assert row["Pearson"].status == "ok"
+    assert row["Pearson"].verdict
+    assert (row["Avg"].status, row["Avg"].mean, row["Avg"].verdict) == ("dev", pytest.approx(66), "")
+    page = formats["md"](spec.lay_out(lines))
+    assert "72.0 ± 2.0" in page
+    assert "<br>dev<br>" in page
+    assert "only a server has the labels of the test set; it is not judged" in page
+    key = ("table1", on_dev.row, on_dev.column)
+    side = ours({"table1": study.exhibits["tiny", "table1"]}, {"table1": lines})
+    assert key not in side.cells  # a claim on test sets alone finds no number
+    assert side.dev[key].number.text == "dev 72.0"
+
+
 
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, split="dev")))

@@ -19,6 +19,7 @@ from retort.tables.make import make_table
 from retort.tables.origin import Origin
 
 from tests.tiny.blocks import with_block
+from tests.tiny.edit import write
 from tests.tiny.printed import ACC, study_config, table
 from tests.tiny.results import change_record, paths, quiet, write_results
 from tests.tiny.variant import PAPER, PROFILES, STUDENT, TABLE, write_one_table, write_study
@@ -347,3 +348,31 @@ def test_a_table_without_an_article(tmp_path: Path):
 @pytest.mark.parametrize(("seconds", "said"), [(45.2, "45 s"), (125.0, "2 min 5 s"), (7260.0, "2 h 1 min")])
 def test_time_in_words(seconds: float, said: str):
     assert Origin(seconds=seconds).took == said
+
+
+def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = build(tmp_path)
+    _, page = report(config)
+    top = page.partition("<nav")[0]
+    assert "What came out at scale pocket" in top
+    assert "Of 1 claims, 0 hold, 0 do not, 1 are undecided" in " ".join(top.split())
+    assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
+    assert "runs of each student would decide it" in top
+
+
+def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = build(tmp_path)
+    recording = {
+        "run": {"machine": "a laptop", "date": "2026-01-02"}, "replacements": {}, "runs": 3,
+        "tables": {"table1": {"B": {"Acc. %": [70.0, 1.0]}}}, "claims": {"hold": ["a-beats-b"]},
+    }  # fmt: skip
+    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
+    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
+    top = " ".join(report(config)[1].partition("<nav")[0].split())
+    assert "What came out at scale reduced, in the recorded run" in top
+    assert "Of 1 claims, 1 hold, 0 do not, 0 are undecided" in top
+    assert "a laptop, 2026-01-02; 3 runs of each student" in top

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -65,6 +69,46 @@ def test_a_disk_that_is_full_when_the_log_is_closed_gives_one_line(
     with pytest.raises(SystemExit), job(stand_in(Path("/dev/full"))) as running:
         running.log.write("a line that is still in memory when the log is closed")
     assert capsys.readouterr().err.startswith("rule(a): cannot write results/: No space left on device")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Yield the current folder, on a disk of 128 KiB; skip the test where none can be mounted."""
+    (tmp_path / "disk").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(tmp_path / "disk")]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    with monkeypatch.context() as inside:
+        inside.chdir(tmp_path / "disk")
+        yield tmp_path / "disk"
+    subprocess.run(["umount", str(tmp_path / "disk")], check=True)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 4096, 20_000])
+def test_a_full_disk_gives_one_line_and_no_half_file(
+    kept: int, small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log fills the disk but for some bytes; what follows is the score, the checksums, and the end of the log."""
+    from retort.atomic import write_json
+    from retort.jobs import job
+
+    output = Path("results/scores/s/mood/seed-1.json")
+    with pytest.raises(SystemExit) as ended, job(rule_job(output=[str(output)], log=["job.log"])) as running:
+        free = os.statvfs(".").f_bavail * os.statvfs(".").f_frsize
+        Path("filler").write_bytes(bytes(max(0, free - kept)))
+        running.log.write("x" * 3000)
+        write_json(output, {"answers": [1] * 40_000})
+    assert ended.value.code == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("rule(a): cannot write ")
+    assert lines[0].endswith("No space left on device; free some space")
+    assert lines[1:] == ["  log: job.log"]
+    assert not output.exists()
+    assert not [path for path in small_disk.rglob("*") if path.suffix == ".part"]
+    Path("filler").unlink()
+    with job(rule_job(output=[str(output)], log=["job.log"])):  # the next one finds no lock and no half file
+        write_json(output, {"answers": [1]})
+    assert output.read_text().startswith("{")
 
 
 def test_a_signal_ahead_of_the_limit_queues_the_job_again(

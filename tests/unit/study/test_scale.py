@@ -12,13 +12,15 @@ from retort.plan.scale_guard import guard_scale
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.study import check_initialisation, check_terms
-from retort.study.cells import expand
+from retort.study.cells import expand, is_judged
 from retort.study.load import open_study, read
 from retort.study.scaled_study import Shrink
 from retort.study.study import Study
+from retort.tables.recordings import recording_of
 
 from tests.tiny.blocks import with_block
 from tests.tiny.edit import write
+from tests.tiny.results import collected
 from tests.tiny.variant import MODEL, PAPER, PRINTED_PAPER, STUDENT, TABLE, write_one_table
 
 LARGE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
@@ -93,6 +95,15 @@ def test_a_smaller_scale_changes_schedules_seeds_tasks_and_teachers(tmp_path: Pa
     assert score(printed, "tiny-kd", "mood").stages[0].schedule.steps == 10
 
 
+def test_a_scale_gives_all_students_its_seeds_and_a_task_its_schedule(tmp_path: Path) -> None:
+    printed = study(tmp_path / "a", "paper")
+    assert {cell.seed for cell in expand(printed) if cell.student == "tiny-kd"} == {1, 2, 3}
+    small = study(tmp_path / "b", "reduced", seeds=5, training_on={"mood": {"steps": 6}})
+    assert {cell.seed for cell in expand(small) if cell.student == "tiny-kd"} == {1, 2, 3, 4, 5}
+    settings = score(small, "tiny-kd", "mood")
+    assert [stage.schedule.steps for stage in settings.stages] == [6] * len(settings.stages)
+
+
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
     found = study(tmp_path, "reduced", layers=1)
     assert STUDENT["architecture"]["layers"] == 2
@@ -138,3 +149,56 @@ def test_every_student_that_the_reduced_scale_runs_can_be_computed() -> None:
         for term in (term for stage in student.stages for term in stage.terms):
             found += check_terms.problems(term, student.architecture, teacher, student.initial_layers)
         assert found == [], name
+
+
+@pytest.fixture(scope="module")
+def reduced() -> Study:
+    """Return the study of the four papers at the reduced scale."""
+    return read(read_config({"scale": "reduced"}))[0]
+
+
+def test_a_task_has_a_schedule_of_its_own_for_teachers(reduced: Study) -> None:
+    replacements = reduced.scale.replacements
+    assert replacements
+    for task, changes in replacements.teaching_on.items():
+        schedule = score(reduced, "wang2023-kd", task).teacher.schedule.model_dump()
+        assert {key: schedule[key] for key in changes} == changes
+    schedule = score(reduced, "wang2023-kd", "mrpc").teacher.schedule
+    assert schedule.steps == replacements.teaching["steps"]
+
+
+def test_a_student_of_published_weights_starts_from_the_first_layers_of_the_small_teacher(reduced: Study) -> None:
+    student = reduced.students["mlkd2024-4"]  # printed: 312 wide, from the weights of TinyBERT
+    teacher = reduced.models["all-minilm-l6"].architecture
+    assert student.initialisation.truncated
+    assert student.initialisation.of == "model"
+    assert student.architecture.widths == teacher.widths
+    assert (student.architecture.layers, student.architecture.heads) == (4, 12)
+    assert reduced.students["mlkd2024-4-3-heads"].architecture.heads == 3
+
+
+def test_tables_of_test_sets_plan_our_scores_on_dev_over_all_seeds(reduced: Study) -> None:
+    cells = [cell for cell in expand(reduced) if (cell.paper, cell.table) == ("mlkd2024", "table6")]
+    assert {cell.task for cell in cells} == {"cola", "mrpc"}
+    assert {cell.student for cell in cells} == {"mlkd2024-4", "mlkd2024-4-ffn-for-both", "mlkd2024-4-mha-for-both"}
+    assert {cell.seed for cell in cells} == {1, 2, 3, 4}
+    assert not any(is_judged(reduced, paper, name) for paper, name in reduced.exhibits)
+
+
+def test_an_average_is_over_the_tasks_that_the_scale_runs(reduced: Study) -> None:
+    metrics = {"cola": {"matthews": 0.1}, "mrpc": {"f1": 0.8}}
+    scores: dict[tuple[str, str, int], Any] = {
+        ("mlkd2024-4", task, seed): {"status": "ok", "metrics": values}
+        for task, values in metrics.items()
+        for seed in (1, 2, 3, 4)
+    }
+    _, lines = collected(reduced, "table8", scores, paper="mlkd2024")
+    average = next(line for line in lines if (line.student, line.column) == ("mlkd2024-4", "Avg"))
+    assert (average.status, average.mean) == ("dev", pytest.approx(45))
+    assert average.note == "the mean of CoLA, MRPC: this scale runs no other column of it"
+
+
+def test_recorded_runs_are_of_the_settings_that_the_scale_has_now(reduced: Study) -> None:
+    for paper, scale in reduced.recordings:
+        assert scale == "reduced"
+        assert recording_of(reduced, paper), f"record {paper} anew: its settings have changed"

@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.audit import checks, condition_of
 from retort.figures.layers import LayersFigure
-from retort.formatters import condition
-from retort.specs import catalogue
-from retort.specs.config import Config, read_config
+from retort.specs.config import Config
 from retort.specs.statement import Statement
 from retort.study.load import open_study
-from retort.tables.claims import check_claims, counts, judge_all, judge_one, judge_published
+from retort.tables.claims import check_claims, judge_all, judge_one, judge_published
 from retort.tables.judge import ours, published, recomputed
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import Line, Status
@@ -255,58 +252,3 @@ def test_a_reason_stands_beside_its_claim(tmp_path: Path, monkeypatch: pytest.Mo
     assert r"Why: a \<reason\>." in Path("c.md").read_text()
     assert "Reading: one of &lt;two&gt;." in Path("c.html").read_text()
     assert r"Reading: one of \<two\>." in Path("c.md").read_text()
-
-
-def test_the_recorded_study_is_judged_as_it_was():
-    study = open_study(Config())
-    tables: dict[str, list[Line]] = {name: [] for name in ("table1", "table2", "table3")}
-    judged = {item.name: item.published.verdict == "holds" for item in judge_all(study, "pocket", tables)}
-    assert [name for name, holds in judged.items() if not holds] == [
-        "attention-above-labels-alone", "attention-above-labels-alone-tweets", "attention-above-hidden",
-        "low-layers-for-kd", "low-layers-for-kd-tweets",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("paper", ["minilmv2", "wang2023", "udagawa2023", "mlkd2024"])
-def test_every_paper_claims_something_that_its_numbers_decide(paper: str):
-    study = open_study(read_config({"papers": [paper]}))
-    tables: dict[str, list[Line]] = {
-        name: [] for claimed in study.claims[paper].values() for name in claimed.tables
-    }  # nothing was run
-    judged = judge_all(study, paper, tables)
-    assert len(judged) >= 20
-    assert {item.ours.verdict for item in judged} == {"cannot be decided"}
-    unprinted = {
-        name for name, one in study.claims[paper].items()
-        if all(table.startswith("figure") or table == "table-text" for table in one.tables)
-    }  # fmt: skip
-    assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == unprinted
-
-
-# paper -> claims that do not hold on its numbers, and those whose verdict turns on averages taken anew
-PRINTED_VERDICTS = {
-    "minilmv2": (set(), set()),
-    "mlkd2024": ({"half-the-parameters"}, set()),
-    "udagawa2023": ({"several-layers-harmless"}, set()),
-    "wang2023": (
-        {"attention-best-overall-sequence", "largest-gain"},
-        {"attention-best-overall-sequence", "which-attention-matters-less"},
-    ),
-}
-
-
-@pytest.mark.parametrize("paper", PRINTED_VERDICTS)
-def test_which_claims_fail_on_the_printed_numbers(paper: str):
-    study = open_study(read_config({"papers": [paper]}))
-    tables: dict[str, list[Line]] = {name: [] for one in study.claims[paper].values() for name in one.tables}
-    judged = judge_all(study, paper, tables)
-    fails = {item.name for item in judged if item.published.verdict == "does not hold"}
-    turned = {item.name for item in judged if "averages" in item.published.remark}
-    assert (fails, turned) == PRINTED_VERDICTS[paper]
-    assert counts(judged).startswith(f"{len(judged)} claims. On the published numbers: ")
-
-
-def test_pages_print_conditions_without_check_that():
-    assert condition("Check that the cells never rise.\n\nMore.") == "The cells never rise."
-    texts = [condition(entry.summary) for entry in catalogue.comparisons().values()] + [*map(condition_of, checks)]
-    assert [text for text in texts if not text[:1].isupper() or text.startswith("Check ") or text[-1] != "."] == []

@@ -26,7 +26,7 @@ def student_called(study: Study, name: str) -> str:
     short = {full: full.removeprefix(f"{study.paper_of(full)}-") for full in study.students}
     matches = [full for full, own in short.items() if own == name]
     if not matches:
-        raise unknown("student", name, [*short, *short.values()])
+        raise unknown("student", name, {*short, *short.values()})
     if len(matches) > 1:
         raise RetortError(f"{len(matches)} papers have a student '{name}'", f"write {' or '.join(matches)}")
     return matches[0]

@@ -12,6 +12,7 @@ from retort.plan.run_sources import unpinned
 from retort.plan.settings_cells import check_settings_cells
 from retort.registry import unknown
 from retort.specs import catalogue
+from retort.specs.cluster import read_cluster
 from retort.study.cells import expand
 from retort.study.check_files import check_files
 from retort.study.load import read
@@ -64,6 +65,7 @@ def _refuse(problems: list[str]) -> int:
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)
+    read_cluster(config.cluster)  # for its errors
     whole, problems = check_files(config, check_settings_cells)
     if not problems:
         study, problems = read(config)

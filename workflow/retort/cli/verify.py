@@ -37,6 +37,8 @@ def verify(arguments: argparse.Namespace) -> int:
     for path in map(Path, arguments.path):
         if not path.exists():
             raise RetortError(f"{path} does not exist", "paths count from the working directory")
+        if not path.resolve().is_relative_to(Path("results").resolve()):
+            raise RetortError(f"{path} does not lie in results/", "give a folder or a file of it, or no path for all")
     results = list(dict.fromkeys(result for path in paths for result in results_below(path)))
     with ThreadPoolExecutor(max_workers=4) as pool:  # hashing leaves Python's lock
         verified = list(pool.map(compare, results))

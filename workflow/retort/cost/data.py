@@ -28,6 +28,7 @@ class Volume:
 
     Args:
         study: the study.
+        results: the folder of results whose encoded data is counted; None to go by the study's files alone.
 
     Attributes:
         longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
@@ -38,8 +39,8 @@ class Volume:
         padded: the rows of the batches that were asked for, by (task, model, batch size, grouping, longest row).
     """
 
-    def __init__(self, study: Study) -> None:
-        self.study = study
+    def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
+        self.study, self.results = study, results
         self.longest: dict[str, int] = {}
         self.uncounted: set[str] = set()
         self.unread: dict[str, float | None] = {}
@@ -53,22 +54,27 @@ class Volume:
         """
         key = (task, split, model)
         if key not in self.kept:
-            file = self._folder(task, model) / "rows.json"
-            encoded = _encoded(file, settings.encoded_splits(split)) if file.is_file() else None
+            file = self._rows_file(task, model)
+            encoded = _encoded(file, settings.encoded_splits(split)) if file else None
             self.kept[key] = encoded or self._expected(task, split)
         return self.kept[key]
 
-    def _folder(self, task: str, model: str) -> Path:
-        return Path(f"results/encoded/{task}/{self.study.tokenizer_of(model)}")
+    def _file(self, address: str) -> Path | None:
+        """Return the path of a file of results; None if it is not there, or if results are not read."""
+        path = self.results / address if self.results else None
+        return path if path and path.is_file() else None
 
-    @staticmethod
-    def _padded(folder: Path, split: str, schedule: Schedule) -> float | None:
+    def _rows_file(self, task: str, model: str) -> Path | None:
+        return self._file(f"encoded/{task}/{self.study.tokenizer_of(model)}/rows.json")
+
+    def _padded(self, task: str, model: str, split: str, schedule: Schedule) -> float | None:
         """Return the mean tokens of an encoded row with its padding; None if the split is not encoded."""
-        if not (folder / "rows.json").is_file():
+        file = self._rows_file(task, model)
+        if file is None:
             return None
         from retort.cost.padding import padded_length  # imported late: it imports pyarrow, and most plans need it not
 
-        return padded_length(folder, split, schedule)
+        return padded_length(file.parent, split, schedule)
 
     def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
         """Return the rows that a schedule is trained on, as long on average as their batches are padded.
@@ -83,7 +89,7 @@ class Volume:
         if key not in self.padded:
             rows = self.split(task, settings, settings.train_split, model)
             length = min(rows.length, schedule.max_length or rows.length)
-            padded = self._padded(self._folder(task, model), settings.train_split, schedule)
+            padded = self._padded(task, model, settings.train_split, schedule)
             self.padded[key] = Rows(rows.count, length if padded is None else padded)
         return self.padded[key]
 
@@ -100,9 +106,9 @@ class Volume:
 
     def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""
-        folder = Path(f"results/corpora/{corpus}/{self.study.tokenizer_of(model)}")
-        spec, file = self.study.corpora[corpus], folder / "corpus.json"
-        if file.is_file():
+        file = self._file(f"corpora/{corpus}/{self.study.tokenizer_of(model)}/corpus.json")
+        spec = self.study.corpora[corpus]
+        if file:
             return Rows(json.loads(file.read_text(encoding="utf-8"))["blocks"], spec.block)
         if spec.blocks:
             return Rows(spec.blocks, spec.block)

@@ -14,7 +14,7 @@ from retort.cost.rules import Rules
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
 from retort.settings import Settings
-from retort.tables.collect import difference
+from retort.settings.difference import difference
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,17 @@ def activations(settings: ActivationSettings, task: str, volume: Volume, model: 
 def task_distillation(
     settings: TaskDistillationSettings, task: str, volume: Volume, model: str, teacher_runs: bool
 ) -> Work:
-    """Return the work of distilling a student on a task and scoring it.
+    """Return the work of distilling a student on a task and scoring it; for the arguments see `task_training`."""
+    data, student = settings.task, settings.architecture
+    scored = volume.split(task, data, data.evaluation_split, model)
+    trained = task_training(settings, task, volume, model, teacher_runs)
+    return trained + Work(scored.count * _pass(student, data, scored.length))
+
+
+def task_training(
+    settings: TaskDistillationSettings, task: str, volume: Volume, model: str, teacher_runs: bool
+) -> Work:
+    """Return the work of all stages of a student on a task.
 
     Args:
         settings: the settings of the distillation.
@@ -178,8 +188,7 @@ def task_distillation(
         own, taught = stage(each, train, student, teacher_size, heads, outputs_on(data, train.length))
         updated = updates(student, settings.teacher.model.vocabulary, each.schedule, train.count)
         total += own + updated + (taught if teacher_runs else Work())
-    scored = volume.split(task, data, data.evaluation_split, model)
-    return total + Work(scored.count * _pass(student, data, scored.length))
+    return total
 
 
 def outputs_on(task: TaskSettings, length: float) -> float:

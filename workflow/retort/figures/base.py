@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import cast
+from typing import Annotated, cast
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from retort.specs.base import Spec, Text
+from retort.specs.base import Label, Spec, Text
 from retort.specs.exhibit import Exhibit
 from retort.specs.names import StudentName
+from retort.specs.printed import OF_A_MODEL
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -17,11 +18,20 @@ from retort.tables.lines import cell_lines
 from retort.tables.tidy import Line
 
 
+def _of_a_task(metric: str) -> str:
+    if metric in OF_A_MODEL:
+        raise ValueError(f"'{metric}' is of a model; give one of the task's metrics")
+    return metric
+
+
+TaskMetric = Annotated[Text, AfterValidator(_of_a_task)]
+
+
 class Point(Spec):
     """One student or teacher that is drawn in a figure."""
 
     student: StudentName = Field(description="a student or teacher")
-    label: Text = Field(description="as printed")
+    label: Label = Field(description="as printed")
     group: str = Field(default="", description="as in the row of a table; not drawn")
     baseline: bool = Field(default=False, description="as in the row of a table; not drawn")
 

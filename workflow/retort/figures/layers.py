@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.figures.base import Figure, Point, point_cell
+from retort.figures.base import Figure, Point, TaskMetric, point_cell
 from retort.figures.style import SERIES, figure, points, save, write_notes
-from retort.specs.base import Name, Text, Whole
+from retort.specs.base import Name, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.names import StudentName
 from retort.specs.printed import twice
@@ -31,7 +31,7 @@ class LayersFigure(Figure):
 
     kind: Literal["layers"] = Field(description="which kind of figure this is")
     task: Name = Field(description="an entry of workflow/tasks")
-    metric: Text = Field(description="one of the task's metrics")
+    metric: TaskMetric = Field(description="one of the task's metrics")
     points: dict[Layer, StudentName] = Field(default={}, description="teacher layer -> student")
     planned: dict[Layer, StudentName] = Field(
         default={}, description="teacher layer -> the name that its student will have"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.figures.base import Figure, Point, point_cell
+from retort.figures.base import Figure, Point, TaskMetric, point_cell
 from retort.figures.style import MUTED, PAPER, figure, points, save, write_notes
-from retort.specs.base import Name, Text
+from retort.specs.base import Name
 from retort.specs.exhibit import figure_kind
 from retort.specs.printed import twice
 from retort.specs.rows import CellSpec, Column
@@ -35,12 +35,13 @@ class ParetoFigure(Figure):
 
     kind: Literal["pareto"] = Field(description="which kind of figure this is")
     task: Name = Field(description="an entry of workflow/tasks")
-    metric: Text = Field(description="one of the task's metrics")
+    metric: TaskMetric = Field(description="one of the task's metrics")
     points: list[Point] = Field(min_length=2, description="the students and teachers that are drawn")
 
     @model_validator(mode="after")
     def _labels(self) -> ParetoFigure:
         twice("point", [point.label for point in self.points])
+        twice("the point of student", [point.student for point in self.points])
         return self
 
     def cells(self) -> list[CellSpec]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from functools import cached_property
 from typing import Any
 
+from retort.plan.settings_cells import ours, readable_settings
 from retort.plan.versions import VERSIONS
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import left_out
+from retort.study.load import open_written
 from retort.study.study import Study
 
 Wildcards = Any
@@ -40,6 +45,17 @@ class ExhibitParams:
         paper = self.study.papers[wildcards.paper]
         return [VERSIONS["verdicts"], *(level and level.points for level in (paper.margin, paper.assumed_std))]
 
+    @cached_property
+    def written(self) -> Study:
+        """The study as its files have it, whatever the scale makes of it."""
+        return open_written(self.study.config)
+
+    def settings(self, wildcards: Wildcards) -> list[str]:
+        """Return what a table shows of settings of ours: the texts of its cells, a digest of those behind its costs."""
+        exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
+        texts = [ours(self.written, wildcards.paper, cell) for cell in exhibit.settings_cells()]
+        return [*texts, *(_digest(readable_settings(self.written, *pair)) for pair in exhibit.trainings())]
+
     def left_out_of_table(self, wildcards: Wildcards) -> list[str]:
         """Return the reasons for which this run leaves cells of a table out; empty if it makes them all."""
         return self._left_out(wildcards.paper, wildcards.table)
@@ -57,3 +73,7 @@ class ExhibitParams:
     def _left_out(self, paper: str, name: str) -> list[str]:
         exhibits = [self.study.exhibits[paper, name], *self._compared(paper, name)]
         return sorted({reason for exhibit in exhibits for reason in left_out(self.study, exhibit)})
+
+
+def _digest(settings: Any) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

@@ -45,9 +45,14 @@ class Opening:
     without: int
 
     @property
-    def decided(self) -> bool:
-        """Whether there is anything to say: a claim that has its numbers."""
-        return bool(self.hold or self.fail or self.undecided)
+    def claims(self) -> int:
+        """The number of claims."""
+        return len(self.numbered) + self.without
+
+    @property
+    def numbered(self) -> list[Opened]:
+        """The claims that have their numbers."""
+        return [*self.hold, *self.fail, *self.undecided]
 
 
 def _opening(study: Study, paper: str, claims: RecordedClaims, **origin: Any) -> Opening:
@@ -73,7 +78,7 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
         if slug == paper:
             run = ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"))))
             found.append(_opening(study, paper, recording.claims, scale=scale, run=run, runs=recording.runs))
-    return [opening for opening in found if opening.decided]
+    return [opening for opening in found if opening.numbered]
 
 
 def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -28,6 +30,21 @@ from retort.registry import nearest, unknown
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+TURNING = "\u202a-\u202e\u2066-\u2069"  # characters that turn the order of the text after them
+
+
+def one_line(text: str) -> str:
+    """Return a text unchanged if it has no line breaks and no control characters.
+
+    Raises:
+        ValueError: it has one.
+    """
+    if re.search(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{TURNING}]", text):
+        raise ValueError("a line break or a control character stands in it; write it on one line, without")
+    return text
+
+
+Label = Annotated[Text, AfterValidator(one_line)]  # names of rows, columns and classes stand in messages and tables
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
 CUSTOM = (UNKNOWN_KEY, "no_source")  # errors that have a text of their own

@@ -47,7 +47,8 @@ class Cluster(Spec):
         for name, limits in partitions.items():
             for key, read in (("max_runtime", minutes), ("max_mem_mb", float), ("max_gpu", int)):
                 try:
-                    read((limits or {}).get(key, 1))
+                    if not read((limits or {}).get(key, 1)) >= 0:  # .nan is not either
+                        raise ValueError(key)
                 except (TypeError, ValueError):
                     hint = "minutes, or a text such as 2d or 12h" if key == "max_runtime" else "a number"
                     raise ValueError(f"{name}.{key} is {limits[key]!r}; write {hint}") from None
@@ -85,7 +86,8 @@ def read_cluster(path: str | None) -> Cluster:
     if path is None:
         return Cluster()
     problems = Problems(Path.cwd())
-    cluster: Cluster | None = problems.validate(path, "", Cluster, read_yaml(Path(path)) or {})
+    content = problems.attempt(path, "", read_yaml, Path(path))
+    cluster: Cluster | None = None if problems.lines else problems.validate(path, "", Cluster, content or {})
     if cluster is None:
         raise StudyError(problems.lines)
     return cluster

@@ -50,7 +50,7 @@ CHARACTERS = 12  # that are fetched for a token: English has four or five, and c
 class CorpusJobs(Spec):
     """How the work is divided into jobs; this changes no block and is not in the settings."""
 
-    parts: int = Field(default=1, ge=1, description="jobs that clean and tokenise the texts")
+    parts: Whole = Field(default=1, ge=1, le=10_000, description="jobs that clean and tokenise the texts")
 
 
 class Corpus(Spec):

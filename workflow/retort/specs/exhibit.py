@@ -42,6 +42,9 @@ class StudyNames(Protocol):
         The keys are ('exhibits', 'paper/name') for a table or figure, ('facts', 'name') for a data set of facts.yaml.
         """
 
+    def trained_on(self, name: str) -> str:
+        """Return what the stages of a student are on, 'task' or 'corpus'; empty for a teacher or without stages."""
+
 
 class Exhibit(Spec):
     """A table or figure of a paper.
@@ -105,6 +108,10 @@ class Exhibit(Spec):
 
     def settings_cells(self) -> list[SettingsCell]:
         """Return the cells that show a setting of ours."""
+        return []
+
+    def trainings(self) -> list[tuple[str, str]]:
+        """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
         return []
 
     # --- what it has to do with other exhibits

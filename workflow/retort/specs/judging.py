@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from retort.specs.base import Spec, Text
+from retort.specs.base import Real, Spec, Text
 
 
 class Points(Spec):
     """A number of points, and why it is this number."""
 
-    points: float = Field(gt=0, description="scores are times 100")
+    points: Real = Field(gt=0, le=100, description="scores are times 100")
     because: Text = Field(description="why this number")
 
 

@@ -45,7 +45,7 @@ class Problems:
         name = path
         if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
             name = path.relative_to(self.folder.parent)
-        line = f"{name}: {what}"
+        line = re.sub(r"[\x00-\x1f\x7f]", lambda found: repr(found[0])[1:-1], f"{name}: {what}")  # of keys and names
         if line not in self.lines:  # the students of a family share their mistakes
             self.lines.append(line)
 

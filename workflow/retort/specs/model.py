@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Spec, Text, Whole
+from retort.specs.base import Name, Real, Spec, Text, Whole
 
 
 class Architecture(Spec):
@@ -38,7 +38,7 @@ class Architecture(Spec):
 class TokensPerWord(Spec):
     """How many tokens a tokenizer makes of a word, from which costs are predicted before texts are read."""
 
-    value: float = Field(gt=0, description="tokens divided by words, as spaces separate them")
+    value: Real = Field(gt=0, le=100, description="tokens divided by words, as spaces separate them")
     origin: Text = Field(description="on which texts it was measured")
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Spec, Text, Whole
+from retort.specs.base import Label, Name, Spec, Text, Whole
 from retort.specs.printed_block import header, read_block
 from retort.specs.timing import TIMED
 
@@ -149,7 +149,7 @@ class Measure(Spec):
 class Heading(Spec):
     """A column: its label, and the heading above it that spans several columns."""
 
-    label: Text = Field(description="as printed")
+    label: Label = Field(description="as printed")
     heading: str = Field(default="", description="what stands above the label, over one column or several")
 
     @property
@@ -161,7 +161,7 @@ class Heading(Spec):
 class TextRow(Spec):
     """A printed row; its label may have several levels split by ' / ', one for each heading of the stub."""
 
-    label: Text = Field(description="as printed")
+    label: Label = Field(description="as printed")
     group: str = Field(default="", description="the heading or row under which the label stands")
 
 

@@ -54,7 +54,9 @@ class Schedule(Spec):
     weight_decay: Real = Field(default=0.01, ge=0, le=1, description="of AdamW")
     betas: tuple[Beta, Beta] = Field(default=(0.9, 0.999), description="of Adam")
     epsilon: Real = Field(default=1e-8, ge=1e-12, lt=1, description="of Adam")
-    max_grad_norm: Real = Field(default=1.0, ge=0, description="largest norm of the gradient; 0 leaves it alone")
+    max_grad_norm: Real = Field(
+        default=1.0, ge=0, le=1_000_000, description="largest norm of the gradient; 0 leaves it alone"
+    )
     freeze: Distinct[Literal["embeddings", "encoder"]] = Field(default=[], description="weights that are not trained")
     dropout: Real | None = Field(default=None, ge=0, lt=1, description="instead of the model's own, while training")
     group_by_length: bool = Field(
@@ -74,15 +76,19 @@ class Schedule(Spec):
     def _length(self) -> Schedule:
         if (self.steps is None) == (self.epochs is None):
             raise ValueError("give 'steps' or 'epochs', one of the two")
+        if self.decay_steps is not None and self.lr_scheduler_type != "linear":
+            raise ValueError(f"decay_steps: with '{self.lr_scheduler_type}' the rate does not fall; leave it out")
+        if self.decay_steps is not None and self.decay_steps < (self.steps or 0):
+            raise ValueError(f"decay_steps: {self.decay_steps} is below the {self.steps} steps of the training")
         return self
 
     def steps_on(self, rows: int) -> int:
-        """Return the number of steps on a data set, for epochs ceil(epochs * steps per epoch) as in transformers."""
+        """Return the number of steps on a data set: for epochs ceil(epochs * steps per epoch), and at least 1."""
         if self.epochs is None:
             assert self.steps is not None
             return self.steps
         steps = self.epochs * steps_per_epoch(rows, self.batch_size)
-        return math.ceil(round(steps, 6))  # 0.1 epochs of 30 steps are 3, and not 3.0000000000000004, steps
+        return max(1, math.ceil(round(steps, 6)))  # 0.1 epochs of 30 steps are 3, and not 3.0000000000000004, steps
 
     def scaled(self, factor: float) -> Schedule:
         """Return the schedule with its steps or its epochs times a factor."""

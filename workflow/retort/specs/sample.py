@@ -7,6 +7,8 @@ from typing import Any
 
 from retort.registry import unknown
 
+TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold a text, whatever the task
+
 
 def check_sample(
     sample: Sequence[dict[str, Any]], required: Sequence[str], optional: Sequence[str], labels: Sequence[str]
@@ -20,7 +22,8 @@ def check_sample(
         labels: the names of the labels; empty where the task has none.
 
     Raises:
-        ValueError: a record has an unknown field, lacks one, or has a label that is not one of the task's.
+        ValueError: a record has an unknown field, lacks one, has none where a text belongs, or has a label that is not
+            one of the task's.
     """
     for number, record in enumerate(sample, start=1):
         for field in record:
@@ -29,5 +32,8 @@ def check_sample(
         lacking = [field for field in required if field not in record and field != "id"]
         if lacking:
             raise ValueError(f"sample.{number}: '{lacking[0]}' is missing")
+        for field in TEXTS & record.keys():
+            if not isinstance(record[field], str) or not record[field].strip():
+                raise ValueError(f"sample.{number}.{field}: give a text, not {record[field]!r}")
         if len(labels) > 1 and record["label"] not in labels:
             raise ValueError(f"sample.{number}.label: {unknown('label', record['label'], labels)}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag
 
 from retort.registry import nearest
-from retort.specs.base import Spec, Text
+from retort.specs.base import Distinct, Label, Spec, Text, Whole, one_line
 from retort.specs.config import Config
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -30,7 +30,7 @@ def relative(path: str) -> str:
     return path
 
 
-Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(relative)]
+Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(one_line), AfterValidator(relative)]
 
 
 class Package(Spec):
@@ -73,7 +73,7 @@ class PackageSource(Package):
 class Folder(Spec):
     """A folder of the user; its path is relative to the working directory."""
 
-    path: Text = Field(description="relative to the working directory")
+    path: Label = Field(description="relative to the working directory")
 
 
 class FolderSource(Folder):
@@ -108,7 +108,7 @@ class HubFiles(Spec):
     )
     repo_type: Literal["dataset", "model"] = Field(description="what the repository holds")
     commit: Commit | None = Field(default=None, description="none until `retort pin` has written one")
-    files: list[Relative] = Field(min_length=1, description="patterns of the files that are fetched")
+    files: Distinct[Relative] = Field(min_length=1, description="patterns of the files that are fetched")
 
 
 class Hub(HubFiles):
@@ -121,7 +121,7 @@ class Hub(HubFiles):
 class Size(Spec):
     """The size of a source's texts, from which costs are predicted before the texts are read."""
 
-    words: int = Field(gt=0, description="as spaces separate them")
+    words: Whole = Field(gt=0, le=10**15, description="as spaces separate them")
     origin: Text = Field(description="who counted them, or how the number was computed")
 
 
@@ -192,7 +192,7 @@ class HubSource(Spec):
         return self.model_copy(update={"hub": hub})
 
 
-TAGS = {"path": "folder", "hub": "from-hub", "package": "package"}  # the key that tells what a source is
+TAGS = {"path": "folder", "hub": "from-hub", "package": "from-package"}  # the key that tells what a source is
 
 
 def _tag(content: Any) -> str | None:
@@ -207,7 +207,7 @@ def _tag(content: Any) -> str | None:
 
 
 Source = Annotated[
-    Annotated[PackageSource, Tag("package")]
+    Annotated[PackageSource, Tag("from-package")]
     | Annotated[FolderSource, Tag("folder")]
     | Annotated[HubSource, Tag("from-hub")],
     Discriminator(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Real, Spec, Text, Whole
+from retort.specs.base import Distinct, Name, Real, Spec, Text, Whole
 from retort.specs.printed import read_number
 
 
@@ -31,8 +31,8 @@ class Cells(Spec):
     """The cells where the given rows and columns of one table or figure meet, row by row."""
 
     table: Name = Field(description="a table or figure of the paper")
-    rows: list[Text] = Field(min_length=1, description="names of rows")
-    columns: list[Text] = Field(min_length=1, description="names of columns")
+    rows: Distinct[Text] = Field(min_length=1, description="names of rows")
+    columns: Distinct[Text] = Field(min_length=1, description="names of columns")
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
@@ -47,7 +47,9 @@ class Statement(Spec):
     where: Text = Field(description="where in the paper it stands, such as a section")
     compare: Name = Field(default="", description="the comparison that the cells are put to")
     number: str = Field(default="", description="the number in the text, as printed")
-    within: Real | None = Field(default=None, ge=0, description="how far the number may be off; else its last digit")
+    within: Real | None = Field(
+        default=None, ge=0, le=1000, description="how far the number may be off; else its last digit"
+    )
     cells: list[Cells] = Field(default=[], description="the cells of tables that the statement is about")
     than: list[Cells] = Field(default=[], description="the cells that are compared with the others")
     other: str = Field(default="", description="the number that the paper gives elsewhere in its text")

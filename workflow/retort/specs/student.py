@@ -42,6 +42,8 @@ class Initialisation(Spec):
         ways = {name: getattr(self, name) for name in ("layers", "truncated", "student", "checkpoint", "random")}
         if sum(value not in (None, False) for value in ways.values()) != 1:
             raise ValueError(f"give exactly one of {', '.join(ways)}")
+        if "of" in self.model_fields_set and self.layers is None and not self.truncated:
+            raise ValueError("of: only where layers are copied, with 'layers' or 'truncated'")
         if self.new_heads and self.layers is None and not self.truncated:
             raise ValueError("new_heads: only where layers are copied, with 'layers' or 'truncated'")
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
@@ -83,6 +85,9 @@ class Stage(Spec):
             raise ValueError("schedule.group_by_length: the blocks of a corpus have one length; leave it out")
         if self.data != "task" and "load_best_model_at_end" in self.schedule:
             raise ValueError("schedule.load_best_model_at_end: a corpus has no validation split; leave it out")
+        for number, term in enumerate(self.terms, start=1):
+            if term in self.terms[: number - 1]:
+                raise ValueError(f"terms.{number}: the same term stands above; give one of them the weight of both")
         everywhere = set.intersection(*(set(term.not_on) for term in self.terms))
         if everywhere:
             raise ValueError(f"not_on: no term is left on '{min(everywhere)}'")

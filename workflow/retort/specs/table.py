@@ -57,6 +57,7 @@ class MeasuredTable(Judging, TextTable, Exhibit):
     runs: Whole = Field(
         default=0,
         ge=0,
+        le=1000,
         description="over how many runs a published score is a mean; 0: the paper does not say. A recorded number "
         "without a deviation is of one run",
     )
@@ -102,6 +103,8 @@ class MeasuredTable(Judging, TextTable, Exhibit):
             for name in (*column.mean_of, *filter(None, [column.change_from])):
                 if name not in names:
                     raise ValueError(f"column '{column.name}' names a column '{name}' that does not exist")
+                if name == column.name:
+                    raise ValueError(f"column '{column.name}' would be computed from itself")
         for cell in self.cells():
             if not cell.metric:
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': no 'metric', in neither of them")

@@ -15,7 +15,7 @@ from pydantic_core import core_schema
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Name, Options, Real, Seed, Spec, Text, Whole
+from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Whole
 from retort.specs.printed import twice
 from retort.specs.sample import check_sample
 from retort.specs.source import FolderSource, HubSource, PackageSource, relative
@@ -61,6 +61,14 @@ class Reader(Spec):
             relative(file)
         return options
 
+    @model_validator(mode="after")
+    def _of_a_file(self) -> Reader:
+        known = catalogue.readers().get(self.name)
+        is_right = known is not None and self.options.keys() <= known.options.keys()  # others are told elsewhere
+        if known and is_right and "file" in known.options and not self.options.get("file", ""):
+            raise ValueError("options.file: name the file of the source that is read")
+        return self
+
 
 class Submission(Spec):
     """The files in the zip for the GLUE server that are made from this task's predictions."""
@@ -94,7 +102,7 @@ class Task(Spec):
         description="an entry of workflow/sources; or the keys of one, if no other file uses it"
     )
     task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
-    labels: Distinct[Text] = Field(default=[], description="names of the labels, in the order of their numbers")
+    labels: Distinct[Label] = Field(default=[], description="names of the labels, in the order of their numbers")
     bounds: tuple[Real, Real] | None = Field(default=None, description="least and greatest score of a regression")
     metrics: Distinct[str] = Field(min_length=1, description="what is reported")
     reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
@@ -156,6 +164,9 @@ class Task(Spec):
                 raise ValueError(f"{use}: {unknown('split', name, self.splits or ('train', 'dev', 'test'))}")
             if name in self.splits and not self.splits[name].labelled:
                 raise ValueError(f"{use}: split '{name}' has no labels")
+        for use in ("validation_split", "evaluation_split"):
+            if getattr(self, use) == self.train_split:
+                raise ValueError(f"{use}: '{self.train_split}' is what is trained on; its score would say nothing")
         measures = self.measures(self.validation_split)
         if self.metric_for_best_model and self.metric_for_best_model not in measures:
             raise ValueError(f"metric_for_best_model: {unknown('metric', self.metric_for_best_model, measures)}")
@@ -163,6 +174,8 @@ class Task(Spec):
 
     @model_validator(mode="after")
     def _subsets(self) -> Task:
+        if self.subsets and not any(split.subsets for split in self.splits.values()):
+            raise ValueError("subsets: no split has any; write 'subsets: true' in one of 'splits', or leave them out")
         for name, split in self.splits.items():
             if split.subsets and not self.subsets:
                 raise ValueError(f"splits.{name}.subsets: the task names no subsets")

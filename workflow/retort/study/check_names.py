@@ -21,10 +21,12 @@ def check_names(folder: Path, folders: Iterable[str], papers: Iterable[str], pro
         problems: the list to which problems are added.
     """
     places: dict[Path, tuple[str, ...]] = {folder / name: ("*.yaml",) for name in folders}
-    places |= {folder / "papers" / paper: PAPER_FILES for paper in papers}
+    scales = tuple(path.name for path in (folder / "scales").glob("*.yaml"))
+    for paper in (folder / "papers" / paper for paper in papers):
+        places |= {paper: PAPER_FILES, paper / "recorded": scales}
     below = [path for place in places for path in place.glob("**/*.y*ml")]
     places[folder] = ("facts.yaml",)
-    for path in sorted([*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")]):
+    for path in sorted({*below, *folder.glob("*.y*ml"), *folder.glob("papers/*.y*ml")}):
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
             entry = f"{path.parent.name}-*" if path.stem == "students" else path.stem

@@ -103,6 +103,11 @@ class Study:
         """The students that run at this scale."""
         return {name: student for name, student in self.students.items() if name not in self.not_run}
 
+    def trained_on(self, name: str) -> str:
+        """Return what the stages of a student are on, 'task' or 'corpus'; empty for a teacher or without stages."""
+        student = self.students.get(name)
+        return student.distilled_on if student and student.stages else ""
+
     def runs_task(self, name: str, task: str) -> bool:
         """Return whether the scale runs a task for a student or teacher.
 

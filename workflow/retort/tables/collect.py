@@ -12,6 +12,7 @@ from typing import Any
 
 from retort.errors import RetortError
 from retort.plan import resolve
+from retort.settings.difference import difference
 from retort.study import needs
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
@@ -20,20 +21,6 @@ from retort.tables.proof import Record, check_score, read_record
 from retort.tables.tidy import AGAIN, INCOMPLETE, Status
 
 Scores = dict[tuple[str, str, int], Record]
-
-
-def difference(recorded: Any, expected: Any, path: str = "") -> tuple[str, Any, Any] | None:
-    """Return the first key path at which two settings differ, with both values; None if they are equal."""
-    if isinstance(recorded, dict) and isinstance(expected, dict):
-        for key in [*expected, *(key for key in recorded if key not in expected)]:
-            below = difference(recorded.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}".lstrip("."))
-            if below:
-                return below
-        return None
-    if isinstance(recorded, list) and isinstance(expected, list) and len(recorded) == len(expected):
-        pairs = enumerate(zip(recorded, expected, strict=True), start=1)
-        return next((below for i, (a, b) in pairs if (below := difference(a, b, f"{path}.{i}".lstrip(".")))), None)
-    return None if recorded == expected else (path, recorded, expected)
 
 
 def _short(value: Any) -> str:

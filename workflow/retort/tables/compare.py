@@ -3,8 +3,8 @@
 A paired test rests on what its sample is, that is, what would be drawn anew if the experiment were repeated:
 
 - `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
-- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds; where runs
-  are left out, a mixed model weighs these numbers (`tables/mixed.py`).
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds; where
+  runs are left out, a mixed model weighs these numbers (`tables/mixed.py`).
 - `pairs`: each pair of a task and a seed, as if all were independent. Papers often test so. It is too cautious for
   fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
 """
@@ -146,8 +146,8 @@ FIXED = PairedTest(
 )
 DRAWN = PairedTest(
     "tasks drawn",
-    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds; where runs are left out, "
-    "a task with fewer seeds counts less (mixed model).",
+    "Tasks drawn: would other tasks of this sort? Each task counts once, by its mean over seeds; where runs are left "
+    "out, a task with fewer seeds counts less (mixed model).",
     tasks_drawn,
     "p-tasks-drawn",
 )

@@ -181,8 +181,10 @@ def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
         return Verdict(None, "")
     rest = f"; not {'; '.join(itertools.starmap(written, lost[:SHOWN]))}" if lost else ""
     further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+    left = len(columns) - won - len(lost)
+    counted = f"{won} of {len(columns)} columns{f', {left} open' if left else ''}"
     undecided = 2 * won <= len(columns) < 2 * (len(columns) - len(lost))  # those without a number may turn it
-    return Verdict(None if undecided else 2 * won > len(columns), f"{won} of {len(columns)} columns{rest}{further}")
+    return Verdict(None if undecided else 2 * won > len(columns), f"{counted}{rest}{further}")
 
 
 def _by_columns(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:

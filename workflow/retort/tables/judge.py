@@ -38,7 +38,7 @@ TAKE_PARTS = {"against", "counterparts", "partners"}  # parameters of comparison
 SHOWN = 3  # of many rows without a number, so many are named
 UNPRINTED = "nothing is printed"
 # unit -> printed decimals, for values that are not scores
-DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2}
+DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
 
 
 @dataclass(frozen=True)
@@ -112,18 +112,20 @@ def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
 
 def ours(exhibits: Mapping[str, Exhibit], lines: Mapping[str, list[Line]]) -> Side:
     """Return the numbers of our runs, and the reason for each cell that has none."""
-    numbers, reasons, dev, diverged = {}, {}, {}, set()
+    numbers: dict[Key, NumberedCell] = {}
+    dev: dict[Key, NumberedCell] = {}
+    reasons, diverged = {}, set()
     for name, lines_of in lines.items():
         for line in lines_of:
             key, digits = (name, line.row, line.column), DECIMALS.get(line.unit, exhibits[name].digits)
             if line.mean is not None:
                 std = "" if line.std is None else formatted(line.std, digits)
-                on_dev = line.status is Status.DEV
-                text = f"{'dev ' * on_dev}{formatted(line.mean, digits)}"
-                number = Number(text, line.mean, std, error=0.5 * 10**-digits)
-                (dev if on_dev else numbers)[key] = NumberedCell(*key, number, line.n, line.unit, line.std)
-                if not on_dev:
+                number = Number(formatted(line.mean, digits), line.mean, std)
+                cell = NumberedCell(*key, number, line.n, line.unit, line.std)
+                if line.status is not Status.DEV:
+                    numbers[key] = cell
                     continue
+                dev[key] = replace(cell, number=replace(number, text=f"dev {number.text}", error=number.half))
             reasons[key] = "no number" if line.status is Status.OK else line.state
             if line.status is Status.DIVERGED:
                 diverged.add(key)

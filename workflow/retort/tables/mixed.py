@@ -4,9 +4,9 @@ The difference of two rows on task t under seed s is d_ts = m + u_t + e_ts, wher
 has the variance b, and e_ts, the luck of a run, the variance v. The question is whether m is zero.
 
 With n_t seeds on task t its mean difference d_t has the variance b + v / n_t, so m is the mean of all d_t with weights
-w_t that are proportional to 1 / (b + v / n_t). The variance of this mean is sum_t w_t (d_t - m)^2 / (k - 1), for k tasks
-and weights that add up to one, and t has k - 1 degrees of freedom (Hartung, 1999; Knapp and Hartung, 2003). This holds
-whatever b and v are, as they only choose the weights.
+w_t that are proportional to 1 / (b + v / n_t). For k tasks and weights that add up to one, the variance of this mean is
+sum_t w_t (d_t - m)^2 / (k - 1), and t has k - 1 degrees of freedom (Hartung, 1999; Knapp and Hartung, 2003). The
+estimates of b and v only choose the weights.
 
 If every task has as many seeds, all weights are 1 / k, whatever b and v are: the test is then the t-test over the task
 means to the letter. Both differ only where runs are left out, and a task with fewer seeds counts less.

@@ -40,8 +40,8 @@ def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
     cells = recording.tables.get(lines[0].table, {})
 
     def beside(line: Line) -> Line:
-        mean, *std = cells.get(line.row, {}).get(line.column) or [None]
-        return replace(line, recorded=mean, recorded_std=next(iter(std), None))
+        number = cells.get(line.row, {}).get(line.column)
+        return replace(line, recorded=number[0], recorded_std=number[1] if number[1:] else None) if number else line
 
     return [beside(line) for line in lines]
 

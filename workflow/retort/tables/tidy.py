@@ -69,7 +69,8 @@ class Line:
     """One printed cell: its table, row and column, the published value, and our value.
 
     Args:
-        unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows'.
+        unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows',
+            'steps', 'h' (hours, computed).
         std: sample standard deviation (n - 1); None for a single value.
         status: what became of the cell.
         reason: why it has no value of ours, to be read after the status, such as 'at step 42' or 'no profile'.

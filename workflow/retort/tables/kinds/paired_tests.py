@@ -111,8 +111,16 @@ class PairedTestsTable(Table):
                 p_holm = None if result.p is None else next(corrected[test.metric])
                 state = {**_state(first, other, result), **shared, "n": result.n}
                 published = self._published(name, first, other) if test is PAIRS else None
-                yield Line(*where, test.metric, "p", published, mean=result.p, **state)
+                verdict = self._verdict(name, (a, b), result.p) if test is PAIRS else ""
+                yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state)
                 yield Line(*where, test.metric_holm, "p", mean=p_holm, **state)
+
+    def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
+        """Return whether our test of two rows says what the paper reports of its own; empty without either."""
+        tests = self.reported.get(table)
+        if not tests or p is None:
+            return ""
+        return AGREES if (p < tests.below) == tests.is_significant(*rows) else DIFFERS
 
     def _published(self, table: str, first: Row, other: Row) -> float | None:
         """Return the recorded p-value of a pair of rows, whichever of the two comes first."""
@@ -169,17 +177,16 @@ class PairedTestsTable(Table):
         if line is None:
             return Entry("")
         published = "" if line.published is None else p_value(line.published, self.decimals)
-        tests, verdict = self.reported.get(line.task), ""
+        tests = self.reported.get(line.task)
         if tests and line.metric == PAIRS.metric:
             significant = tests.is_significant(line.row, line.column)
             published = f"{'<' if significant else '≥'} {tests.below:g}"
-            verdict = "" if line.mean is None else AGREES if (line.mean < tests.below) == significant else DIFFERS
         if line.mean is None:
             equal = line.status is Status.NO_VARIANCE
             reason = "all differences are equal" if equal else line.state
             return Entry("-", published, mark=notes.mark(reason))
         mark = notes.mark(line.note) if line.note else ""
-        return Entry(p_value(line.mean, self.decimals), published, verdict, bold=line.mean < self.alpha, mark=mark)
+        return Entry(p_value(line.mean, self.decimals), published, line.verdict, bold=line.mean < self.alpha, mark=mark)
 
 
 def _sizes(lines: list[Line]) -> list[str]:

@@ -1,0 +1,130 @@
+"""Values of the right type that mean nothing, contradict another key, or would be read as something else."""
+
+from __future__ import annotations
+
+from tests.contracts.mistakes.edits import Edits
+
+COMMIT = "a" * 40
+HUB = f"licence: MIT\nhub: {{repository: a/b, repo_type: dataset, files: [x], commit: {COMMIT}}}"
+PACKAGE = f"licence: MIT\npackage: x\nversion: '1'\ndistribution: sdist\nsha256: '{'0' * 64}'\nfolder: a"
+BREAK = "a line break or a control character stands in it; write it on one line, without"
+
+# fmt: off
+MISTAKES = [
+    Edits("corpora/sentences.yaml", "block: 16", [
+        ("block: 16\njobs: {parts: 1000000000}",
+         "jobs.parts: Input should be less than or equal to 10000, not 1000000000"),
+        ("block: 16\njobs: {parts: true}", "jobs.parts: Input should be a valid integer, not True"),
+        ("block: 16\njobs: {parts: '2'}",
+         "jobs.parts: Input should be a valid integer, not '2'; write the number without quotes"),
+    ]),
+    Edits("models/encoder.yaml", "vocabulary: 90", [
+        ("vocabulary: 90\ntokens_per_word: {value: true, origin: x}",
+         "tokens_per_word.value: Input should be a valid number, not True"),
+        ("vocabulary: 90\ntokens_per_word: {value: '1.3', origin: x}",
+         "tokens_per_word.value: Input should be a valid number, not '1.3'; write the number without quotes"),
+        ("vocabulary: 90\ntokens_per_word: {value: 1e9, origin: x}",
+         "tokens_per_word.value: Input should be less than or equal to 100, not 1000000000.0"),
+        ("vocabulary: 90\ntokenizer: encoder", "tokenizer: leave it out; without it, a model has its own"),
+    ]),
+    Edits("sources/texts.yaml", "path: texts", [
+        (f"{HUB}\nsize: {{words: true, origin: x}}", "size.words: Input should be a valid integer, not True"),
+        (f"{HUB}\nsize: {{words: '5', origin: x}}", "size.words: Input should be a valid integer, not '5'"),
+        (HUB.replace("[x]", "[x, x]"), "hub.files: 'x' is listed twice"),
+        (HUB.replace("[x]", '["a\\nb"]'), f"hub.files.1: {BREAK}"),
+        (HUB.replace(COMMIT, "main"), "hub.commit: 'main' does not match the pattern"),
+        (HUB.replace("a/b", "../b"), "hub.repository: '../b' does not match the pattern"),
+        (PACKAGE.replace("'1'", "latest"), "version: 'latest' does not match the pattern"),
+        (PACKAGE.replace("'1'", "1.0"), "version: Input should be a valid string, not 1.0"),
+        (PACKAGE.replace("sdist", "egg"), "distribution: Input should be 'wheel' or 'sdist', not 'egg'"),
+        (PACKAGE.replace("0'", "'"), "sha256: '00"),
+        (PACKAGE.replace("folder: a", "folder: ../a"), "folder: '../a' leaves its folder; give a path inside it"),
+        ('path: "te\\0xts"', f"path: {BREAK}"),
+        ('path: "te\\nxts"', f"path: {BREAK}"),
+    ]),
+    Edits("papers/tiny/students.yaml", "{layers: [2, 4]}", [
+        ("{student: tiny-kd}", "kd.initialisation.student: 'tiny-kd' starts from itself by way of 'tiny-kd'"),
+        ("{random: true, of: model}", "kd.initialisation: of: only where layers are copied, with 'layers' or"),
+    ]),
+    Edits("papers/tiny/students.yaml", "{objective: soft-labels}, {obj", [
+        ("{objective: soft-labels}, {objective: soft-labels}, {obj",
+         "kd.stages.1: terms.2: the same term stands above; give one of them the weight of both"),
+    ]),
+    Edits("protocols/short.yaml", "steps: 6", [
+        ("steps: 6, decay_steps: 3", "schedule: decay_steps: 3 is below the 6 steps of the training"),
+        ("steps: 6, lr_scheduler_type: constant_with_warmup, decay_steps: 30",
+         "schedule: decay_steps: with 'constant_with_warmup' the rate does not fall; leave it out"),
+        ("steps: 6, lr_scheduler_type: cosine",
+         "schedule.lr_scheduler_type: Input should be 'linear' or 'constant_with_warmup', not 'cosine'"),
+        ("steps: 6, max_grad_norm: 1e308", "schedule.max_grad_norm: Input should be less than or equal to 1000000"),
+        ("steps: 1e3", "schedule.steps: Input should be a valid integer, not 1000.0"),
+    ]),
+    Edits("tasks/mood.yaml", "version: 1", [
+        ("version: 1\ntrain_split: test",
+         "evaluation_split: 'test' is what is trained on; its score would say nothing"),
+        ("version: 1\ntrain_split: dev",
+         "validation_split: 'dev' is what is trained on; its score would say nothing"),
+        ("version: 1\nevaluation_split: train",
+         "evaluation_split: 'train' is what is trained on; its score would say nothing"),
+        ("version: 1\nvalidation_split: train",
+         "validation_split: 'train' is what is trained on; its score would say nothing"),
+        ("version: 1\nsubsets: [a, b]", "subsets: no split has any; write 'subsets: true' in one of 'splits', or"),
+    ]),
+    Edits("tasks/mood.yaml", "text: a glad day", [
+        ("text: ''", "sample.1.text: give a text, not ''"),
+        ("text: 3", "sample.1.text: give a text, not 3"),
+        ("text: [a]", "sample.1.text: give a text, not ['a']"),
+    ]),
+    Edits("tasks/mood.yaml", "labels: [sad, glad]", [
+        ('labels: ["sad\\nx", glad]', f"labels.1: {BREAK}"),
+        ('labels: ["sad\\u202ex", glad]', f"labels.1: {BREAK}"),
+        ("labels: [sad, ' sad']", "labels: 'sad' is listed twice"),
+    ]),
+    Edits("tasks/mood.yaml", "title: Is", [
+        ('"title\\n": x\ntitle: Is', "title\\n: no key is called 'title\\n'; did you mean 'title'?"),
+        ("<<: 3\ntitle: Is", "line 1: not valid YAML (expected a mapping or list of mappings for merging"),
+    ]),
+    Edits("tasks/mood.yaml", "file: rated.txt, ", [
+        ("", "reader: options.file: name the file of the source that is read"),
+    ]),
+    Edits("tasks/mood.yaml", "split: {seed: 1, test: 40, dev: 20}", [
+        ("split: {seed: 1, test: 1000000000000, dev: 20}", "split.test: Input should be less than or equal to"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "kind: scores", [
+        ("kind: scores\nmargin: {points: '1', because: x}",
+         "margin.points: Input should be a valid number, not '1'; write the number without quotes"),
+        ("kind: scores\nmargin: {points: true, because: x}", "margin.points: Input should be a valid number, not True"),
+        ("kind: scores\nmargin: {points: 1e9, because: x}", "margin.points: Input should be less than or equal to 100"),
+        ("kind: scores\nmargin: {points: 1}", "margin.because: Field required"),
+        ("kind: scores\nassumed_std: {points: 1e300, because: x}",
+         "assumed_std.points: Input should be less than or equal to 100"),
+        ("kind: scores\nruns: 1000000000", "runs: Input should be less than or equal to 1000, not 1000000000"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "task: rating, metric: pearson,", [
+        ("change_from: Rating,", "column 'Rating' would be computed from itself"),
+        ("mean_of: [Rating],", "column 'Rating' would be computed from itself"),
+        ("mean_of: [Mood, Rating],", "column 'Rating' would be computed from itself"),
+    ]),
+    Edits("papers/tiny/table1.yaml", "label: Attention", [
+        ('label: "Atten\\ntion"', f"rows.3.label: {BREAK}"),
+        ('label: "Atten\\u0007tion"', f"rows.3.label: {BREAK}"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "compare: above", [
+        ("compare: above\n  within: 1e9", "kd-above-attention.within: Input should be less than or equal to 1000"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD], columns: [Mood]", [
+        ("rows: [Vanilla KD, Vanilla KD], columns: [Mood]",
+         "kd-above-attention.cells.1.rows: 'Vanilla KD' is listed twice"),
+        ("rows: [Vanilla KD], columns: [Mood, Mood]", "kd-above-attention.cells.1.columns: 'Mood' is listed twice"),
+    ]),
+    Edits("papers/tiny/figure1.yaml", "metric: accuracy", [
+        ("metric: latency", "metric: 'latency' is of a model; give one of the task's metrics"),
+    ]),
+    Edits("papers/tiny/figure2.yaml", "metric: accuracy", [
+        ("metric: parameters", "metric: 'parameters' is of a model; give one of the task's metrics"),
+    ]),
+    Edits("papers/tiny/figure2.yaml", "student: tiny-kd, label: Two", [
+        ("student: tiny-teacher, label: Two", "the point of student 'tiny-teacher' stands twice"),
+    ]),
+]
+# fmt: on

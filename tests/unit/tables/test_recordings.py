@@ -1,0 +1,73 @@
+"""Tests of recorded runs of printed papers: written from a run, shown beside the next one, never judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from retort.errors import RetortError, StudyError
+from retort.specs.config import read_config
+from retort.study.load import open_study
+from retort.tables.recordings import OTHER_SETTINGS, record_scale
+
+from tests.tiny.edit import set_value
+from tests.tiny.results import SCORES, made
+from tests.unit.study.test_scale import study_config
+
+LATER = {**SCORES, "tiny-kd": {"mood": [0.60, 0.62, 0.64]}}
+
+
+@pytest.fixture
+def reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Return the configuration of a printed paper at a smaller scale that is not held against it."""
+    monkeypatch.chdir(tmp_path)
+    config = study_config(tmp_path / "study", "reduced", seeds=3)
+    set_value(tmp_path / "study", "scales/reduced.yaml", "judged", to=False)
+    return config
+
+
+def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, object]) -> None:
+    _, before = made(reduced)
+    assert "recorded" not in before["md"].lower()
+    path = record_scale(open_study(read_config(reduced)), "tiny")
+    kept = yaml.safe_load(Path(path).read_text())
+    assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [72.0, 2.0]}
+    assert kept["run"]["commit"] == "abc1234"
+    assert kept["runs"] == 3
+    lines, after = made(reduced, **{"tiny-kd": LATER["tiny-kd"]})
+    line = next(line for line in lines if line.student == "tiny-kd" and line.task == "mood")
+    assert (line.mean, line.recorded, line.verdict) == (pytest.approx(62), pytest.approx(72), "")
+    assert line.published is not None  # the paper's number is another one, and stays
+    assert line.published != line.recorded
+    for text in after.values():
+        assert "recorded 72.0" in text
+        assert "Recorded: a run of ours at this scale" in text
+
+
+def test_a_recording_is_named_as_a_scale(reduced: dict[str, object], tmp_path: Path) -> None:
+    made(reduced)
+    path = Path(record_scale(open_study(read_config(reduced)), "tiny"))
+    path.rename(path.with_name("reduce.yaml"))
+    with pytest.raises(StudyError, match=r"reduce\.yaml: nothing reads a file of this name here"):
+        open_study(read_config(reduced))
+
+
+def test_a_recording_of_other_settings_is_not_shown(reduced: dict[str, object], tmp_path: Path) -> None:
+    made(reduced)
+    record_scale(open_study(read_config(reduced)), "tiny")
+    set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", "training", "steps", to=9)
+    lines, after = made(reduced)
+    assert {line.recorded for line in lines} == {None}
+    assert OTHER_SETTINGS in after["md"]
+
+
+def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:
+    study = open_study(read_config(study_config(tmp_path, "paper")))
+    with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' prints"):
+        record_scale(study, "tiny")
+
+
+def test_a_paper_without_numbers_is_not_recorded(reduced: dict[str, object]) -> None:
+    with pytest.raises(RetortError, match="no table of 'tiny' has a number of ours"):
+        record_scale(open_study(read_config(reduced)), "tiny")

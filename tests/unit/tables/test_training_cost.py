@@ -1,0 +1,131 @@
+"""Tests of tables of what trainings cost: computed from settings, beside what papers state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from retort.cost import training
+from retort.cost.flops import TRAINED, forward
+from retort.plan.exhibit_params import ExhibitParams
+from retort.specs.config import Config, read_config
+from retort.specs.model import Architecture
+from retort.specs.yaml_reader import read_yaml
+from retort.study.load import open_study, open_written, read
+from retort.tables.base import Inputs
+from retort.tables.kinds.training_cost import TrainingCostTable
+from retort.tables.tidy import Status
+
+from tests.tiny.make import STUDY
+from tests.tiny.variant import PAPER_FOLDER, STUDENTS, write_study
+
+HOURS = {"label": "Hours", "of": "hours"}
+OURS = {"label": "Ours", "student": "minilmv2-6x384-bert-base"}
+NARROW = read_yaml(STUDY / f"{PAPER_FOLDER}/students.yaml")["narrow"]
+OTHERS = {"label": "Others", "quoted": "A. et al.", "stated": {"Hours": "1,720"}}
+
+
+def table(rows: list[dict[str, Any]], columns: list[dict[str, Any]]) -> TrainingCostTable:
+    """Return a table of these rows and columns."""
+    content = {"kind": "training-cost", "title": "T", "question": "Q?", "columns": columns, "rows": rows}
+    return TrainingCostTable.model_validate(content)
+
+
+@pytest.fixture(scope="module")
+def inputs() -> Inputs:
+    """Return the study of one paper, with nothing that was run."""
+    return Inputs(open_study(Config(papers=["minilmv2"], scale="paper")), "minilmv2", "table-cost")
+
+
+def test_hours_are_computed_from_settings_by_hand(inputs: Inputs) -> None:
+    study = open_written(inputs.study.config)
+    work = training.work_of(study, "minilmv2-6x384-bert-base", "")
+    student = Architecture(layers=6, heads=12, hidden=384, intermediate=1536)
+    teacher = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
+    rows = 400_000 * 256
+    encoders = rows * (TRAINED * forward(student, 512) + forward(teacher, 512))
+    # each of three relations: 2 x 512 x 512 x (384 + 768) of both models, and twice that of the student for gradients
+    relations = rows * 3 * 2 * 512 * 512 * (384 + 768 + 2 * 384)
+    assert work.flops == pytest.approx(encoders + relations, rel=1e-4)  # the last batch of an epoch is smaller
+    seconds = work.flops / training.DEVICE.flops + work.traffic / training.DEVICE.bandwidth
+    assert training.hours(study, "minilmv2-6x384-bert-base", "") == pytest.approx(seconds / 3600)
+
+
+def test_cells_are_computed_or_as_stated(inputs: Inputs) -> None:
+    columns = [HOURS, {"label": "Batch", "of": "batch_size"}, {"label": "Steps", "of": "steps"}]
+    spec = table([{**OURS, "stated": {"Batch": "256"}}, OTHERS], columns)
+    lines = {(line.row, line.column): line for line in spec.collect(inputs)}
+    assert lines["Ours", "Hours"].mean == pytest.approx(134, abs=1)
+    assert (lines["Ours", "Batch"].mean, lines["Ours", "Batch"].published, lines["Ours", "Batch"].unit) == (
+        256,
+        256,
+        "rows",
+    )
+    assert lines["Ours", "Steps"].mean == 400_000
+    assert (lines["Others", "Hours"].mean, lines["Others", "Hours"].status) == (1720, Status.OK)
+    assert (lines["Others", "Batch"].mean, lines["Others", "Batch"].status) == (None, Status.QUOTED)
+    sheet = spec.lay_out(list(lines.values()))
+    ours, others = ([entry.text for entry in row.entries] for row in sheet.grids[0].rows)
+    assert (ours, others) == (["134.2", "256", "400,000"], ["1,720", "-", "-"])
+    assert sheet.remarks == [training.COUNTED]
+    assert ("a", "as stated: A. et al.") in sheet.notes
+    assert not any(line.verdict for line in lines.values())
+
+
+def test_nothing_that_was_made_changes_the_numbers(
+    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = open_written(Config(papers=["wang2023"], scale="paper"))
+    before = training.hours(study, "wang2023-kd", "rte")
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results/encoded/rte/roberta-base"
+    folder.mkdir(parents=True)
+    (folder / "rows.json").write_text('{"rows": {"train": 1}, "tokens": {"train": 2}}')
+    assert training.hours(study, "wang2023-kd", "rte") == before
+    assert training.steps(study, "wang2023-kd", "rte") == 10 * -(-2490 // 16)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [([{"label": "A"}], [HOURS], "row 'A' needs either 'student' or 'quoted'"),
+     ([{**OURS, "quoted": "B"}], [HOURS], "row 'Ours' needs either 'student' or 'quoted'"),
+     ([{**OTHERS, "stated": {"Hour": "1"}}], [HOURS], "column of row 'Others' is called 'Hour'; did you mean"),
+     ([{**OTHERS, "stated": {"Hours": "few"}}], [HOURS], "row 'Others', column 'Hours': 'few' is no number"),
+     ([OURS, OURS], [HOURS], "row 'Ours' stands twice")],
+)  # fmt: skip
+def test_mistakes_in_a_table(rows: list[dict[str, Any]], columns: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(ValidationError, match=message.replace("'", ".")):
+        table(rows, columns)
+
+
+@pytest.mark.parametrize(
+    ("student", "column", "message"),
+    [("tiny-kd", HOURS, "column 'Hours': 'tiny-kd' is distilled on a task; give 'task'"),
+     ("tiny-narrow", {**HOURS, "task": "mood"}, "'tiny-narrow' is distilled on a corpus; leave out 'task'"),
+     ("tiny-kd", {**HOURS, "task": "mod"}, "no task is called 'mod'; did you mean 'mood'?"),
+     ("tiny-kdd", HOURS, "no student is called 'tiny-kdd'"),
+     ("tiny-teacher", HOURS, "'tiny-teacher' has no stage")],
+)  # fmt: skip
+def test_mistakes_beside_the_study(student: str, column: dict[str, Any], message: str, tmp_path: Path) -> None:
+    content = {"kind": "training-cost", "title": "T", "question": "Q?", "columns": [column],
+               "rows": [{"label": "A", "student": student}]}  # fmt: skip
+    students = {**STUDENTS, "narrow": NARROW}
+    config = write_study(tmp_path / "study", students=students, table5=content)
+    _, problems = read(read_config(config))
+    assert [line for line in problems if message in line], problems
+
+
+def test_a_table_is_made_again_when_a_setting_behind_it_changes(tmp_path: Path) -> None:
+    table5 = {"kind": "training-cost", "title": "T", "question": "Q?", "columns": [{**HOURS, "task": "mood"}],
+              "rows": [{"label": "A", "student": "tiny-kd"}]}  # fmt: skip
+    found = []
+    for stage in ({}, {"schedule": {"steps": 11}}):
+        kd = {**STUDENTS["kd"], "stages": [{**STUDENTS["kd"]["stages"][0], **stage}]}
+        config = write_study(tmp_path / "study", students={**STUDENTS, "kd": kd}, table5=table5)
+        params = ExhibitParams(open_study(read_config(config)))
+        found.append([params.settings(SimpleNamespace(paper="tiny", table=name)) for name in ("table1", "table5")])
+    assert found[0][0] == found[1][0] == []
+    assert found[0][1] != found[1][1]
