@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,25 +29,20 @@ def long_study(folder: Path) -> Path:
     return folder
 
 
-def kill_jobs(folder: Path, target: str, now: Callable[[], bool]) -> None:
-    """Ask Snakemake for a file, and kill its jobs with SIGKILL as soon as it is time."""
+def kill_in_the_middle(folder: Path) -> int:
+    """Kill a training run with SIGKILL in the middle, and return the step of the checkpoint that it left."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
-               "--configfile", str(folder / "config.yaml"), "--cores", "1", target]  # fmt: skip
+               "--configfile", str(folder / "config.yaml"), "--cores", "1", SCORE]  # fmt: skip
     running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    state = folder / CHECKPOINT / "state.json"
     end = time.monotonic() + 120
     while time.monotonic() < end and running.poll() is None:
-        if now():
+        if state.is_file() and read_json(state)["run"] == 2:
             for pid in jobs_of(running.pid):
                 os.kill(pid, signal.SIGKILL)
             break
-        time.sleep(0.002)
+        time.sleep(0.02)
     assert running.wait(60) != 0
-
-
-def kill_in_the_middle(folder: Path) -> int:
-    """Kill a training run in the middle, and return the step of the checkpoint that it left."""
-    state = folder / CHECKPOINT / "state.json"
-    kill_jobs(folder, SCORE, lambda: state.is_file() and read_json(state)["run"] == 2)
     assert not (folder / SCORE).exists()
     return int(read_json(state)["step"])
 
@@ -81,23 +75,3 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     for key in ("metrics", "status", "seed", "split"):
         assert mine[key] == other[key]
     assert not (cut / CHECKPOINT).exists()
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    """Return path -> content of the files of a result; hidden ones hold times."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
-
-
-def test_an_encoded_task_and_a_corpus_that_were_killed_are_made_again(tmp_path: Path) -> None:
-    made = ("results/encoded/mood/encoder", "results/corpora/sentences/encoder")
-    whole, cut = make_study(tmp_path / "whole"), make_study(tmp_path / "cut")
-    snakemake(whole, *made)
-    for result in made:  # as soon as its job has begun to write
-        kill_jobs(cut, result, lambda folder=cut / result: folder.exists() and any(folder.iterdir()))  # type: ignore[misc]
-    snakemake(cut, *made, "--rerun-incomplete")
-    for result in made:
-        assert content(cut / result) == content(whole / result)
-    left = {str(path.relative_to(cut / "results")) for path in (cut / "results").rglob("*") if path.is_file()}
-    assert left == {
-        str(path.relative_to(whole / "results")) for path in (whole / "results").rglob("*") if path.is_file()
-    }
