@@ -33,7 +33,7 @@ SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
 STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each of two stages; 6 ms each: 5 minutes
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
-PATIENCE = 1800.0  # seconds
+PATIENCE = 3600.0  # seconds
 # a shell command that makes Slurm lose the node $1 and all that runs on it, and gives the node back
 DOWN = "scontrol update NodeName=$1 State=DOWN Reason=test; sleep 2; scontrol update NodeName=$1 State=RESUME || true"
 LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", DOWN)

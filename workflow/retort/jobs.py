@@ -84,7 +84,7 @@ class Job:
             return "cuda"
         raise RetortError(
             f"the job was promised a GPU, and torch {torch.__version__} sees none on {socket.gethostname()}",
-            f"see nvidia-smi there; to train on its CPU, --set-resources {self.rule}:gpu=0",
+            f"see nvidia-smi there; to train on its CPU, --config device=cpu",
         )
 
     @property

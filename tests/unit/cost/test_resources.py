@@ -126,6 +126,11 @@ def test_the_papers_largest_step_fits_any_gpu(
     assert asked.micro_batch(STUDENT, "distill_student") == rows
 
 
+def test_no_job_asks_for_a_gpu_where_the_device_is_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [needs(tmp_path, monkeypatch, "paper", device=device) for device in ("auto", "cpu")]
+    assert [each.gpu(STUDENT, "distill_student") for each in asked] == [1, 0]
+
+
 def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"gpu": {"max_gpu": 8, "max_runtime": 600, "max_mem_mb": 15_000}}
     alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))

@@ -57,7 +57,7 @@ def test_a_job_that_was_promised_a_gpu_and_sees_none_stops(
         assert running.device == "cuda"
     line = capsys.readouterr().err.splitlines()[0]
     assert line.startswith("run_grid(a): the job was promised a GPU, and torch ")
-    assert "--set-resources run_grid:gpu=0" in line
+    assert "--config device=cpu" in line
 
 
 def test_a_disk_that_is_full_when_the_log_is_closed_gives_one_line(
@@ -93,11 +93,16 @@ def test_a_full_disk_gives_one_line_and_no_half_file(
     from retort.jobs import job
 
     output = Path("results/scores/s/mood/seed-1.json")
-    with pytest.raises(SystemExit) as ended, job(rule_job(output=[str(output)], log=["job.log"])) as running:
-        free = os.statvfs(".").f_bavail * os.statvfs(".").f_frsize
-        Path("filler").write_bytes(bytes(max(0, free - kept)))
-        running.log.write("x" * 3000)
-        write_json(output, {"answers": [1] * 40_000})
+
+    def fill_the_disk() -> None:
+        with job(rule_job(output=[str(output)], log=["job.log"])) as running:
+            free = os.statvfs(".").f_bavail * os.statvfs(".").f_frsize
+            Path("filler").write_bytes(bytes(max(0, free - kept)))
+            running.log.write("x" * 3000)
+            write_json(output, {"answers": [1] * 40_000})
+
+    with pytest.raises(SystemExit) as ended:
+        fill_the_disk()
     assert ended.value.code == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("rule(a): cannot write ")

@@ -117,7 +117,7 @@ def test_a_claim_without_numbers_is_open_and_says_why():
     ]
     found = on_ours(ABOVE, lines)
     assert (found.verdict, found.remark) == ("cannot be decided", "at this scale")
-    assert found.numbers == "no number of B: missing (seed 1 of 3); no number of C: not run at this scale"
+    assert found.numbers == "no number for B: missing (seed 1 of 3); no number for C: not run at this scale"
 
 
 MANY = table({"A": "75.0", "B": "70.0", "C": "60.0", "D": "50.0"})
@@ -142,7 +142,7 @@ def test_parts_that_have_numbers_decide_where_they_suffice():
     assert one_missing("best-above", ["B", "C"], A75, B70, C_GONE) == ("cannot be decided", "at this scale")
     found = on_ours(claim("above", ["A"], ["B", "C"]), [A75, line(70.0, row="B"), C_DIVERGED])
     assert found.numbers.startswith(
-        "c: 75.0 ± 1.0 (A) against 70.0 ± 1.0 (B): difference 5.0; no number of C: diverged at step 9"
+        "c: 75.0 ± 1.0 (A) against 70.0 ± 1.0 (B): difference 5.0; no number for C: diverged at step 9"
     )
 
 
@@ -221,9 +221,9 @@ def test_points_of_a_figure_are_cells():
     planned = {"figure1": [line(None, row=f"layer {n}", column="accuracy", status=Status.PLANNED) for n in (1, 2)]}
     drawn = {"figure1": [line(60.0, row=f"layer {n}", column="accuracy") for n in (1, 2)]}
     paper = judge_one(statement, published(exhibits))
-    assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number of layer 2, layer 1: nothing is printed")
+    assert (paper.verdict, paper.numbers) == ("cannot be decided", "no number for layer 2, layer 1: nothing is printed")
     side = judge_one(statement, ours(exhibits, planned))
-    assert side.numbers == "no number of layer 2, layer 1: not run: this row has no student yet"
+    assert side.numbers == "no number for layer 2, layer 1: not run: this row has no student yet"
     assert judge_one(statement, ours(exhibits, drawn)).verdict == "does not hold"
 
 
@@ -232,7 +232,7 @@ def test_check_claims(config: dict[str, Any]):
     check_claims(
         quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"md": "claims.md", "html": "claims.html"}
     )
-    first = "1 claims. On the published numbers: 1 hold. On ours, at this scale: 1 hold."
+    first = "Claims: 1. On the published numbers: holds 1. On ours, at this scale: holds 1."
     assert Path("claims.md").read_text().splitlines()[2] == first
     assert "A beats B & \\<co\\>." in Path("claims.md").read_text()
     page = Path("claims.html").read_text()

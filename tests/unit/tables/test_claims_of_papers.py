@@ -65,7 +65,7 @@ def test_which_claims_fail_on_the_printed_numbers(paper: str):
     fails = {item.name for item in judged if item.published.verdict == "does not hold"}
     turned = {item.name for item in judged if "averages" in item.published.remark}
     assert (fails, turned) == PRINTED_VERDICTS[paper]
-    assert counts(judged).startswith(f"{len(judged)} claims. On the published numbers: ")
+    assert counts(judged).startswith(f"Claims: {len(judged)}. On the published numbers: holds ")
 
 
 def test_pages_print_conditions_without_check_that():

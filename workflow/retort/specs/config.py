@@ -42,6 +42,9 @@ class Config(Spec):
     scale: Literal["pocket", "rehearsal", "reduced", "paper"] = Field(
         default="pocket", description="an entry of workflow/scales"
     )
+    device: Literal["auto", "cpu"] = Field(
+        default="auto", description="auto: GPUs at the scales that are for them; cpu: none, whatever the scale"
+    )
     precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
         default="auto",
         description="auto: bfloat16 on a GPU and on CPUs that have instructions for it, else float32; "
@@ -102,6 +105,8 @@ class Config(Spec):
     @field_validator("precision")
     @classmethod
     def _of_a_gpu(cls, precision: str, info: ValidationInfo) -> str:
+        if precision == "tf32" and info.data.get("device") == "cpu":
+            raise ValueError("tf32 is for GPUs, and device is 'cpu'; write float32")
         if precision == "tf32" and not GPUS.get(info.data.get("scale", ""), 1):
             raise ValueError(f"tf32 is for GPUs, and scale '{info.data['scale']}' trains on CPUs; write float32")
         return precision
@@ -129,12 +134,12 @@ class Config(Spec):
     @property
     def gpus(self) -> int:
         """The number of GPUs that a training job asks for."""
-        return GPUS[self.scale]
+        return 0 if self.device == "cpu" else GPUS[self.scale]
 
     def resolved_precision(self) -> str:
         """Return the precision of training: 'bfloat16', 'tf32' or 'float32'.
 
-        With 'auto' this is 'bfloat16' at scales that train on a GPU, and on a CPU that has bfloat16 instructions.
+        With 'auto' this is 'bfloat16' on GPUs, and on a CPU that has bfloat16 instructions.
         """
         if self.precision != "auto":
             return self.precision

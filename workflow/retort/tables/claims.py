@@ -31,13 +31,17 @@ SO_FAR = "holds so far"
 ON_DEV = "on dev"
 LISTED = 6  # up to so many columns are listed by name; more are only counted
 RULE = (
-    "A claim with a number holds on the published numbers when they meet it to its last digit, or as near as the claim "
-    "allows; on ours when they have its sign and are at least as large, less the same. Numbers of parameters must be "
-    f"met on both. '{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells holds zero "
-    "(Welch, by their own standard deviations and runs, published or ours). Where cells have no number, the others "
-    f"decide if they suffice; '{SO_FAR}': they do not contradict the claim, and more would be needed. '{ON_DEV}': our "
-    "scores on dev stand in for those that only a test server can compute. If the mean of a row, taken anew, turns a "
-    "verdict on its printed average, both are shown."
+    "'The cells' are those of the rows that a claim is about, 'the others' those that they are compared with. A claim "
+    "without a number holds when the means are as it says, by however little; this is no test of significance. A claim "
+    "with a number holds on the published numbers when they meet it to its last digit, or within the distance that the "
+    "claim allows; on ours when they have its sign and are at least as large, less that distance, since another run "
+    "need not repeat a number. Numbers of parameters must meet it on both sides. "
+    f"'{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells contains zero (Welch, by "
+    "their own standard deviations and runs, published or ours), so that other seeds may turn the verdict. "
+    f"'{SO_FAR.capitalize()}': some cells have no number; the others do not contradict the claim, and do not suffice. "
+    f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
+    "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
+    "Hours of ours are computed from settings, not measured."
 )
 
 
@@ -133,7 +137,8 @@ def _test(statement: Statement) -> str:
         return "No comparison"
     columns = list(dict.fromkeys(column for group in statement.cells for column in group.columns))
     summary = condition(catalogue.comparisons()[statement.compare].summary).removesuffix(".")
-    return f"{summary}: {', '.join(columns) if len(columns) <= LISTED else f'{len(columns)} columns'}"
+    columns_named = ", ".join(columns) if len(columns) <= LISTED else f"{len(columns)} columns"
+    return f"Checked on {columns_named}: {summary[0].lower()}{summary[1:]}"
 
 
 def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> list[Judged]:
@@ -154,14 +159,13 @@ def _tally(judgements: list[Judgement]) -> str:
     counts = {
         verdict: sum(judgement.verdict == verdict for judgement in judgements) for verdict in (HOLDS, FAILS, OPEN)
     }
-    phrases = {HOLDS: "hold", FAILS: "do not", OPEN: "cannot be decided"}
-    return ", ".join(f"{count} {phrases[verdict]}" for verdict, count in counts.items() if count)
+    return ", ".join(f"{verdict} {count}" for verdict, count in counts.items() if count)
 
 
 def counts(claims: list[Judged]) -> str:
     """Return a sentence with the number of claims and how many of them hold on each side."""
     sides = [_tally([getattr(item, side) for item in claims]) for side in ("published", "ours")]
-    return f"{len(claims)} claims. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
+    return f"Claims: {len(claims)}. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
 
 
 def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:

@@ -73,7 +73,7 @@ class Side:
         for key in keys:
             names = rows.setdefault(self.reasons.get(key, UNPRINTED), [])
             names += [key[1]] if key[1] not in names else []
-        return "; ".join(f"no number of {_few(names)}: {reason}" for reason, names in rows.items())
+        return "; ".join(f"no number for {_few(names)}: {reason}" for reason, names in rows.items())
 
 
 def _few(names: list[str]) -> str:
