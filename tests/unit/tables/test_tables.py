@@ -49,7 +49,7 @@ def test_the_csv_comes_first_and_is_the_same_every_time(config: dict[str, Any]):
     header, first = list(csv.reader(before.decode().splitlines()))[:2]
     assert header == HEADER
     assert first == ["tiny", "table1", "Teacher", "Acc. %", "tiny-teacher", "mood", "accuracy", "x100",
-                     "", "", "80", "", "1", "ok", "", "pocket", "", "", "0", *[""] * 11]  # fmt: skip
+                     "", "", "80", "", "1", "ok", "", "pocket", "", "", "0", *[""] * 13]  # fmt: skip
     kd = dict(zip(HEADER, list(csv.reader(before.decode().splitlines()))[3], strict=True))
     assert (kd["published_n"], kd["margin"], kd["verdict"], kd["runs_needed"]) == ("3", "1", "inconclusive", "none")
 
