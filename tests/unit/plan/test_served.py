@@ -114,7 +114,6 @@ def test_a_scale_that_sends_nothing_shows_dev_and_does_not_judge_it(tmp_path: Pa
     assert side.dev[key].number.text == "dev 72.0"
 
 
-
 def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, split="dev")))
     assert {cell.task for cell in expand(study)} == {"rating", "mood"}
