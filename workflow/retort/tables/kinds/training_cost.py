@@ -46,10 +46,7 @@ class CostRow(TextRow):
 
 @table_kind
 class TrainingCostTable(Table):
-    """A table of what trainings cost: ours computed from their settings, those of others as they are stated.
-
-    It is a table of ours, of what stands in a paper's text.
-    """
+    """A table of ours of what trainings cost: computed from settings, beside what the text of a paper states."""
 
     kind: Literal["training-cost"] = Field(description="which kind of table this is")
     columns: list[CostColumn] = Field(min_length=1, description="from left to right")
