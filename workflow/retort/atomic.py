@@ -64,7 +64,7 @@ def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete what processes that live no longer were writing in a folder when they were killed."""
+    """Delete what processes were writing in a folder when they were killed."""
     for part in folder.glob(f".*{PART}"):
         with contextlib.suppress(OSError):
             if _is_left_behind(part):

@@ -3,103 +3,17 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from retort.errors import RetortError
-from retort.figures.differences import plot_verdicts
-from retort.figures.make import plot_figure
 from retort.report.html import article
-from retort.report.index import make_index, show_so_far
-from retort.report.page import make_page
-from retort.tables.claims import check_claims
-from retort.tables.make import make_table
 from retort.tables.origin import Origin
 
-from tests.tiny.blocks import with_block
-from tests.tiny.edit import write
-from tests.tiny.printed import ACC, study_config, table
-from tests.tiny.results import change_record, paths, quiet, write_results
-from tests.tiny.variant import PAPER, PROFILES, STUDENT, TABLE, write_one_table, write_study
-
-MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
-VOID = {"meta", "img", "br", "link", "input", "hr"}
-
-
-class Tags(HTMLParser):
-    """A parser that collects a page's ids, sources and links, and checks that its tags are balanced."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.open: list[str] = []
-        self.sources: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.sources += [given["src"]] if given.get("src") and not given["src"].startswith("data:") else []
-        self.ids += [given["id"]] if given.get("id") else []
-        self.links += [given["href"]] if given.get("href") else []
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def without_copies(page: str) -> str:
-    """Return a page without the texts of its tables that are meant to be copied."""
-    return re.sub(r"<textarea.*?</textarea>", "", page, flags=re.DOTALL)
-
-
-def build(folder: Path) -> dict[str, Any]:
-    """Write the tiny study's variant, its results and its pages under the current folder; return its configuration."""
-    config = write_study(folder / "study")
-    write_results(config)
-    report(config)
-    return config
-
-
-def report(config: dict[str, Any]) -> tuple[str, str]:
-    """Make the pages from the results that exist, and return the index and the paper's page."""
-    scores, profiles = paths()
-    for name in ("table1", "table2", "table3"):
-        csv, html = f"results/tables/tiny/{name}.csv", f"reports/tiny/{name}.html"
-        make_table(quiet(), config, "tiny", name, scores, profiles, csv, {"html": html})
-    plot_verdicts(quiet(), "results/tables/tiny/table1.csv", {"svg": "reports/tiny/table1.svg"})
-    for name in ("figure1", "figure2", "figure3"):
-        csv, svg = f"results/tables/tiny/{name}.csv", {"svg": f"reports/tiny/{name}.svg"}
-        plot_figure(quiet(), config, "tiny", name, scores, profiles, ["results/tables/tiny/table3.csv"], csv, svg)
-    check_claims(
-        quiet(), config, "tiny", ["results/tables/tiny/table1.csv"],
-        {"md": "reports/tiny/claims.md", "html": "reports/tiny/claims.html"},
-    )  # fmt: skip
-    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
-    make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
-    return Path("reports/index.html").read_text(), Path("reports/tiny/index.html").read_text()
-
-
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Build the variant of the tiny study with its pages in the current folder, and return its configuration."""
-    monkeypatch.chdir(tmp_path)
-    return build(tmp_path)
-
-
-@pytest.fixture
-def page(config: dict[str, Any]) -> str:
-    """Return the page of the variant of the tiny study."""
-    return Path("reports/tiny/index.html").read_text()
-
-
-@pytest.fixture
-def index(config: dict[str, Any]) -> str:
-    """Return the index of the variant of the tiny study."""
-    return Path("reports/index.html").read_text()
+from tests.tiny.results import change_record, write_results
+from tests.tiny.variant import STUDENT, write_study
+from tests.unit.report.pages import Tags, lost, report
 
 
 @pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
@@ -113,19 +27,6 @@ def test_a_page_is_whole_and_alone(config: dict[str, Any], name: str) -> None:
     assert re.findall(r'src="(?!data:)', text) == []
     assert "url(" not in text
     assert "@import" not in text
-
-
-def lost(name: str, made_later: set[str]) -> list[str]:
-    """Return the links of a page that lead nowhere."""
-    folder, found = Path("reports", name).parent, []
-    for link in Tags(Path("reports", name).read_text()).links:
-        file, _, place = link.partition("#")
-        target = folder / file if file else Path("reports", name)
-        if target.name in made_later:
-            continue
-        if not target.is_file() or (place and place not in Tags(target.read_text()).ids):
-            found.append(link)
-    return found
 
 
 @pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
@@ -166,44 +67,10 @@ def test_a_table_is_there_to_be_copied_in_three_formats(page: str) -> None:
     assert texts["CSV"].splitlines()[0].startswith(",")
 
 
-def test_an_unfinished_index_says_what_is_still_to_come(config: dict[str, Any]) -> None:
-    for name in ("table2", "table3"):
-        Path(f"results/tables/tiny/{name}.csv").unlink()
-    whole = Path("reports/index.html").stat().st_mtime
-    show_so_far(config)
-    index = Path("reports/index.html").read_text()
-    assert "2 tables and figures are still to come: " in index
-    assert "Table 2, Table 3" in index
-    assert 'id="tiny-table1"' in index
-    assert 'href="tiny/index.html"' not in index  # the page of the paper comes last
-    assert Path("reports/index.html").stat().st_mtime == 1 < whole
-    assert list(Path("reports").glob("*.part")) == []
-
-
-def test_an_index_before_the_first_table(config: dict[str, Any]) -> None:
-    for path in Path("results/tables/tiny").glob("*.csv"):
-        path.unlink()
-    for name in ("table1.html", "claims.html"):
-        Path("reports/tiny", name).unlink()
-    show_so_far(config)
-    assert "6 tables and figures are still to come" in Path("reports/index.html").read_text()
-
-
-def test_pages_lead_to_each_other(index: str, page: str) -> None:
-    assert {"tiny/index.html", "tiny/index.html#tiny-table2", "audit.html"} <= set(Tags(index).links)
-    assert "../index.html" in Tags(page).links
-
-
 def test_everything_shown_stands_in_order(page: str):
     names = ("table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "settings", "cost", "provenance")
     places = [page.index(f'id="tiny-{name}"') for name in names]
     assert places == sorted(places)
-
-
-def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
-    assert 'id="tiny-table1"' in index
-    assert 'id="tiny-table2"' not in index
-    assert "<td>3</td><td>3</td><td>17</td>" in index  # tables, figures, cells: 3 x (2 + 1 average) and 2 x 4
 
 
 def test_the_header_counts_and_dates(index: str, page: str):
@@ -274,71 +141,6 @@ def test_deviations_stand_once_for_all_who_share_them(tmp_path: Path, monkeypatc
     assert '<span class="where">tiny-kd</span>' in page
 
 
-# --- a paper of which nothing was run
-
-
-def printed_paper(folder: Path) -> tuple[str, str]:
-    """Return the index and the page of a paper whose rows have no student yet, and one of whose averages is wrong."""
-    config = study_config(folder, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
-    make_table(
-        quiet(), config, "some", "table1", [], [], "results/tables/some/table1.csv",
-        {kind: f"reports/some/table1.{kind}" for kind in ("html", "md", "tex")},
-    )  # fmt: skip
-    make_page(quiet(), config, "some", "reports/some/index.html")
-    make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
-    return Path("reports/index.html").read_text(), Path("reports/some/index.html").read_text()
-
-
-def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    index, page = printed_paper(tmp_path)
-    page = without_copies(page)
-    assert page.count("Not run, for no student stands for these rows yet") == 1
-    assert '<td><span class="ours">75.2</span></td>' in page
-    assert "–</span>" not in page
-    assert "0 of 6<small>6 not run at this scale</small>" in page
-    assert "There is no result yet" in page
-    assert "<td>1</td><td>–</td><td>0</td><td>6</td><td>–</td>" in index
-    for kind in ("md", "tex"):
-        text = Path(f"reports/some/table1.{kind}").read_text()
-        assert text.count("Not run, for no student") == 1
-        assert "75.2" in text
-
-
-def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    table1 = {**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
-              "rows": [{"student": "tiny-kd", "label": "A", "cells": "61.0"},
-                       {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]}  # fmt: skip
-    paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
-    table2 = {**PROFILES, "published": {}}
-    config = write_one_table(tmp_path / "study", with_block(table1), table2=table2, paper=paper, claims={})
-    made = [make_table(
-        quiet(), config, "tiny", name, [], [], f"results/tables/tiny/{name}.csv", {"html": f"reports/tiny/{name}.html"}
-    ) for name in ("table1", "table2")]  # fmt: skip
-    assert len(made) == 2
-    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
-    page = without_copies(Path("reports/tiny/index.html").read_text())
-    assert page.count("Not run at this scale: the numbers are the published ones.") >= 1
-    assert '<td><span class="ours">61.0</span></td>' in page
-    assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
-    assert page.count("quoted (Nobody), never run") == 1
-    assert "Nothing of this paper was run at scale pocket" in page
-
-
-def test_a_page_holds_what_its_own_numbers_contradict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    _, page = printed_paper(tmp_path)
-    assert '<th scope="row">Table 1, a, Avg</th><td>75.2</td><td>75.00</td>' in page
-    assert "1 finding. " in page
-    assert lost("some/index.html", made_later={"audit.html"}) == []
-
-
-def test_an_index_without_an_audit(config: dict[str, Any]) -> None:
-    make_index(quiet(), config, [], "reports/index.html")
-    assert "audit.html" not in Path("reports/index.html").read_text()
-
-
 def test_a_table_without_an_article(tmp_path: Path):
     (tmp_path / "t.html").write_text("<p>half")
     with pytest.raises(RetortError, match=r"t\.html holds no table; delete it"):
@@ -348,31 +150,3 @@ def test_a_table_without_an_article(tmp_path: Path):
 @pytest.mark.parametrize(("seconds", "said"), [(45.2, "45 s"), (125.0, "2 min 5 s"), (7260.0, "2 h 1 min")])
 def test_time_in_words(seconds: float, said: str):
     assert Origin(seconds=seconds).took == said
-
-
-def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = build(tmp_path)
-    _, page = report(config)
-    top = page.partition("<nav")[0]
-    assert "What came out at scale pocket" in top
-    assert "Of 1 claims, 0 hold, 0 do not, 1 are undecided" in " ".join(top.split())
-    assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
-    assert "runs of each student would decide it" in top
-
-
-def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = build(tmp_path)
-    recording = {
-        "run": {"machine": "a laptop", "date": "2026-01-02"}, "replacements": {}, "runs": 3,
-        "tables": {"table1": {"B": {"Acc. %": [70.0, 1.0]}}}, "claims": {"hold": ["a-beats-b"]},
-    }  # fmt: skip
-    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
-    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
-    top = " ".join(report(config)[1].partition("<nav")[0].split())
-    assert "What came out at scale reduced, in the recorded run" in top
-    assert "Of 1 claims, 1 hold, 0 do not, 0 are undecided" in top
-    assert "a laptop, 2026-01-02; 3 runs of each student" in top

@@ -1,0 +1,104 @@
+"""Tests of the pages of papers that are shown as printed, and of what a page opens with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from retort.report.index import make_index
+from retort.report.page import make_page
+from retort.tables.make import make_table
+
+from tests.tiny.blocks import with_block
+from tests.tiny.edit import write
+from tests.tiny.printed import ACC, study_config, table
+from tests.tiny.results import quiet
+from tests.tiny.variant import PAPER, PROFILES, TABLE, write_one_table
+from tests.unit.report.pages import build, lost, report, without_copies
+
+MEAN = [ACC, {**ACC, "label": "Other", "task": "qa"}, {"label": "Avg", "mean_of": ["Coin", "Other"]}]
+
+
+def printed_paper(folder: Path) -> tuple[str, str]:
+    """Return the index and the page of a paper whose rows have no student yet, and one of whose averages is wrong."""
+    config = study_config(folder, table1=table(MEAN, {"a": "70.0 | 80.0 | 75.2", "b": "71.0 | 80.0 | 75.5"}, 6))
+    make_table(
+        quiet(), config, "some", "table1", [], [], "results/tables/some/table1.csv",
+        {kind: f"reports/some/table1.{kind}" for kind in ("html", "md", "tex")},
+    )  # fmt: skip
+    make_page(quiet(), config, "some", "reports/some/index.html")
+    make_index(quiet(), config, ["reports/audit.html"], "reports/index.html")
+    return Path("reports/index.html").read_text(), Path("reports/some/index.html").read_text()
+
+
+def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    index, page = printed_paper(tmp_path)
+    page = without_copies(page)
+    assert page.count("Not run, for no student stands for these rows yet") == 1
+    assert '<td><span class="ours">75.2</span></td>' in page
+    assert "–</span>" not in page
+    assert "0 of 6<small>6 not run at this scale</small>" in page
+    assert "There is no result yet" in page
+    assert "<td>1</td><td>–</td><td>0</td><td>6</td><td>–</td>" in index
+    for kind in ("md", "tex"):
+        text = Path(f"reports/some/table1.{kind}").read_text()
+        assert text.count("Not run, for no student") == 1
+        assert "75.2" in text
+
+
+def test_a_table_of_a_printed_paper_at_our_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table1 = {**TABLE, "numbers": 2, "published": {}, "columns": [{**TABLE["columns"][0], "average": False}],
+              "rows": [{"student": "tiny-kd", "label": "A", "cells": "61.0"},
+                       {"label": "Q", "quoted": "Nobody", "cells": "62.0"}]}  # fmt: skip
+    paper = {**PAPER, "ours": False, "show": ["table1", "table2"]}
+    table2 = {**PROFILES, "published": {}}
+    config = write_one_table(tmp_path / "study", with_block(table1), table2=table2, paper=paper, claims={})
+    made = [make_table(
+        quiet(), config, "tiny", name, [], [], f"results/tables/tiny/{name}.csv", {"html": f"reports/tiny/{name}.html"}
+    ) for name in ("table1", "table2")]  # fmt: skip
+    assert len(made) == 2
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
+    page = without_copies(Path("reports/tiny/index.html").read_text())
+    assert page.count("Not run at this scale: the numbers are the published ones.") >= 1
+    assert '<td><span class="ours">61.0</span></td>' in page
+    assert '<td><span class="ours">62.0<sup>a</sup></span></td>' in page
+    assert page.count("quoted (Nobody), never run") == 1
+    assert "Nothing of this paper was run at scale pocket" in page
+
+
+def test_a_page_holds_what_its_own_numbers_contradict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, page = printed_paper(tmp_path)
+    assert '<th scope="row">Table 1, a, Avg</th><td>75.2</td><td>75.00</td>' in page
+    assert "1 finding. " in page
+    assert lost("some/index.html", made_later={"audit.html"}) == []
+
+
+def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = build(tmp_path)
+    _, page = report(config)
+    top = page.partition("<nav")[0]
+    assert "What came out at scale pocket" in top
+    assert "Of 1 claims, 0 hold, 0 do not, 1 are undecided" in " ".join(top.split())
+    assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
+    assert "runs of each student would decide it" in top
+
+
+def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = build(tmp_path)
+    recording = {
+        "run": {"machine": "a laptop", "date": "2026-01-02"}, "replacements": {}, "runs": 3,
+        "tables": {"table1": {"B": {"Acc. %": [70.0, 1.0]}}}, "claims": {"hold": ["a-beats-b"]},
+    }  # fmt: skip
+    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
+    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
+    top = " ".join(report(config)[1].partition("<nav")[0].split())
+    assert "What came out at scale reduced, in the recorded run" in top
+    assert "Of 1 claims, 1 hold, 0 do not, 0 are undecided" in top
+    assert "a laptop, 2026-01-02; 3 runs of each student" in top
