@@ -8,6 +8,7 @@ from typing import Any
 from retort.report.index import make_index, show_so_far
 
 from tests.tiny.results import quiet
+from tests.unit.report.pages import Tags
 
 
 def test_an_unfinished_index_says_what_is_still_to_come(config: dict[str, Any]) -> None:
