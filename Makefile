@@ -31,7 +31,7 @@ check: install ## linters, types and the fast tests: no workflow, no guide; unde
 	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
 
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
-	PATH="$(BIN):$$PATH" pytest -n 2 --dist loadgroup
+	PATH="$(BIN):$$PATH" pytest -n 2
 
 report: run ## the study, Snakemake's own report (reports/snakemake.zip), and an archive of the run (reports/ro-crate.zip)
 	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip

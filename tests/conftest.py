@@ -47,13 +47,13 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Divide the tests among the processes of pytest-xdist: those of a file share one, and those of a finished study.
 
-    The tests of the workflow come first there, because the longest are among them.
+    The longest come first there: the rehearsal, then the other tests of the workflow.
     """
     for item in items:
         shared = "finished" if {"finished", "copied"} & set(getattr(item, "fixturenames", ())) else item.path.stem
         item.add_marker(pytest.mark.xdist_group(shared))
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+        items.sort(key=lambda item: (item.path.stem != "test_rehearsal", item.get_closest_marker("workflow") is None))
 
 
 def snakemake(
