@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from retort.attempts import LATEST, RUN
 from retort.plan.frozen import VARIABLE
 
 from tests.conftest import ROOT, read_json, snakemake
@@ -83,11 +84,12 @@ def test_a_job_on_another_machine_reads_the_settings_that_it_was_planned_with(tm
 def late(folder: Path, run: Path | None) -> None:
     """Run a job in a process of its own, as an executor for other machines does."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    of_run = {VARIABLE: str(run), RUN: (folder / LATEST).read_text()} if run else {}
     subprocess.run(
         [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
          "--configfile", str(folder / "config.yaml"), "--cores", "1", "--mode", "remote", "--nolock", "--force",
          "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task"],
-        check=True, cwd=folder, env=environment | ({VARIABLE: str(run)} if run else {}), capture_output=True,
+        check=True, cwd=folder, env=environment | of_run, capture_output=True,
     )  # fmt: skip
 
 

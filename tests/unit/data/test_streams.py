@@ -168,8 +168,8 @@ def test_all_is_fetched_where_the_part_is_not_known(study_folder: Path, corpus: 
 
 def test_all_is_fetched_for_a_task(study_folder: Path) -> None:
     task = {"source": "wiki", "title": "T", "task_type": "regression", "metrics": ["pearson"], "max_length": 9}
-    files = {"format": "csv", "files": {"train": "a.csv"}, "columns": {"text": "a", "label": "b"}}
-    split = {"splits": {"train": {"rows": 1}}, "read": {"hub": files}, "version": 1}
-    uses = {"validation_split": "train", "evaluation_split": "train", "sample": [{"text": "a", "label": 1}] * 2}
+    files = {"format": "csv", "files": {"train": "a.csv", "dev": "b.csv"}, "columns": {"text": "a", "label": "b"}}
+    split = {"splits": {"train": {"rows": 1}, "dev": {"rows": 1}}, "read": {"hub": files}, "version": 1}
+    uses = {"validation_split": "dev", "evaluation_split": "dev", "sample": [{"text": "a", "label": 1}] * 2}
     write(study_folder, "tasks/reads-wiki.yaml", {**task, **split, **uses})
     assert part_of(study_folder, [{"blocks": 100, "components": [PART]}]) is None
