@@ -45,13 +45,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Divide the tests among the processes of pytest-xdist: those of a file share one, and those of a finished study.
-
-    The longest come first there: the rehearsal, then the other tests of the workflow.
-    """
-    for item in items:
-        shared = "finished" if {"finished", "copied"} & set(getattr(item, "fixturenames", ())) else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(shared))
+    """Put the longest tests first where several processes share them: the rehearsal, then those of the workflow."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: (item.path.stem != "test_rehearsal", item.get_closest_marker("workflow") is None))
 
