@@ -104,6 +104,12 @@ def test_a_scale_gives_all_students_its_seeds_and_a_task_its_schedule(tmp_path: 
     assert [stage.schedule.steps for stage in settings.stages] == [6] * len(settings.stages)
 
 
+def test_a_scale_gives_a_paper_tasks_of_its_own(tmp_path: Path) -> None:
+    assert study(tmp_path / "a", "reduced", tasks_of={}).runs_task("tiny-kd", "mood")
+    other = study(tmp_path / "b", "reduced", tasks_of={"tiny": ["rating"]})
+    assert (other.runs_task("tiny-kd", "mood"), other.runs_task("tiny-kd", "rating")) == (False, True)
+
+
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
     found = study(tmp_path, "reduced", layers=1)
     assert STUDENT["architecture"]["layers"] == 2
@@ -132,6 +138,8 @@ def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, mon
         ({"model": "hal"}, "replacements.model: no model is called 'hal'; did you mean 'half'?"),
         ({"corpus": "sentence"}, "replacements.corpus: no corpus is called 'sentence'; did you mean 'sentences'?"),
         ({"tasks": ["mod"]}, "replacements.tasks: no task is called 'mod'; did you mean 'mood'?"),
+        ({"tasks_of": {"tin": ["mood"]}}, "replacements.tasks_of: no paper is called 'tin'; did you mean 'tiny'?"),
+        ({"tasks_of": {"tiny": ["mod"]}}, "replacements.tasks_of.tiny: no task is called 'mod'; did you mean 'mood'?"),
         ({"training": {"steps": 0, "batch_size": 1, "learning_rate": 0.1}}, "greater than 0"),
     ],
 )

@@ -17,18 +17,31 @@ class Replacements(Spec):
     corpus: Name = Field(description="instead of every corpus")
     distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
     training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
+    finetuning: ScheduleChanges = Field(
+        default={},
+        description="fields of `training` that differ where a student without stages on a task is fine-tuned",
+    )
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
     training_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `training` that differ")
     teaching_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `teaching` that differ")
     grid: Grid = Field(description="instead of every protocol's")
     seeds: Whole = Field(ge=1, description="of every student, counted from 1, also where a paper has one run")
     tasks: Distinct[Name] = Field(min_length=1, description="no other task is run")
+    tasks_of: dict[Name, Distinct[Name]] = Field(default={}, description="paper -> its tasks, instead of `tasks`")
 
     @field_validator("distillation", "training", "teaching")
     @classmethod
     def _schedule(cls, fields: dict[str, Any]) -> dict[str, Any]:
         Schedule.model_validate(fields)
         return fields
+
+    @model_validator(mode="after")
+    def _stages_set_what_finetuning_sets(self) -> Replacements:
+        """Check that stages have a value of their own wherever fine-tuning has one, so that none passes to them."""
+        for name in ("training", "distillation"):
+            if missing := sorted(set(self.finetuning) - set(getattr(self, name))):
+                raise ValueError(f"{name}: {missing[0]} is missing, which finetuning sets")
+        return self
 
 
 class MadeRows(Spec):

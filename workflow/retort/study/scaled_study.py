@@ -220,7 +220,7 @@ def shrink(study: Study, replacements: Replacements) -> None:
         study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
     for name in learning | teaching:
         taught = name not in learning
-        training = replacements.teaching if taught else replacements.training
+        training = replacements.teaching if taught else {**replacements.training, **replacements.finetuning}
         training_on = replacements.teaching_on if taught else replacements.training_on
         study.protocols[name] = _protocol(
             study.protocols[name], replacements, training, training_on, set(study.corpora)

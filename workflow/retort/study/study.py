@@ -79,13 +79,17 @@ class Study:
         """Return the paper to which a student or teacher belongs."""
         return self.files["students" if name in self.students else "teachers", name].parent.name
 
+    @property
+    def all_papers(self) -> list[str]:
+        """The papers that have a folder, whether they are opened or not."""
+        return sorted(folder.name for folder in (self.folder / "papers").iterdir() if folder.is_dir())
+
     def names(self, paper: str) -> Names:
         """Return the names of students and teachers that the files of a paper can use."""
         own = [
             name.removeprefix(f"{paper}-") for name in (*self.teachers, *self.students) if self.paper_of(name) == paper
         ]
-        papers = [folder.name for folder in (self.folder / "papers").iterdir() if folder.is_dir()]
-        return known_names(paper, own, papers)
+        return known_names(paper, own, self.all_papers)
 
     def is_printed(self, name: str) -> bool:
         """Return whether a student or teacher belongs to a printed paper, and not to one of our own studies."""
@@ -114,7 +118,9 @@ class Study:
         Only a scaled study leaves tasks out, and only for students and teachers of printed papers.
         """
         replacements = self.scale.replacements
-        return replacements is None or task in replacements.tasks or not self.is_printed(name)
+        if replacements is None or not self.is_printed(name):
+            return True
+        return task in replacements.tasks_of.get(self.paper_of(name), replacements.tasks)
 
     def exhibits_of(self, paper: str) -> list[str]:
         """Return the names of a paper's tables and figures in the order of the report: `show`, then the others."""
