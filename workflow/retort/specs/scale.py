@@ -18,8 +18,7 @@ class Replacements(Spec):
     distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
     training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
     finetuning: ScheduleChanges = Field(
-        default={},
-        description="fields of `training` that differ where a student without stages on a task is fine-tuned",
+        default={}, description="fields of `training` that differ for students without a stage on a task"
     )
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
     training_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `training` that differ")
