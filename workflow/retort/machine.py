@@ -1,10 +1,12 @@
-"""Tell this machine, as its processes see it, from others: process ids mean something on one machine only."""
+"""This machine as its processes see it: its name, for process ids mean something there only, and its memory."""
 
 from __future__ import annotations
 
 import functools
 import os
+import resource
 import socket
+import sys
 from pathlib import Path
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
@@ -33,3 +35,9 @@ def is_alive(process: int) -> bool:
     except OSError:  # of another user
         return True
     return True
+
+
+def max_rss_mb() -> float:
+    """Return the most memory (resident set size) that this process has held so far, in MB."""
+    bytes_each = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kilobytes on Linux, bytes on macOS
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_each / 1024**2

@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from retort import machine
+
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "scipy", "snakemake")
 
 
@@ -86,3 +88,13 @@ def stamp(device: str, threads: int) -> dict[str, Any]:
         "threads": threads,
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def memory(device: str) -> dict[str, int]:
+    """Return the most memory that this process has held so far, in MB, on the machine and on a GPU that it uses."""
+    held = {"max_rss_mb": round(machine.max_rss_mb())}
+    if device == "cuda":
+        import torch
+
+        held["max_gpu_mb"] = round(torch.cuda.max_memory_allocated() / 1024**2)
+    return held

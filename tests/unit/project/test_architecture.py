@@ -66,7 +66,7 @@ TOP: dict[str, set[str]] = {
     "machine": set(),
     "mappings": {"errors", "registry"},
     "precision": set(),
-    "provenance": set(),
+    "provenance": {"machine"},
     "registry": {"errors"},
     "run_hooks": {"checksums", "forkserver", "jobs"},
     "signals": {"errors"},

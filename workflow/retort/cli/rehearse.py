@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -49,7 +50,8 @@ def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
 )
 def rehearse(arguments: argparse.Namespace) -> int:
     """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
-    from retort.plan.plan import Plan  # imported late: they import Snakemake
+    from retort.cost.report import of_one_process  # imported late: they import Snakemake
+    from retort.plan.plan import Plan
     from retort.rehearsal.progress import Progress, summary
     from retort.rehearsal.run import Rehearsal, run
 
@@ -63,6 +65,9 @@ def rehearse(arguments: argparse.Namespace) -> int:
     status = run(rehearsal, [*_arguments(folder, file), "--", *targets] if targets else _arguments(folder, file))
     failed = sum(job.failed for job in rehearsal.jobs)
     print(*summary(rehearsal.jobs), sep="\n")
+    if not arguments.distinct:
+        with contextlib.chdir(folder):
+            print("", *of_one_process(config, arguments.papers), sep="\n")
     if status and not failed:
         print(f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log", file=sys.stderr)
     print(f"{len(rehearsal.jobs)} jobs, {failed} failed; the pages are in {folder / 'reports'}")

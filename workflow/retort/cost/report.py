@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from retort.cost.data import UNKNOWN, Volume
 from retort.cost.jobs import Job, Jobs
 from retort.cost.ledger import Bill, Load, bills_of, models_behind, selected_exhibits, targets_of
+from retort.cost.met import Met, met_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.config import Config
@@ -20,7 +22,7 @@ LARGEST = 5  # jobs that are named
 
 
 def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str]:
-    """Yield the lines of the report: a table of bills, the largest jobs, then the assumptions.
+    """Yield the lines of the report: a table of bills, the largest jobs, what finished jobs took, the assumptions.
 
     Args:
         config: the checked configuration.
@@ -33,15 +35,30 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu)
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield ""
+    models = models_behind(jobs, targets)
     yield "Largest jobs:"
-    yield from _largest(models_behind(jobs, targets), speed)
+    yield from _largest(models, speed)
     yield ""
+    yield from _held_against(met_of(models, speed))
     yield (
         f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s: "
         f"{speed.origin}."
     )
     yield COUNTED.format(start=speed.start)
     yield from _lengths(jobs.estimates.volume)
+
+
+def of_one_process(config: Config, papers: list[str]) -> Iterator[str]:
+    """Yield what the finished jobs of a run in one process took, beside their estimates without the start of a job.
+
+    Args:
+        config: the checked configuration.
+        papers: the papers; all of the configuration if empty.
+    """
+    plan = Plan(config)
+    targets = targets_of(plan, selected_exhibits(plan.study, papers), whole=not papers)
+    speed = replace(speed_of_device(None, config.gpus > 0), start=0.0)
+    yield from _held_against(met_of(models_behind(Jobs(plan), targets), speed))
 
 
 def _hours(load: Load, speed: Speed) -> str:
@@ -71,6 +88,20 @@ def _largest(jobs: list[Job], speed: Speed) -> list[str]:
         device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
         rows.append([f"  {job.name}", f"{taken:,.2f} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
     return _aligned(rows)
+
+
+def _held_against(every: list[Met]) -> Iterator[str]:
+    """Yield a table of what finished jobs took beside their estimates; nothing if none is finished."""
+    if not every:
+        return
+    rows = [["  rule", "jobs", "hours", "estimated", "ratio", "most RAM", "estimated"]]
+    for met in every:
+        hours = [f"{met.hours:,.2f}", f"{met.expected:,.2f}", f"{met.ratio:.2f}"]
+        held = f"{met.ram / 1e9:.1f} GB" if met.ram else "-"
+        rows.append([f"  {met.rule}", f"{met.jobs:,}", *hours, held, f"{met.expected_ram / 1e9:.1f} GB"])
+    yield "Finished jobs, by their own clocks (slower where jobs share cores), beside their estimates:"
+    yield from _aligned(rows)
+    yield ""
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

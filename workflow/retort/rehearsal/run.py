@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import runpy
 import sys
 import threading
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
+
+from retort import machine
 
 LINES = 3  # of an unexpected error that are told
 
@@ -72,8 +73,7 @@ class Rehearsal:
                 failed = _fails(path)
             seconds = time.process_time() - begun
             sys.path[:] = paths  # each script appends all of it again
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, peak, log, failed)
+        done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, machine.max_rss_mb(), log, failed)
         self.jobs.append(done)
         self.tell(done, self.total)
         if failed:

@@ -13,7 +13,7 @@ from retort.checksums import sealed
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import embeddings_of, heads_on
-from retort.provenance import stamp
+from retort.provenance import memory, stamp
 from retort.settings import ProfileSettings
 
 
@@ -40,6 +40,7 @@ def profile_student(job: Job, settings: ProfileSettings, student: str, model_fol
         **({"further": further} if further else {}),
         "settings": settings.as_json(),
         "seconds": job.seconds(),
+        **memory(job.device),
         **stamp(job.device, settings.threads),
         **job.lineage(),
     }

@@ -19,7 +19,7 @@ from retort.jobs import Job
 from retort.models.recorder import Recorder
 from retort.objectives.relation_forms.choice import described
 from retort.precision import float32_products
-from retort.provenance import stamp
+from retort.provenance import memory, stamp
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
@@ -141,6 +141,7 @@ def write_score(
         **({} if chosen is None else {"chosen": chosen.as_json()}),
         "settings": settings.as_json(),
         "seconds": job.seconds(),
+        **memory(job.device),
         **stamp(job.device, job.threads),
         **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
         **({} if job.processes == 1 else {"gpus": job.processes}),
