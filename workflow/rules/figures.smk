@@ -4,10 +4,10 @@
 rule plot_figure:
     """Collect a figure's points into a tidy CSV and draw it."""
     input:
-        figure=plan.figure_file,
-        scores=plan.figure_scores,
-        profiles=plan.figure_profiles,
-        tables=plan.figure_tables,
+        figure=exhibits.figure_file,
+        scores=exhibits.figure_scores,
+        profiles=exhibits.figure_profiles,
+        tables=exhibits.figure_tables,
     output:
         csv="results/tables/{paper}/{figure}.csv",
         svg=report(

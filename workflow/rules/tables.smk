@@ -1,16 +1,18 @@
 """Tables: scores collected, checked against the study, printed beside what was published."""
 
 from retort.plan.exhibit_params import ExhibitParams
+from retort.plan.exhibits import Exhibits
 
+exhibits = Exhibits(plan)
 exhibit_params = ExhibitParams(plan.study)
 
 
 rule make_table:
     """Collect a table's scores into a tidy CSV and print it as Markdown, LaTeX and HTML."""
     input:
-        table=plan.table_file,
-        scores=plan.table_scores,
-        profiles=plan.table_profiles,
+        table=exhibits.table_file,
+        scores=exhibits.table_scores,
+        profiles=exhibits.table_profiles,
         submissions=submit.of_table,
     output:
         csv="results/tables/{paper}/{table}.csv",
@@ -38,8 +40,8 @@ rule make_table:
 rule check_claims:
     """Judge a paper's claims on the published numbers and on ours."""
     input:
-        claims=plan.claims_file,
-        tables=plan.claim_tables,
+        claims=exhibits.claims_file,
+        tables=exhibits.claim_tables,
     output:
         md="reports/{paper}/claims.md",
         html=report("reports/{paper}/claims.html", category="{paper}"),

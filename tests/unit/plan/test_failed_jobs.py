@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from retort.attempts import KILLED, Attempt
 from retort.plan import failed_jobs
+from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
 from retort.specs.config import read_config
 from retort.tables.collect import score_cell
@@ -56,8 +57,8 @@ def planned(**failures: str) -> Plan:
 
 def test_a_failed_result_is_left_out_and_its_cell_says_why() -> None:
     plan, all_made = planned(**{SCORE: f"{LOG}: no luck"}), planned()
-    name = next(name for _, name in plan.study.exhibits if SCORE in all_made.scores("tiny", name))
-    assert set(all_made.scores("tiny", name)) - set(plan.scores("tiny", name)) == {SCORE}
+    name = next(name for _, name in plan.study.exhibits if SCORE in Exhibits(all_made).scores("tiny", name))
+    assert set(Exhibits(all_made).scores("tiny", name)) - set(Exhibits(plan).scores("tiny", name)) == {SCORE}
     cell = score_cell(plan.study, {}, "tiny-kd", "mood", "accuracy").fields
     assert (cell["status"], cell["reason"]) == (Status.FAILED, f"{LOG}: no luck")
     assert sentence(cell["status"], cell["reason"]) == f"failed ({LOG}: no luck)"

@@ -12,6 +12,7 @@ import pytest
 from retort.errors import RetortError
 from retort.plan import run_sources
 from retort.plan.exhibit_params import ExhibitParams
+from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
 from retort.plan.source_check import record_of
 from retort.specs.config import Config
@@ -144,7 +145,7 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
     left = {name for name in whole if plan.study.students.get(name) and "far" in _corpora(plan.study, name)}
     assert left
     assert part == whole - left
-    scores = plan.scores("tiny", "table1")
+    scores = Exhibits(plan).scores("tiny", "table1")
     assert scores
     assert not any(f"/{name}/" in score for score in scores for name in left)
     name = sorted(left)[0]

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from retort.plan.companions import Companions
+from retort.plan.exhibits import Exhibits
 from retort.plan.pages import Pages
 from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
@@ -84,7 +85,8 @@ class Rules:
 
     def __init__(self, plan: Plan, companions: Companions) -> None:
         self.plan = plan
-        rules = [*_data(plan), *_models(plan, companions), *_exhibits(plan)]
+        models = [*_teachers(plan), *_students(plan, companions), *_submissions(plan)]
+        rules = [*_data(plan), *models, *_exhibits(plan)]
         self.by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}
         for rule in rules:
             for path, pattern in zip(rule.outputs, rule.patterns, strict=True):
@@ -118,44 +120,55 @@ def _data(plan: Plan) -> list[Rule]:
     ]
 
 
-def _models(plan: Plan, companions: Companions) -> list[Rule]:
-    submit, model = Submit(plan), "results/students/{student}/model"
-    score = "results/scores/{student}/{task}/seed-{seed}.json"
-    scored = (score, answers_address(score), "results/students/{student}/{task}/seed-{seed}")
-    taught = (plan.teacher_score, answers_address(plan.teacher_score))
+def _teachers(plan: Plan) -> list[Rule]:
     of_teacher = {
         "teacher": plan.pattern(plan.study.teachers),
         "task": plan.pattern(plan.study.tasks),
         "corpus": plan.pattern(plan.study.corpora),
     }
+
+    def fine_tuned(wildcards: Wildcards) -> str:
+        return f"results/teachers/{wildcards.teacher}/{wildcards.task}/model"
+
+    score = (plan.teacher_score, answers_address(plan.teacher_score))
+    teacher = (*score, "results/teachers/{teacher}/{task}/model")
+    read = (plan.teacher_encoded, plan.teacher_model, plan.teacher_tokenizer)
+    head = (plan.teacher_blocks, plan.teacher_model, plan.teacher_tokenizer)
+    return [
+        Rule("finetune_teacher", teacher, read, of_teacher),
+        Rule("fit_teacher_head", ("results/teachers/{teacher}/{corpus}/model",), head, of_teacher),
+        Rule("record_activations", ("results/activations/{teacher}/{task}",), (plan.teacher_encoded, fine_tuned)),
+    ]
+
+
+def _students(plan: Plan, companions: Companions) -> list[Rule]:
+    model, score = "results/students/{student}/model", "results/scores/{student}/{task}/seed-{seed}.json"
+    scored = (score, answers_address(score), "results/students/{student}/{task}/seed-{seed}")
     specific, agnostic = ({"student": plan.pattern(names)} for names in (plan.task_specific, plan.task_agnostic))
     begins = (plan.student_model, plan.student_tokenizer, plan.student_parent)
 
     def distilled(wildcards: Wildcards) -> str:
         return model.format(student=wildcards.student)
 
-    def fine_tuned(wildcards: Wildcards) -> str:
-        return f"results/teachers/{wildcards.teacher}/{wildcards.task}/model"
-
-    teacher = (*taught, "results/teachers/{teacher}/{task}/model")
-    read = (plan.teacher_encoded, plan.teacher_model, plan.teacher_tokenizer)
-    head = (plan.teacher_blocks, plan.teacher_model, plan.teacher_tokenizer)
     parts = "results/trials/{student}/{task}/{part}-of-{parts}.jsonl"
     on_task = (plan.student_encoded, plan.student_teacher, plan.student_activations, *begins)
     on_corpus = (plan.student_corpora, plan.student_teacher_head, *begins, companions.before)
     side_by_side = (companions.corpora, companions.teacher, companions.model, companions.tokenizer, companions.parents)
     tuned = (distilled, plan.student_encoded)
-    tested = (submit.test_sets, submit.weights)
     return [
-        Rule("finetune_teacher", teacher, read, of_teacher),
-        Rule("fit_teacher_head", ("results/teachers/{teacher}/{corpus}/model",), head, of_teacher),
-        Rule("record_activations", ("results/activations/{teacher}/{task}",), (plan.teacher_encoded, fine_tuned)),
         Rule("distill_on_task", scored, on_task, specific),
         Rule("distill_student", (model,), on_corpus, agnostic),
         Rule("distill_together", ("results/together/{companions}.done",), side_by_side),
         Rule("run_grid", (parts,), tuned, {"part": NUMBER, "parts": NUMBER}),
         Rule("finetune_student", scored, (*tuned, plan.grid_parts), agnostic),
         Rule("profile_student", ("results/profiles/{student}.json",), (plan.profile_model,)),
+    ]
+
+
+def _submissions(plan: Plan) -> list[Rule]:
+    submit = Submit(plan)
+    tested = (submit.test_sets, submit.weights)
+    return [
         Rule("encode_test", ("results/test_sets/{task}/{tokenizer}",), (submit.sources, plan.tokenizer_folder)),
         Rule("predict_test", ("results/answers/{student}/seed-{seed}/{task}.json",), tested),
         Rule("write_submission", ("reports/submissions/{student}/seed-{seed}.zip",), (submit.answers,)),
@@ -163,11 +176,11 @@ def _models(plan: Plan, companions: Companions) -> list[Rule]:
 
 
 def _exhibits(plan: Plan) -> list[Rule]:
-    submit, pages = Submit(plan), Pages(plan)
+    exhibits, submit, pages = Exhibits(plan), Submit(plan), Pages(plan)
     report, tidy = "reports/{paper}/", "results/tables/{paper}/"
     table = (f"{tidy}{{table}}.csv", *(f"{report}{{table}}.{ending}" for ending in ("md", "tex", "html")))
     figure = (f"{tidy}{{figure}}.csv", f"{report}{{figure}}.svg", f"{report}{{figure}}.png")
-    drawn = (plan.figure_scores, plan.figure_profiles, plan.figure_tables)
+    drawn = (exhibits.figure_scores, exhibits.figure_profiles, exhibits.figure_tables)
     index = (lambda _: pages.tidy, lambda _: pages.headlines, lambda _: pages.judged, lambda _: pages.pages)
 
     def collected(wildcards: Wildcards) -> str:
@@ -175,10 +188,10 @@ def _exhibits(plan: Plan) -> list[Rule]:
 
     tables, figures = {"table": TABLE}, {"figure": FIGURE}
     return [
-        Rule("make_table", table, (plan.table_scores, plan.table_profiles, submit.of_table), tables),
+        Rule("make_table", table, (exhibits.table_scores, exhibits.table_profiles, submit.of_table), tables),
         Rule("plot_figure", figure, drawn, figures),
         Rule("plot_verdicts", (f"{report}{{table}}.svg", f"{report}{{table}}.png"), (collected,), tables),
-        Rule("check_claims", (f"{report}claims.html", f"{report}claims.md"), (plan.claim_tables,)),
+        Rule("check_claims", (f"{report}claims.html", f"{report}claims.md"), (exhibits.claim_tables,)),
         Rule("make_printed_pages", (*pages.printed, "results/tables/printed.json")),
         Rule("make_page", (f"{report}index.html",), (pages.rendered, pages.claims)),
         Rule("make_audit", ("reports/audit.html",)),

@@ -66,6 +66,21 @@ def split_files(folder: Path, name: str, split: str) -> list[Path]:
     Raises:
         RetortError: the card has no such configuration or split, or the folder lacks its files.
     """
+    where, patterns = f"{folder.name}/{CARD}", _patterns_of(folder, name, split)
+    for pattern in patterns:
+        if ".." in pattern.split("/") or pattern.startswith("/"):
+            raise RetortError(f"{where}: '{pattern}' leaves its folder", "name the files of the splits instead")
+    files = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    if not files:
+        raise RetortError(
+            f"{where}: the files of '{name}' and '{split}' are not here",
+            f"'files' of the source takes {', '.join(patterns)}",
+        )
+    return files
+
+
+def _patterns_of(folder: Path, name: str, split: str) -> list[str]:
+    """Return the patterns that a card gives for the files of a split of a configuration."""
     from datasets.data_files import sanitize_patterns
     from datasets.utils.metadata import MetadataConfigs
     from huggingface_hub import DatasetCard
@@ -82,14 +97,5 @@ def split_files(folder: Path, name: str, split: str) -> list[Path]:
         raise RetortError(f"{where}: no configuration is called '{name}'", f"there are {', '.join(splits) or 'none'}")
     if split not in splits[name]:
         raise RetortError(f"{where}: '{name}' has no split '{split}'", f"there are {', '.join(splits[name]) or 'none'}")
-    patterns = splits[name][split]
-    for pattern in patterns:
-        if ".." in pattern.split("/") or pattern.startswith("/"):
-            raise RetortError(f"{where}: '{pattern}' leaves its folder", "name the files of the splits instead")
-    files = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
-    if not files:
-        raise RetortError(
-            f"{where}: the files of '{name}' and '{split}' are not here",
-            f"'files' of the source takes {', '.join(patterns)}",
-        )
-    return files
+    patterns: list[str] = splits[name][split]
+    return patterns

@@ -14,6 +14,7 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
+from retort.plan.exhibits import Exhibits
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
 from retort.settings import CorpusDistillationSettings, ModelSettings
@@ -200,8 +201,8 @@ def wanted(plan: Plan, targets: Iterable[str]) -> list[str]:
 
 def _scored(plan: Plan, paper: str, name: str) -> set[str]:
     """Return the students and teachers whose scores a table or figure reads, also through tables that it draws."""
-    exhibits = [name, *plan.study.exhibits[paper, name].draws()]
-    scores = (STUDENT.match(path) for each in exhibits for path in plan.scores(paper, each))
+    names = [name, *plan.study.exhibits[paper, name].draws()]
+    scores = (STUDENT.match(path) for each in names for path in Exhibits(plan).scores(paper, each))
     return {score["student"] for score in scores if score}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retort.plan.exhibits import relative
 from retort.plan.plan import Plan
 from retort.study.cells import is_judged
 from retort.study.load import is_ours
@@ -48,7 +49,7 @@ class Pages:
         patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
         files = [path for paper in papers for pattern in patterns for path in sorted(paper.glob(pattern))]
         facts = folder / "facts.yaml"
-        return [self.plan.relative(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
+        return [relative(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
 
     @property
     def audit(self) -> list[str]:
@@ -104,7 +105,7 @@ class Pages:
     def _own(self, paper: str, *names: str) -> list[str]:
         """Return those of some files that exist in a paper's folder."""
         paths = [self.study.folder / "papers" / paper / name for name in names]
-        return [self.plan.relative(path) for path in paths if path.is_file()]
+        return [relative(path) for path in paths if path.is_file()]
 
     def _names(self, paper: str, noun: str = "table") -> list[str]:
         """Return the names of a paper's tables or figures, in the order of the report."""

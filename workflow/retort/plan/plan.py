@@ -1,4 +1,4 @@
-"""The plan: which files each table needs, and which files each job reads. Snakemake's rules ask it.
+"""The plan: which files each job that makes data, teachers and students reads. Snakemake's rules ask it.
 
 Every method that takes wildcards is an input function of a rule. Nothing here reads a result.
 """
@@ -21,7 +21,7 @@ from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
 from retort.specs.config import Config, RunSources
 from retort.study import questions
-from retort.study.cells import Cell, expand, profile_address, profiled, score_address, sent_runs
+from retort.study.cells import expand
 from retort.study.load import open_study
 from retort.study.required_sources import sends, submitted
 from retort.study.study import Study
@@ -241,68 +241,3 @@ class Plan:
         name = wildcards.student
         teacher = name if name in self.study.teachers else self.study.students[name].teacher
         return self._folder(self.study.model_of(teacher).source)
-
-    # --- tables and figures
-
-    def exhibit_file(self, paper: str, name: str) -> str:
-        """Return the YAML file of a table or figure."""
-        return self.relative(self.study.files["exhibits", f"{paper}/{name}"])
-
-    def relative(self, path: Path) -> str:
-        """Return a path as Snakemake prints it: relative to the current folder if it lies below, else unchanged."""
-        here = Path.cwd()
-        return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-    def _cells(self, paper: str, name: str) -> list[Cell]:
-        """Return the cells of a table or figure; for one that compares tables, the cells of those tables."""
-        names = self.study.exhibits[paper, name].compares() or [name]
-        return [cell for cell in self.list if cell.paper == paper and cell.table in names]
-
-    def scores(self, paper: str, name: str) -> list[str]:
-        """Return the score files that a table or figure reads."""
-        read = {(cell.student, cell.task, cell.seed) for cell in self._cells(paper, name)}
-        sent = sent_runs(self.study, self.study.exhibits[paper, name]) if self.sends else set()
-        return sorted({score_address(*run) for run in read | sent} - self.config.run_sources.failed.keys())
-
-    def profiles(self, paper: str, name: str) -> list[str]:
-        """Return the profile files that a table or figure reads."""
-        paths = {profile_address(student) for student in profiled(self.study, self.study.exhibits[paper, name])}
-        return sorted(paths - self.config.run_sources.failed.keys())
-
-    def table_file(self, wildcards: Wildcards) -> str:
-        """Return the YAML file of a table."""
-        return self.exhibit_file(wildcards.paper, wildcards.table)
-
-    def table_scores(self, wildcards: Wildcards) -> list[str]:
-        """Return the score files of a table."""
-        return self.scores(wildcards.paper, wildcards.table)
-
-    def table_profiles(self, wildcards: Wildcards) -> list[str]:
-        """Return the profile files of a table."""
-        return self.profiles(wildcards.paper, wildcards.table)
-
-    def figure_file(self, wildcards: Wildcards) -> str:
-        """Return the YAML file of a figure."""
-        return self.exhibit_file(wildcards.paper, wildcards.figure)
-
-    def figure_scores(self, wildcards: Wildcards) -> list[str]:
-        """Return the score files of a figure."""
-        return self.scores(wildcards.paper, wildcards.figure)
-
-    def figure_profiles(self, wildcards: Wildcards) -> list[str]:
-        """Return the profile files of a figure."""
-        return self.profiles(wildcards.paper, wildcards.figure)
-
-    def figure_tables(self, wildcards: Wildcards) -> list[str]:
-        """Return the tidy CSV files of the tables that a figure draws; empty if it draws none."""
-        names = self.study.exhibits[wildcards.paper, wildcards.figure].draws()
-        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
-
-    def claims_file(self, wildcards: Wildcards) -> str:
-        """Return the YAML file of a paper's claims."""
-        return self.relative(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
-
-    def claim_tables(self, wildcards: Wildcards) -> list[str]:
-        """Return the tidy CSV files from which a paper's claims are judged."""
-        names = sorted({name for claim in self.study.claims.get(wildcards.paper, {}).values() for name in claim.tables})
-        return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]

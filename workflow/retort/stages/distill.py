@@ -24,7 +24,7 @@ from retort.training.distillation import (
     task_agnostic,
     task_specific,
 )
-from retort.training.evaluate import Measured, ScoreFiles, dev_score, evaluate, write_score
+from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 from retort.training.shared_pass import Activations
@@ -44,7 +44,7 @@ def distill_on_task(
     files: ScoreFiles,
     weights_folder: str | None,
 ) -> None:
-    """Distil a student on a task and write its score; a divergence is recorded in the score, not raised.
+    """Distil a student on a task and write its score, which says so if the training diverged.
 
     Args:
         job: the running job.
@@ -53,10 +53,10 @@ def distill_on_task(
         task: the task's name.
         seed: of the initial weights, the order of the batches and dropout.
         encoded_folder: the folder of the encoded task.
-        folders: the folders of the fine-tuned teacher, the published model and the parent.
+        folders: those of the fine-tuned teacher, the published model and the parent.
         activations_folder: the folder of the teacher's stored activations; None to run the teacher on every batch.
         files: the score file and the file of answers to write.
-        weights_folder: the folder in which the weights are saved; None to discard them.
+        weights_folder: the folder to save the weights in, or None.
 
     Raises:
         RetortError: the task is encoded with another tokenizer than that of the model or the parent.
@@ -67,17 +67,12 @@ def distill_on_task(
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
     source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
-    checkpoint = checkpoint_of(job, settings, seed)
-    try:
-        divergence.check(folders.parent)
-        _distil(Student(job, network, settings, seed, num_labels, checkpoint), source)
-        result: Measured | Diverged = evaluate(job, network, encoded_folder, settings)
-    except Diverged as error:
-        result = error
+    trainee = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
+    result = _distil(trainee, source, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
         save_with_card(job, settings, network, folders.tokenizer, weights_folder, f"{student} on {task}, seed {seed}")
     write_score(job, files, student, task, seed, settings, result)
-    checkpoint.remove()
+    trainee.checkpoint.remove()
 
 
 def _teacher_and_data(
@@ -108,11 +103,14 @@ def _teacher_and_data(
     return replace(task_specific(settings, rows, seed, teacher), score=score)
 
 
-def _distil(student: Student, source: TeacherAndData) -> None:
-    """Train every stage of one student; raise `Diverged` if its loss or a gradient is not finite."""
-    run_stages([student], source)
-    if student.diverged:
-        raise student.diverged
+def _distil(student: Student, source: TeacherAndData, parent: str | None) -> Diverged | None:
+    """Train every stage of one student, and return its divergence, or that of its parent, if there was one."""
+    try:
+        divergence.check(parent)
+        run_stages([student], source)
+    except Diverged as error:
+        return error
+    return student.diverged
 
 
 @on_every_gpu
@@ -143,12 +141,7 @@ def distill_student(
     """
     trainee = corpus_student(job, settings, folders)
     trainee.diverged = divergence_noted(trainee.checkpoint)
-    diverged: Diverged | None = None
-    try:
-        divergence.check(folders.parent)
-        _distil(trainee, corpus_source(job, settings, corpus_folders, folders))
-    except Diverged as error:
-        diverged = error
+    diverged = _distil(trainee, corpus_source(job, settings, corpus_folders, folders), folders.parent)
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from retort.data.tokenizers import check_same_tokenizer
@@ -13,10 +12,11 @@ from retort.models.cards import save_with_card
 from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
-from retort.training.best import keep_best
-from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
-from retort.training.finetuning import masked_lm_head, supervised
+from retort.training.checkpoint import Checkpoint
+from retort.training.evaluate import ScoreFiles, evaluate, write_score
+from retort.training.finetuning import fine_tuning, masked_lm_head
 from retort.training.launch import on_every_gpu
+from retort.training.loop import TrainingRun
 from retort.training.setup import checkpoint_of, head_of, set_seed, train_in, training_rows
 
 
@@ -50,24 +50,26 @@ def finetune_teacher(
             encoded with another tokenizer than the model's.
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
-    seed, precision = settings.seed, settings.precision
+    seed, best = settings.seed, settings.metric_for_best_model
     set_seed(job, seed)
     check_published(model_folder, settings.model)
     network = build.load(model_folder, *head_of(settings.task)).to(job.device)
-    build.prepare(network, settings.schedule)
-    rows = training_rows(encoded_folder, settings.task)
-    run = supervised(network, rows, settings.schedule, settings.task, seed)
-    if metric := settings.metric_for_best_model:
-        score = partial(dev_score, network, encoded_folder, metric, settings.task, precision, job.device)
-        keep_best(run, network, score, len(rows))
+    run = fine_tuning(job, network, encoded_folder, settings, settings.schedule, seed, best)
     checkpoint = checkpoint_of(job, settings, seed)
-    try:
-        train_in(job, run, seed, precision, checkpoint)
-    except Diverged as error:
-        raise RetortError(f"teacher '{teacher}' diverged on '{task}' at step {error.step}", "lower its rate") from error
+    _train(job, run, settings, checkpoint, f"teacher '{teacher}' diverged on '{task}'")
     save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
     write_score(job, files, teacher, task, seed, settings, evaluate(job, network, encoded_folder, settings))
     checkpoint.remove()
+
+
+def _train(
+    job: Job, run: TrainingRun, settings: TeacherSettings | TeacherHeadSettings, checkpoint: Checkpoint, diverged: str
+) -> None:
+    """Train a teacher or its head; if the training diverges, raise a RetortError that begins with `diverged`."""
+    try:
+        train_in(job, run, settings.seed, settings.precision, checkpoint)
+    except Diverged as error:
+        raise RetortError(f"{diverged} at step {error.step}", "lower its rate") from error
 
 
 @on_every_gpu
@@ -103,12 +105,10 @@ def fit_teacher_head(
     set_seed(job, settings.seed)
     check_published(model_folder, settings.model)
     network = build.load(model_folder, "masked-lm").to(job.device)
-    run = masked_lm_head(network, corpus_folder, settings)
     checkpoint = checkpoint_of(job, settings, settings.seed)
-    try:
-        train_in(job, run, settings.seed, settings.precision, checkpoint)
-    except Diverged as error:
-        raise RetortError(f"the head of '{teacher}' diverged at step {error.step}", "lower its rate") from error
+    _train(
+        job, masked_lm_head(network, corpus_folder, settings), settings, checkpoint, f"the head of '{teacher}' diverged"
+    )
     title = f"{teacher} with a masked-LM head, on {corpus}"
     save_with_card(job, settings, network, tokenizer_folder, output, title)
     checkpoint.remove()

@@ -116,9 +116,8 @@ def write_score(
 ) -> None:
     """Write a score file, and the answers that it was computed from to a file beside it.
 
-    The score file also holds the settings, the seed, the time, the device, the versions, what it was made from, and
-    the checksums of itself and of the answers, so that it can be checked.
-    A training run that diverged is recorded with the status 'diverged' and its step, without metrics.
+    The score file also holds its settings and its origin, and the checksums of itself and of the answers. That of a
+    training run that diverged has the status 'diverged' and its step, and no metrics.
 
     Args:
         job: the running job.
@@ -140,6 +139,16 @@ def write_score(
         **outcome.fields,
         **({} if chosen is None else {"chosen": chosen.as_json()}),
         "settings": settings.as_json(),
+        **_origin(job),
+    }
+    write_json(files.answers, outcome.answers, indent=None)
+    write_json(files.score, sealed({**score, "answers_sha256": sha256(Path(files.answers))}))
+    job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
+
+
+def _origin(job: Job) -> dict[str, Any]:
+    """Return how and from what a job made a score: time, memory, device, versions, parents."""
+    return {
         "seconds": job.seconds(),
         **memory(job.device),
         **stamp(job.device, job.threads),
@@ -148,9 +157,6 @@ def write_score(
         **described(),
         **job.lineage(),
     }
-    write_json(files.answers, outcome.answers, indent=None)
-    write_json(files.score, sealed({**score, "answers_sha256": sha256(Path(files.answers))}))
-    job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
 
 
 @dataclass(frozen=True)

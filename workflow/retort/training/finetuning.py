@@ -14,7 +14,7 @@ from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.recorder import Recorder
 from retort.objectives import single_loss
-from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHeadSettings
+from retort.settings import GridSettings, PointSettings, TaskSettings, TeacherHeadSettings, TeacherSettings
 from retort.specs.protocol import Schedule
 from retort.tasks import task_type_of
 from retort.training.best import keep_best
@@ -59,6 +59,35 @@ def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: Teache
     )
 
 
+def fine_tuning(
+    job: Job,
+    model: nn.Module,
+    encoded_folder: str,
+    settings: TeacherSettings | GridSettings,
+    schedule: Schedule,
+    seed: int,
+    best: str | None,
+) -> TrainingRun:
+    """Return a training run that fine-tunes a model on an encoded task, and prepare the model for its schedule.
+
+    Args:
+        job: the running job.
+        model: the model with its head, on the device of the job.
+        encoded_folder: the folder of the encoded task.
+        settings: the settings that hold the task and the precision.
+        schedule: the schedule.
+        seed: of the order of the batches and dropout.
+        best: the metric on dev by which the best weights are kept; None to keep the last.
+    """
+    build.prepare(model, schedule)
+    rows = training_rows(encoded_folder, settings.task)
+    run = supervised(model, rows, schedule, settings.task, seed)
+    if best:
+        score = partial(dev_score, model, encoded_folder, best, settings.task, settings.precision, job.device)
+        keep_best(run, model, score, len(rows))
+    return run
+
+
 def finetune_at(
     job: Job,
     settings: GridSettings,
@@ -90,14 +119,9 @@ def finetune_at(
     set_seed(job, seed)
     model = build.load(student_folder, *head_of(settings.task)).to(job.device)
     schedule = point.applied_to(settings.schedule)
-    build.prepare(model, schedule)
-    rows, task = training_rows(encoded_folder, settings.task), settings.task
-    run = supervised(model, rows, schedule, task, seed)
+    best = settings.metric_for_best_model if schedule.load_best_model_at_end else None
+    run = fine_tuning(job, model, encoded_folder, settings, schedule, seed, best)
     run.number = number
-    if schedule.load_best_model_at_end:
-        metric, precision = settings.metric_for_best_model, settings.precision
-        score = partial(dev_score, model, encoded_folder, metric, task, precision, job.device)
-        keep_best(run, model, score, len(rows))
     train_in(job, run, seed, settings.precision, checkpoint, progress)
     run.close()
     return model
