@@ -82,7 +82,7 @@ def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.Mon
     _, page = report(config)
     top = page.partition("<nav")[0]
     assert "What came out at scale pocket" in top
-    assert "Of 1 claims, 0 hold, 0 do not, 1 are undecided" in " ".join(top.split())
+    assert "Claims: 1. Hold: 0; do not hold: 0; undecided, as other runs may turn them: 1" in " ".join(top.split())
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
 
@@ -100,5 +100,5 @@ def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
     top = " ".join(report(config)[1].partition("<nav")[0].split())
     assert "What came out at scale reduced, in the recorded run" in top
-    assert "Of 1 claims, 1 hold, 0 do not, 0 are undecided" in top
+    assert "Claims: 1. Hold: 1; do not hold: 0; undecided, as other runs may turn them: 0" in top
     assert "a laptop, 2026-01-02; 3 runs of each student" in top
