@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from retort.plan.plan import Plan
 from retort.plan.submissions import Submit
+from retort.plan.weights import Weights
 from retort.specs.config import Config, read_config
 from retort.study.cells import expand, served
 from retort.study.load import open_study
@@ -29,6 +31,8 @@ FILED = {
                        "columns": {"text": 1, "label": 2}}},
     "evaluation_split": "dev", "submission": {"files": {"test": "S.tsv"}},
 }  # fmt: skip
+SUBMISSION = re.compile(r"reports/submissions/(?P<student>[^/]+)/seed-(?P<seed>\d+)\.zip")
+ANSWERS = re.compile(r"results/answers/(?P<student>[^/]+)/seed-(?P<seed>\d+)/(?P<task>[^/]+)\.json")
 COLUMNS = [*TABLE["columns"], {"label": "Avg", "mean_of": ["Acc. %", "Pearson"]},
            {"label": "Change", "change_from": "Pearson"}]  # fmt: skip
 
@@ -126,3 +130,19 @@ def test_a_dev_score_and_a_test_set_with_labels_are_ours(tmp_path: Path) -> None
 def test_the_papers(paper: str, table: str, tasks_sent: set[str]) -> None:
     study = open_study(Config(papers=[paper], scale="paper"))
     assert {task for _, task in served(study, study.exhibits[paper, table])} == tasks_sent
+
+
+@pytest.mark.parametrize("scale", ["rehearsal", "paper"])
+def test_the_weights_behind_every_zip_are_kept(scale: str) -> None:
+    plan = Plan(read_config({"scale": scale, "papers": ["mlkd2024", "minilmv2"]}))
+    submit, weights = Submit(plan), Weights(plan)
+    zips = [SUBMISSION.fullmatch(path) for paper, table in plan.study.exhibits
+            for path in submit.of_table(SimpleNamespace(paper=paper, table=table))]  # fmt: skip
+    runs = [SimpleNamespace(**found.groupdict()) for found in zips if found]
+    answers = [ANSWERS.fullmatch(path) for run in runs for path in submit.answers(run)]
+    read = [SimpleNamespace(**found.groupdict()) for found in answers if found]
+    assert len(zips) == len(runs) > 10
+    assert {(one.student, one.task) for one in read} >= {
+        ("mlkd2024-4-6-heads-random", task) for task in ("mnli", "cola")
+    }
+    assert [one for one in read if one.student in plan.study.students and not weights.read(one)] == []

@@ -24,11 +24,13 @@ class Weights:
 
         It is a resource, which never makes a job run again. The rule declares the output for all of its jobs.
         """
-        run = (wildcards.student, wildcards.task, int(wildcards.seed))
-        return int(self.plan.config.keep_weights or (self.plan.sends and run in self._sent))
+        answers = self.plan.sends and wildcards.task in self.plan.settings.predictions
+        sent = answers and (wildcards.student, int(wildcards.seed)) in self._sent
+        return int(self.plan.config.keep_weights or sent)
 
     @functools.cached_property
-    def _sent(self) -> set[tuple[str, str, int]]:
-        """The runs whose answers a server gets."""
+    def _sent(self) -> set[tuple[str, int]]:
+        """Student and seed of the runs whose answers a server gets, on every task that the student is scored on."""
         study = self.plan.study
-        return {run for exhibit in study.exhibits.values() for run in sent_runs(study, exhibit)}
+        runs = {run for exhibit in study.exhibits.values() for run in sent_runs(study, exhibit)}
+        return {(student, seed) for student, _, seed in runs}
