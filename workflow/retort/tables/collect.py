@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from retort.errors import RetortError
 from retort.plan import resolve
@@ -21,6 +21,7 @@ from retort.tables.proof import Record, check_score, read_record
 from retort.tables.tidy import AGAIN, INCOMPLETE, Status
 
 Scores = dict[tuple[str, str, int], Record]
+Key = TypeVar("Key")
 
 
 def _short(value: Any) -> str:
@@ -213,5 +214,29 @@ def scores_cell(study: Study, scores: Scores, student: str, scored: list[tuple[s
         student: the student or teacher.
         scored: the (task, metric) pairs of the cell.
     """
-    cells = [score_cell(study, scores, student, task, metric) for task, metric in scored]
-    return cells[0] if len(cells) == 1 else mean_of(cells)
+    cells = {(task, metric): score_cell(study, scores, student, task, metric) for task, metric in scored}
+    run = of_this_scale(study, cells)
+    first = next(iter(run.values()), None)
+    if first and (len(cells) == 1 or first.fields["status"] is Status.NOT_RUN):  # then all of them are not run
+        return first
+    return with_note(mean_of(run.values()), only(cells, run, "task", [task for task, _ in run]))
+
+
+def of_this_scale(study: Study, cells: Mapping[Key, Measured]) -> dict[Key, Measured]:
+    """Return the cells that a mean is over: at a scale that leaves tasks out, those of the tasks that it runs."""
+    if not study.scale.replacements:
+        return dict(cells)
+    return {key: cell for key, cell in cells.items() if cell.fields["status"] is not Status.NOT_RUN} or dict(cells)
+
+
+def only(cells: Sized, run: Sized, noun: str, names: Iterable[str]) -> str:
+    """Return a note that names what a mean is over; empty if it is over all cells."""
+    among = ", ".join(dict.fromkeys(names))
+    return f"the mean of {among}: this scale runs no other {noun} of it" if len(run) < len(cells) else ""
+
+
+def with_note(mean: Measured, note: str) -> Measured:
+    """Return a mean with a note before its own, if it has a value."""
+    if mean.fields["status"] is not Status.OK:
+        return mean
+    return replace(mean, fields={**mean.fields, "note": "; ".join(filter(None, (note, mean.fields["note"])))})

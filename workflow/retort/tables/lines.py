@@ -21,9 +21,12 @@ from retort.tables.collect import (
     failures,
     mean_of,
     not_run,
+    of_this_scale,
+    only,
     scores_cell,
     summary,
     value_of,
+    with_note,
     without_value,
 )
 from retort.tables.proof import Record
@@ -152,22 +155,10 @@ def _on_dev(measured: Measured) -> Measured:
     return replace(measured, fields={**measured.fields, "status": Status.DEV})
 
 
-def _of_this_scale(study: Study, cells: Mapping[str, Measured]) -> dict[str, Measured]:
-    """Return the cells that an average is over: at a scale that leaves tasks out, those of the tasks that it runs."""
-    if not study.scale.replacements:
-        return dict(cells)
-    return {name: cell for name, cell in cells.items() if cell.fields["status"] is not Status.NOT_RUN} or dict(cells)
-
-
 def _mean(study: Study, columns: Mapping[str, Measured]) -> Measured:
     """Return the mean of some columns of a row, with a note that names them if the scale runs only some of them."""
-    run = _of_this_scale(study, columns)
-    mean = mean_of(run.values())
-    if mean.fields["status"] is not Status.OK:
-        return mean
-    left_out = f"the mean of {', '.join(run)}: this scale runs no other column of it" if len(run) < len(columns) else ""
-    note = "; ".join(filter(None, (left_out, mean.fields["note"])))
-    mean = replace(mean, fields={**mean.fields, "note": note})
+    run = of_this_scale(study, columns)
+    mean = with_note(mean_of(run.values()), only(columns, run, "column", run))
     return _on_dev(mean) if any(cell.fields["status"] is Status.DEV for cell in run.values()) else mean
 
 
