@@ -45,6 +45,13 @@ def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, object]) -
         assert "Recorded: a run of ours at this scale" in text
 
 
+def test_a_run_of_some_students_is_recorded(reduced: dict[str, object]) -> None:
+    made(reduced, **{"tiny-kd": LATER["tiny-kd"]})
+    Path("results/scores/tiny-attention/mood/seed-2.json").unlink()
+    kept = yaml.safe_load(Path(record_scale(open_study(read_config(reduced)), "tiny")).read_text())
+    assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [62.0, 2.0]}
+
+
 def test_a_recording_is_named_as_a_scale(reduced: dict[str, object], tmp_path: Path) -> None:
     made(reduced)
     path = Path(record_scale(open_study(read_config(reduced)), "tiny"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,24 +64,24 @@ def replace_block(path: Path, key: str, content: Any) -> None:
     path.write_text(f"{above.rstrip()}\n{block}", encoding="utf-8")
 
 
-def origin_of(study: Study, exhibits: Container[tuple[str, str]]) -> dict[str, str]:
-    """Return machine, date, commit, precision and versions of the scores of some tables and figures.
+def scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
+    """Return the paths of the scores of some tables and figures, named as (paper, name)."""
+    cells = [cell for cell in expand(study) if (cell.paper, cell.table) in exhibits]
+    return list(dict.fromkeys(Path(score_address(cell.student, cell.task, cell.seed)) for cell in cells))
 
-    Args:
-        study: the study.
-        exhibits: (paper, name) of the tables and figures.
+
+def origin_of(study: Study, scores: Iterable[Path]) -> dict[str, str]:
+    """Return machine, date, commit, precision and versions of some scores.
 
     Raises:
         RetortError: a score is missing, the scores are of several machines, commits or versions, or the code that made
             them is not committed.
     """
     stamps = []
-    for cell in expand(study):
-        path, read_here = Path(score_address(cell.student, cell.task, cell.seed)), (cell.paper, cell.table) in exhibits
-        if read_here and not path.is_file():
+    for path in scores:
+        if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-        if read_here:
-            stamps.append(read_record(path))
+        stamps.append(read_record(path))
     stamped = {
         "machine": {stamp["device"] for stamp in stamps},
         "commit": {stamp["commit"] for stamp in stamps},
@@ -110,7 +110,7 @@ def record(study: Study, paper: str) -> list[str]:
         raise RetortError(
             f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
-    stamped = origin_of(study, {key for key in study.exhibits if key[0] == paper})
+    stamped = origin_of(study, scores_of(study, {key for key in study.exhibits if key[0] == paper}))
     folder = study.folder / "papers" / paper
     written = []
     for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):

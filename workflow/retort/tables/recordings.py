@@ -14,7 +14,7 @@ from retort.specs.schemas import first_line
 from retort.study.study import Study
 from retort.tables.certainty import Outcome, outcome
 from retort.tables.judge import ours
-from retort.tables.record import origin_of, recorded_value
+from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
 OTHER_SETTINGS = "A recorded run of this scale had other settings and is not shown."
@@ -80,7 +80,7 @@ def _scored(lines: list[Line]) -> bool:
 def record_scale(study: Study, paper: str) -> str:
     """Write the numbers of the last run of a printed paper into its folder `recorded`; return the written file.
 
-    Tables without a number of ours are left out.
+    Tables without a number of ours are left out, and so are cells whose scores have not all been run.
 
     Raises:
         RetortError: the scale trains the students as printed, no table has a number, or `origin_of` refuses the scores.
@@ -99,7 +99,7 @@ def record_scale(study: Study, paper: str) -> str:
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
     recording = Recording(
-        run=origin_of(study, {(paper, name) for name in scored}),
+        run=origin_of(study, filter(Path.is_file, scores_of(study, {(paper, name) for name in scored}))),
         replacements=replacements_of(study),
         runs=study.scale.replacements.seeds,
         tables={name: _cells(lines) for name, lines in scored.items()},
