@@ -8,7 +8,7 @@ from typing import Any
 from retort.report.files import RUN, Files
 from retort.specs.recording import RecordedClaims
 from retort.study.study import Study
-from retort.tables.recordings import outcomes, sorted_claims
+from retort.tables.recordings import has_scores, outcomes, sorted_claims
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
 
@@ -68,10 +68,10 @@ def _opening(study: Study, paper: str, claims: RecordedClaims, **origin: Any) ->
 
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
-    """Return what came out of a paper's claims: in this run if it has numbers, then in each recorded run."""
+    """Return what came out of a paper's claims: in this run if it has scores, then in each recorded run."""
     found = []
     tables = for_claims(study, _tables(study, paper, files))
-    if any(line.mean is not None for lines in tables.values() for line in lines):
+    if any(map(has_scores, tables.values())):
         claims = sorted_claims(outcomes(study, paper, tables))
         found.append(_opening(study, paper, claims, scale=study.config.scale, run="", runs=0))
     for (slug, scale), recording in study.recordings.items():

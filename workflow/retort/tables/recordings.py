@@ -72,7 +72,7 @@ def sorted_claims(found: Mapping[str, Outcome]) -> RecordedClaims:
     )
 
 
-def _scored(lines: list[Line]) -> bool:
+def has_scores(lines: list[Line]) -> bool:
     """Return whether a table has a score of ours."""
     return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
 
@@ -95,7 +95,7 @@ def record_scale(study: Study, paper: str) -> str:
         if slug == paper and name.startswith("table")
     }
     tables = {name: read(path) for name, path in paths.items() if path.is_file()}
-    scored = {name: lines for name, lines in tables.items() if _scored(lines)}
+    scored = {name: lines for name, lines in tables.items() if has_scores(lines)}
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
     recording = Recording(
