@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from retort.plan.plan import Plan
 from retort.rehearsal.distinct import distinct_trainings, family
+from retort.report.files import Files
+from retort.report.tally import tally
 from retort.specs.config import RunSources, read_config
 from retort.study.study import Study
+from retort.tables.base import Inputs, table_of
 from retort.tables.rehearsed import for_claims, marked
-from retort.tables.tidy import Line
+from retort.tables.tidy import Line, Status, write
 
 
 def plan_at(scale: str) -> Plan:
@@ -113,3 +119,24 @@ def test_no_claim_is_judged_on_rehearsed_numbers(printed: Plan, miniature: Plan)
     assert line.published == 70.0
     assert "rehearsed" in line.state
     assert for_claims(printed.study, {"table1": [LINE]}) == {"table1": [LINE]}
+
+
+def test_the_page_of_a_rehearsal_counts_no_verdict_and_no_claim(miniature: Plan, tmp_path: Path) -> None:
+    study, files = miniature.study, Files(tmp_path)
+    names = {name for claim in study.claims["wang2023"].values() for name in claim.tables}
+    for name in names:
+        lines = table_of(study, "wang2023", name).collect(Inputs(study, "wang2023", name, {}, {}))
+        write(files.tidy("wang2023", name), [replace(line, mean=50.0, status=Status.OK) for line in lines])
+    counted = tally(study, "wang2023", files)
+    assert (counted.holds, counted.undecided) == (0, counted.claims)
+    assert counted.held + counted.open < counted.claims  # print decides most, and some are false
+
+
+def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature: Plan) -> None:
+    def verdicts(study: Study) -> set[str]:
+        table = table_of(study, "minilmv2", "table11")
+        lines = table.collect(Inputs(study, "minilmv2", "table11", {}, {}))
+        return set(table.verdicts(marked(study, "minilmv2", lines)).values())
+
+    assert "agrees" in verdicts(printed.study)
+    assert verdicts(miniature.study) == set()

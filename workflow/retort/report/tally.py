@@ -9,6 +9,7 @@ from retort.study.study import Study
 from retort.tables.base import table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import OF_THE_SHAPE, counts_of
+from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, Status, read
 
 
@@ -26,6 +27,7 @@ class Tally:
         differs: cells that differ from them.
         inconclusive: cells of which neither is shown.
         held: claims that hold on the published numbers, out of `claims`.
+        open: claims that the published numbers cannot decide.
         holds: claims that hold on our numbers.
         undecided: claims that our numbers cannot decide, since one is missing.
         claims: number of claims.
@@ -40,6 +42,7 @@ class Tally:
     differs: int = 0
     inconclusive: int = 0
     held: int = 0
+    open: int = 0
     holds: int = 0
     undecided: int = 0
     claims: int = 0
@@ -87,7 +90,7 @@ def cell_parts(counted: Tally) -> list[Part]:
 
 def claim_parts(counted: Tally, side: str) -> list[Part]:
     """Return the claims of a paper by their verdict on the numbers of a side: 'published' or 'ours'."""
-    holds, undecided = {"published": (counted.held, 0), "ours": (counted.holds, counted.undecided)}[side]
+    holds, undecided = {"published": (counted.held, counted.open), "ours": (counted.holds, counted.undecided)}[side]
     parts = [
         Part("agrees", "hold", holds),
         Part("differs", "do not hold", counted.claims - holds - undecided),
@@ -108,9 +111,10 @@ def _claims(study: Study, paper: str, files: Files) -> Tally:
     if not names or not all(files.tidy(paper, name).is_file() for name in names):
         count = len(study.claims.get(paper, {}))
         return Tally(undecided=count, claims=count)
-    judged = judge_all(study, paper, {name: read(files.tidy(paper, name)) for name in names})
+    judged = judge_all(study, paper, for_claims(study, {name: read(files.tidy(paper, name)) for name in names}))
     return Tally(
         held=sum(item.published.verdict == HOLDS for item in judged),
+        open=sum(item.published.verdict == OPEN for item in judged),
         holds=sum(item.ours.verdict == HOLDS for item in judged),
         undecided=sum(item.ours.verdict == OPEN for item in judged),
         claims=len(judged),

@@ -10,6 +10,7 @@ from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, row
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, counted_verdicts, sheet
 from retort.tables.lines import published_value
+from retort.tables.rehearsed import MARK
 from retort.tables.tidy import Line, Status
 from retort.tables.verdicts import AGREES, DIFFERS
 
@@ -43,13 +44,14 @@ class VerbatimTable(TextTable, Table):
     def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
         """Return the verdict of each cell that has one.
 
-        A setting agrees if its text is the same; a count agrees if, rounded or cut, it is the printed number.
+        A setting agrees if its text is the same; a count agrees if, rounded or cut, it is the printed number. A count
+        of a rehearsal, which makes its data, has none.
         """
         printed = {(cell.row, cell.column): cell for cell in self.printed_cells()}
         verdicts = {}
         for line in lines:
             cell = printed[line.row, line.column]
-            if line.status is not Status.OK or (line.mean is not None and cell.number is None):
+            if line.status is not Status.OK or (line.mean is not None and cell.number is None) or MARK in line.note:
                 continue
             same = cell.text == line.text if line.mean is None else cell.number.is_size(line.mean)  # type: ignore[union-attr]
             verdicts[line.row, line.column] = AGREES if same else DIFFERS
