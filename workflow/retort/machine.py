@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+STATUS = Path("/proc/self/status")
 
 
 @functools.cache
@@ -38,6 +39,13 @@ def is_alive(process: int) -> bool:
 
 
 def max_rss_mb() -> float:
-    """Return the most memory (resident set size) that this process has held so far, in MB."""
-    bytes_each = 1 if sys.platform == "darwin" else 1024  # getrusage(2): kilobytes on Linux, bytes on macOS
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_each / 1024**2
+    """Return the most memory (resident set size) that this process has held so far, in MB.
+
+    Where there is a /proc, it tells: getrusage(2) also counts what a process was before it became this program.
+    """
+    try:
+        lines = STATUS.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        bytes_each = 1 if sys.platform == "darwin" else 1024  # kilobytes on Linux, bytes on macOS
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_each / 1024**2

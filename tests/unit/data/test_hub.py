@@ -101,8 +101,8 @@ def test_a_download_that_was_killed_keeps_the_files_that_had_come(hub: TinyHub, 
     running = subprocess.Popen([sys.executable, "-c", FETCH, str(tmp_path)], env={**os.environ, **own})
     state = tmp_path / "state"
     assert hub.silent.wait(60)
-    while not list(state.rglob("dev.parquet.metadata")):
-        assert running.poll() is None
+    while not any(len(path.read_text().splitlines()) == 3 for path in state.rglob("dev.parquet.metadata")):
+        assert running.poll() is None  # its three lines: commit, etag, time
     running.send_signal(signal.SIGKILL)
     running.wait()
     assert not (tmp_path / "to/plain").exists()

@@ -52,7 +52,7 @@ def test_a_study_without_problems(study: Path, capsys: pytest.CaptureFixture[str
         ("papers/udagawa2023/claims.yaml", "compare: ", "compared: ", ".compared: no key is called 'compared'"),
         ("papers/minilmv2/figure2a.yaml", "kind: layers", "kind: layer", "kind: no kind is called 'layer'"),
         ("scales/reduced.yaml", "model: all-", "model: al-", "replacements.model: no model is called 'al-minilm-l6'"),
-        ("scales/reduced.yaml", "steps: 200", "stepps: 200", "replacements.distillation.stepps: no key is called"),
+        ("scales/reduced.yaml", "steps: 800", "stepps: 800", "replacements.distillation.stepps: no key is called"),
         ("scales/paper.yaml", "papers: printed", "papers: print", "papers: Input should be 'ours' or 'printed'"),
         ("protocols/mlkd2024.yaml", "title: ", "titel: ", "titel: no key is called 'titel'; did you mean 'title'?"),
         ("facts.yaml", "source: ", "sources: ", ".sources: no key is called 'sources'; did you mean 'source'?"),
