@@ -24,13 +24,6 @@ from retort.specs.model import Architecture
 from tests.job_settings import schedule
 
 
-@pytest.fixture
-def plan(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """Return the plan of the tiny study, of which nothing has been run."""
-    monkeypatch.chdir(study_folder.parent)
-    return Plan(read_config({"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}))
-
-
 def billed(plan: Plan, *names: str) -> dict[str, Bill]:
     """Return the bill of each table, by name."""
     targets = targets_of(plan, selected_exhibits(plan.study, list(names)), whole=not names)

@@ -11,17 +11,9 @@ from retort.cost.jobs import Jobs
 from retort.cost.met import met_of
 from retort.cost.speed import Speed
 from retort.plan.plan import Plan
-from retort.specs.config import read_config
 
 SPEED = Speed(flops=1e9, bandwidth=1e8, start=7, origin="")
 SCORES = [f"results/scores/tiny-kd/mood/seed-{seed}.json" for seed in (1, 2, 3)]
-
-
-@pytest.fixture
-def plan(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """Return the plan of the tiny study, of which nothing has been run."""
-    monkeypatch.chdir(study_folder.parent)
-    return Plan(read_config({"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}))
 
 
 def write_score(plan: Plan, path: str, **record: object) -> None:
@@ -50,9 +42,9 @@ def test_a_record_without_memory_still_has_its_time(plan: Plan) -> None:
 
 
 def test_the_report_shows_them_once_there_are_some(plan: Plan) -> None:
-    assert list(report.of_one_process(plan.config, [])) == []
+    assert list(report.of_one_process(plan, [])) == []
     write_score(plan, SCORES[0], seconds=36, max_rss_mb=900)
-    for lines in (report.lines(plan.config, [], 1e9), report.of_one_process(plan.config, [])):
+    for lines in (report.lines(plan.config, [], 1e9), report.of_one_process(plan, [])):
         (row,) = [line.split() for line in lines if line.startswith("  distill_on_task ")]
         assert row[:3] == ["distill_on_task", "1", "0.01"]
         assert row[5:7] == ["0.9", "GB"]

@@ -104,15 +104,14 @@ def test_a_scale_gives_all_students_its_seeds_and_a_task_its_schedule(tmp_path: 
     assert [stage.schedule.steps for stage in settings.stages] == [6] * len(settings.stages)
 
 
-def test_a_schedule_of_fine_tuning_does_not_reach_stages() -> None:
-    whole = read(read_config({"scale": "reduced"}))[0]
-    replacements = whole.scale.replacements
+def test_a_schedule_of_fine_tuning_does_not_reach_stages(reduced: Study) -> None:
+    replacements = reduced.scale.replacements
     assert replacements
     assert replacements.finetuning["steps"] != replacements.training["steps"]
-    agnostic = score(whole, "udagawa2023-hs-last-3l-mono", "sst2")
+    agnostic = score(reduced, "udagawa2023-hs-last-3l-mono", "sst2")
     assert (agnostic.schedule.steps, agnostic.schedule.freeze) == (replacements.finetuning["steps"], [])
     assert agnostic.student.stages[0].schedule.steps == replacements.distillation["steps"]
-    specific = score(whole, "wang2023-att-mse", "sst2")
+    specific = score(reduced, "wang2023-att-mse", "sst2")
     schedules = {(stage.schedule.steps, *stage.schedule.freeze) for stage in specific.stages}
     assert schedules == {(replacements.training["steps"], "embeddings")}
 

@@ -56,7 +56,8 @@ def rehearse(arguments: argparse.Namespace) -> int:
     from retort.rehearsal.run import Rehearsal, run
 
     config, folder = _config(arguments), Path(arguments.folder).absolute()
-    targets = _targets(Plan(config), arguments.papers, arguments.distinct)
+    plan = Plan(config)
+    targets = _targets(plan, arguments.papers, arguments.distinct)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "config.json"
     content = config.model_dump(mode="json", exclude={"run_sources"})
@@ -67,7 +68,7 @@ def rehearse(arguments: argparse.Namespace) -> int:
     print(*summary(rehearsal.jobs), sep="\n")
     if not arguments.distinct:
         with contextlib.chdir(folder):
-            print("", *of_one_process(config, arguments.papers), sep="\n")
+            print("", *of_one_process(plan, arguments.papers), sep="\n")
     if status and not failed:
         print(f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log", file=sys.stderr)
     print(f"{len(rehearsal.jobs)} jobs, {failed} failed; the pages are in {folder / 'reports'}")

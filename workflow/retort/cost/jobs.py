@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.rules import Rules
@@ -47,18 +48,21 @@ class Job:
         """Its rule and its wildcards, as jobs are printed."""
         return f"{self.rule}({', '.join(self.wildcards.values())})"
 
-    @cached_property
+    @property
     def done(self) -> bool:
         """Whether the result exists and was made with the settings of the study."""
-        if not Path(self.address).exists():
-            return False
-        if self.settings is None:
-            return True
+        return Path(self.address).exists() if self.settings is None else self.record is not None
+
+    @cached_property
+    def record(self) -> dict[str, Any] | None:
+        """The content of a result that holds the settings of the study; None without one."""
         try:
-            recorded = json.loads(Path(self.address).read_text(encoding="utf-8"))["settings"]
-        except (ValueError, KeyError, TypeError):
-            return False
-        return difference(recorded, self.settings.as_json()) is None
+            record: dict[str, Any] = json.loads(Path(self.address).read_text(encoding="utf-8"))
+            recorded = record["settings"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        made_here = self.settings is not None and difference(recorded, self.settings.as_json()) is None
+        return record if made_here else None
 
 
 class Jobs:

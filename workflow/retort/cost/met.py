@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from retort.cost.jobs import Job
@@ -50,10 +48,8 @@ def met_of(jobs: Iterable[Job], speed: Speed) -> list[Met]:
     """
     by_rule = defaultdict[str, list[tuple[Job, dict[str, Any]]]](list)
     for job in jobs:
-        if job.settings is not None and job.done:
-            record = json.loads(Path(job.address).read_text(encoding="utf-8"))
-            if record.get("seconds"):
-                by_rule[job.rule].append((job, record))
+        if job.record and job.record.get("seconds"):
+            by_rule[job.rule].append((job, job.record))
     return [_met(rule, ended, speed) for rule, ended in by_rule.items()]
 
 

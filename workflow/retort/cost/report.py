@@ -48,16 +48,15 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     yield from _lengths(jobs.estimates.volume)
 
 
-def of_one_process(config: Config, papers: list[str]) -> Iterator[str]:
+def of_one_process(plan: Plan, papers: list[str]) -> Iterator[str]:
     """Yield what the finished jobs of a run in one process took, beside their estimates without the start of a job.
 
     Args:
-        config: the checked configuration.
-        papers: the papers; all of the configuration if empty.
+        plan: the plan of the run.
+        papers: the papers; all of the plan if empty.
     """
-    plan = Plan(config)
     targets = targets_of(plan, selected_exhibits(plan.study, papers), whole=not papers)
-    speed = replace(speed_of_device(None, config.gpus > 0), start=0.0)
+    speed = replace(speed_of_device(None, plan.config.gpus > 0), start=0.0)
     yield from _held_against(met_of(models_behind(Jobs(plan), targets), speed))
 
 

@@ -201,8 +201,8 @@ def wanted(plan: Plan, targets: Iterable[str]) -> list[str]:
 
 def _scored(plan: Plan, paper: str, name: str) -> set[str]:
     """Return the students and teachers whose scores a table or figure reads, also through tables that it draws."""
-    names = [name, *plan.study.exhibits[paper, name].draws()]
-    scores = (STUDENT.match(path) for each in names for path in Exhibits(plan).scores(paper, each))
+    exhibits, names = Exhibits(plan), [name, *plan.study.exhibits[paper, name].draws()]
+    scores = (STUDENT.match(path) for each in names for path in exhibits.scores(paper, each))
     return {score["student"] for score in scores if score}
 
 
