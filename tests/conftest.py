@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
@@ -68,21 +69,38 @@ def snakemake(
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a tiny study that has been run from end to end."""
-    folder = make_study(tmp_path_factory.mktemp("finished"))
-    snakemake(folder)
+def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return the folder of a tiny study that has been run from end to end.
+
+    Where several processes share the tests, the first that asks runs it, and each gets a copy of its own.
+    """
+    if worker_id == "master":
+        return run_through(tmp_path_factory.mktemp("finished"))
+    shared = tmp_path_factory.getbasetemp().parent / "finished"  # the folder of all processes of this run of pytest
+    with FileLock(f"{shared}.lock"):
+        if not (shared / "reports/index.html").exists():
+            run_through(shared)
+    return copy_study(shared, tmp_path_factory.mktemp("copied") / "finished")
+
+
+def run_through(folder: Path) -> Path:
+    """Make the tiny study in a folder, run it from end to end, and return the folder."""
+    snakemake(make_study(folder))
     return folder
+
+
+def copy_study(folder: Path, copy: Path) -> Path:
+    """Copy the folder of a study and its results, and return the copy."""
+    shutil.copytree(folder, copy, symlinks=True)
+    config = read_json(copy / "config.yaml")
+    (copy / "config.yaml").write_text(json.dumps({**config, "study": str(copy / "study")}))
+    return copy
 
 
 @pytest.fixture
 def copied(finished: Path, tmp_path: Path) -> Path:
     """Return the folder of a copy of the finished tiny study, which a test may change."""
-    folder = tmp_path / "copied"
-    shutil.copytree(finished, folder, symlinks=True)
-    config = read_json(folder / "config.yaml")
-    (folder / "config.yaml").write_text(json.dumps({**config, "study": str(folder / "study")}))
-    return folder
+    return copy_study(finished, tmp_path / "copied")
 
 
 @pytest.fixture

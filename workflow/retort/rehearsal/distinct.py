@@ -18,22 +18,33 @@ def distinct_trainings(plan: Plan) -> list[str]:
 
     - Distillations are distinct in the objectives of their stages with their options and mappings, in the start, in the
       family of the model, and on tasks in the type of the task.
-    - Fine-tunings are distinct in the start of a student that is not distilled, the family and the task.
+    - Fine-tunings are distinct in the start of a student that is not distilled, in the family and in the type of the
+      task; each task is learnt at least once.
     """
-    study, chosen = plan.study, dict[Hashable, str]()
+    study, chosen, met = plan.study, dict[str, None](), set[Hashable]()
     for student, task in plan.pairs:
-        if student in plan.task_specific:
-            key = (*_distillation(study, student), _type(study.tasks[task]))
-            chosen.setdefault(key, _score(study, student, task))
-        elif student in plan.task_agnostic:
-            published = not study.students[student].stages
-            key = (family(study, student), task, published and _start(study.students[student].initialisation))
-            chosen.setdefault(key, _score(study, student, task))
-    finetuned = {address.split("/")[2] for address in chosen.values()}
+        if keys := _training(plan, student, task) - met:
+            met |= keys
+            chosen[_score(study, student, task)] = None
+    finetuned = {address.split("/")[2] for address in chosen}
     distilled = sorted(plan.task_agnostic, key=lambda student: student not in finetuned)  # these are trained anyway
     for student in distilled:
-        chosen.setdefault(_distillation(study, student), f"results/students/{student}/model")
-    return list(chosen.values())
+        if (key := _distillation(study, student)) not in met:
+            met.add(key)
+            chosen[f"results/students/{student}/model"] = None
+    return list(chosen)
+
+
+def _training(plan: Plan, student: str, task: str) -> set[Hashable]:
+    """Return what a training on a task shows of the plan; the empty set for a teacher, which students need anyway."""
+    study = plan.study
+    if student in plan.task_specific:
+        return {(*_distillation(study, student), _type(study.tasks[task]))}
+    if student not in plan.task_agnostic:
+        return set()
+    published = not study.students[student].stages
+    start = _start(study.students[student].initialisation) if published else None
+    return {(family(study, student), _type(study.tasks[task]), start), task}
 
 
 def family(study: Study, student: str) -> str:

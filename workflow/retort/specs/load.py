@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,12 @@ from retort.specs.yaml_reader import read_yaml
 Result = TypeVar("Result")
 Change = Callable[[Path, Any], Any]
 _NAMES: TypeAdapter[str] = TypeAdapter(Name)
+
+
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    """Return the validator of a model, made once: a study has hundreds of entries of few models."""
+    return TypeAdapter(model)
 
 
 def _unchanged(path: Path, content: Any) -> Any:
@@ -71,7 +78,7 @@ class Problems:
             context: the names that the file can use, for fields that name a student or teacher.
         """
         try:
-            return TypeAdapter(model).validate_python(content, context=context)
+            return _adapter(model).validate_python(content, context=context)
         except ValidationError as error:
             for line in readable(error, {} if content is None else content, where):
                 self.add(path, line)

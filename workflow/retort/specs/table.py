@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -115,6 +116,11 @@ class MeasuredTable(Judging, TextTable, Exhibit):
 
     def cells(self) -> list[CellSpec]:
         """Return every cell with what it measures, row by row."""
+        return list(self.measured)
+
+    @cached_property
+    def measured(self) -> list[CellSpec]:
+        """Every cell with what it measures, made once: checks and jobs ask for the cells of a table many times."""
         before = ["", *(column.name for column in self.columns)]
         return [
             cell_at(name, row, column, previous, self.split, self.length, self.spread)

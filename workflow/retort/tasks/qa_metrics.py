@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import string
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -34,32 +33,42 @@ ARTICLES = {
 IDEOGRAPH = re.compile("([\u4e00-\u9fa5])")
 
 
-def _normalisation(language: str, punctuation: str, split_ideographs: bool = False) -> Normalise:
+class Removed(dict[int, int | None]):
+    """Characters to remove, as `str.translate` takes them: ASCII punctuation, and with `every` all of Unicode's.
+
+    A character is looked up when it is first met: a scan of all of Unicode would delay the start of every job.
+    """
+
+    def __init__(self, every: bool) -> None:
+        super().__init__(dict.fromkeys(map(ord, string.punctuation)))
+        self._every = every
+
+    def __missing__(self, code: int) -> int | None:
+        """Return None for a character of the punctuation categories (P*) that is to be removed, else its code."""
+        is_removed = self._every and unicodedata.category(chr(code)).startswith("P")
+        self[code] = None if is_removed else code
+        return self[code]
+
+
+def _normalisation(language: str, removed: Removed, split_ideographs: bool = False) -> Normalise:
     """Return a function that normalises an answer: lower case, no punctuation, no articles, single spaces.
 
     Args:
         language: the language whose articles are removed.
-        punctuation: the characters that are removed.
+        removed: the characters that are removed.
         split_ideographs: True makes every ideograph a separate word.
     """
-    gone = dict.fromkeys(map(ord, punctuation))
     articles = re.compile(ARTICLES[language] or "(?!)")  # (?!) matches nothing
 
     def normalise(text: str) -> str:
-        text = articles.sub(" ", text.lower().translate(gone))
+        text = articles.sub(" ", text.lower().translate(removed))
         return " ".join((IDEOGRAPH.sub(r" \1 ", text) if split_ideographs else text).split())
 
     return normalise
 
 
-def _every_punctuation() -> str:
-    """Return all characters of Unicode's punctuation categories (P*), and ASCII punctuation."""
-    marks = (c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c).startswith("P"))
-    return "".join(marks) + string.punctuation
-
-
-PUNCTUATION = _every_punctuation()
-normalisations.register("squad")(_normalisation("en", string.punctuation))
+PUNCTUATION = Removed(every=True)
+normalisations.register("squad")(_normalisation("en", Removed(every=False)))
 for _language in ARTICLES:
     normalisations.register(f"mlqa-{_language}")(
         _normalisation(_language, PUNCTUATION, split_ideographs=_language == "zh")
