@@ -29,6 +29,7 @@ from retort.plan.scheduling import (
     start_at_once,
 )
 from retort.cost.resources import JobResources
+from retort.cost.side_by_side import fits_one_job
 from retort.cost.turns import check_minutes
 from retort.study.cells import answers_address
 
@@ -49,7 +50,7 @@ try:
         keep_going()
         config.update(frozen.of_this_run())
     plan = Plan(read_config(config), decide)
-    companions = Companions(plan, lambda: workflow.dag_settings.targets)
+    companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))
     needs = JobResources(plan, companions)
 except RetortError as error:
     raise WorkflowError(str(error)) from None

@@ -178,9 +178,11 @@ class Estimates:
         parts = [self._parts(student) for student in students]
         taught = max((part[1] for part in parts), key=lambda work: work.flops)
         steps = [step for _, _, step in parts if step]
+        step = memory.together(steps) if steps else None
+        others = step.state - max(each.state for each in steps) if step else 0.0  # of students that wait for their turn
         done = sum((own for own, _, _ in parts), taught)
-        ram = max(self.alone(student).ram for student in students)
-        return Estimate(done, ram, True, memory.together(steps) if steps else None)
+        ram = max(self.alone(student).ram for student in students) + (0.0 if self.gpu else others)
+        return Estimate(done, ram, True, step)
 
     def step_on_corpus(self, settings: CorpusDistillationSettings) -> Step | None:
         """Return the memory of the largest step of a task-agnostic student."""

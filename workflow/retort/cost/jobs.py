@@ -12,6 +12,7 @@ from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.rules import Rules
+from retort.cost.side_by_side import fits_one_job
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
 from retort.settings import Settings
@@ -74,7 +75,7 @@ class Jobs:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        companions = Companions(plan)
+        companions = Companions(plan, fits=fits_one_job(plan))
         self.rules, self.estimates = Rules(plan, companions), Estimates(plan, companions)
         self.known: dict[str, Job | None] = {}
 

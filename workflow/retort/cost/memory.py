@@ -34,6 +34,7 @@ GPU_FRACTION = 0.9  # of the rest can be used: the allocator leaves gaps
 PROCESS = {True: 3.5e9, False: 1.0e9}  # bytes of a process that has loaded torch and transformers, on a GPU or not
 LOADER_BYTES = 0.5e9  # of each process that prepares batches
 LOADERS = 2
+RAM_MARGIN = 1.2  # a job asks for so many times the RAM that is predicted
 
 
 @dataclass(frozen=True)

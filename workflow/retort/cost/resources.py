@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
-from retort.cost.memory import micro_batch
+from retort.cost.memory import RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
@@ -23,7 +23,6 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
-RAM_MARGIN = 1.2
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 

@@ -7,6 +7,7 @@ student, and a change of one student re-runs what depends on that student alone.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,14 +18,16 @@ from typing import Any
 from retort.plan.exhibits import Exhibits
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
-from retort.settings import CorpusDistillationSettings, ModelSettings
-from retort.specs.model import Architecture
+from retort.settings import CorpusDistillationSettings
 
 Wildcards = Any
-STATE = 16  # bytes of a trained parameter: weight, gradient, two moments
-LARGEST = 24e9  # bytes of the states of all companions, which stay on the GPU while one of them takes its step
+Fits = Callable[[list[str]], bool]  # whether one job holds these students side by side
 STUDENT = re.compile(r"results/(?:students|scores|trials|answers)/(?P<student>[^/]+)/")
 EXHIBIT = re.compile(r"(?:results/tables|reports)/(?P<paper>[^/]+)/(?P<exhibit>(?:table|figure)[a-z0-9-]*)\.")
+
+
+def _any_number(students: list[str]) -> bool:
+    return True
 
 
 class Companions(Mapping[str, list[str]]):
@@ -34,10 +37,11 @@ class Companions(Mapping[str, list[str]]):
         plan: the plan of the study.
         targets: returns the files that the user asks for by name, none if that is everything; called when the first
             job is planned.
+        fits: tells whether the memory of one job holds some students.
     """
 
-    def __init__(self, plan: Plan, targets: Callable[[], Iterable[str]] = tuple) -> None:
-        self.plan, self.targets = plan, targets
+    def __init__(self, plan: Plan, targets: Callable[[], Iterable[str]] = tuple, fits: Fits = _any_number) -> None:
+        self.plan, self.targets, self.fits = plan, targets, fits
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -67,7 +71,7 @@ class Companions(Mapping[str, list[str]]):
         return [*common_inputs(self.plan, student), *parent_of(self.plan, student)]
 
     def _groups(self, students: list[str]) -> dict[str, list[str]]:
-        jobs = jobs_of(self.plan, students)
+        jobs = jobs_of(self.plan, students, self.fits)
         teachers = [self.plan.study.students[members[0]].teacher for members in jobs]
         numbers = [teachers[: index + 1].count(teacher) for index, teacher in enumerate(teachers)]
         return {f"{each}.{number}": members for each, number, members in zip(teachers, numbers, jobs, strict=True)}
@@ -127,19 +131,20 @@ def common_inputs(plan: Plan, student: str) -> list[str]:
     return [*plan.student_corpora(names).values(), teacher, model, tokenizer]
 
 
-def jobs_of(plan: Plan, students: Iterable[str]) -> list[list[str]]:
+def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = _any_number) -> list[list[str]]:
     """Return the students that can be distilled side by side, job by job; a student without companions is left out.
 
     Args:
         plan: the plan of the study.
         students: task-agnostic students.
+        fits: tells whether the memory of one job holds some students.
     """
     alike = defaultdict[tuple[Any, ...], list[str]](list)
     for name in students:
         if batches := _batches(plan.settings.students[name]):
             alike[*batches, *common_inputs(plan, name)].append(name)
     most = plan.config.students_together
-    parts = (part for members in alike.values() for part in _parts(plan, members, most))
+    parts = (part for members in alike.values() for part in _parts(members, most, fits))
     return [part for part in parts if len(part) > 1]
 
 
@@ -162,21 +167,18 @@ def _ancestors(settings: CorpusDistillationSettings) -> int:
     return 1 + _ancestors(parent) if isinstance(parent, CorpusDistillationSettings) else 0
 
 
-def _parts(plan: Plan, students: list[str], most: int) -> list[list[str]]:
-    """Divide students among jobs evenly: at most so many a job, and no more than a GPU holds."""
-    sizes = [STATE * parameters(plan.settings.students[name]) for name in students]
-    jobs = max(-(-len(students) // most), -(-sum(sizes) // int(LARGEST)))
+def _parts(students: list[str], most: int, fits: Fits) -> list[list[str]]:
+    """Divide students among as few jobs as can hold them, evenly, with at most so many in a job."""
+    counts = range(math.ceil(len(students) / most), len(students) + 1)
+    divisions = (_even(students, jobs) for jobs in counts)
+    return next(parts for parts in divisions if all(len(part) == 1 or fits(part) for part in parts))
+
+
+def _even(students: list[str], jobs: int) -> list[list[str]]:
+    """Divide students among jobs whose sizes differ by at most one."""
     each, longer = divmod(len(students), jobs)
     ends = [number * each + min(number, longer) for number in range(jobs + 1)]
     return [students[first:last] for first, last in itertools.pairwise(ends)]
-
-
-def parameters(settings: CorpusDistillationSettings) -> int:
-    """Return the number of weights of a student, without biases and norms."""
-    model: ModelSettings = settings.teacher.model
-    size: Architecture = settings.architecture
-    layer = 4 * size.hidden**2 + 2 * size.hidden * size.intermediate
-    return int(model.vocabulary * (size.embedding or size.hidden) + size.layers * layer)
 
 
 def wanted(plan: Plan, targets: Iterable[str]) -> list[str]:

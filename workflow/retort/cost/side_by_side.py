@@ -1,0 +1,38 @@
+"""How many students a job can distil side by side: as many as its memory holds."""
+
+from __future__ import annotations
+
+from retort.cost import memory
+from retort.cost.estimates import Estimates
+from retort.cost.memory import Step
+from retort.plan.companions import Fits
+from retort.plan.plan import Plan
+from retort.specs.cluster import read_cluster
+
+
+def fits_one_job(plan: Plan) -> Fits:
+    """Return a function that tells whether one job can distil some students side by side.
+
+    The weights and moments of all of them stay in memory while one takes its step. On a GPU they may not make it
+    divide a batch into more parts than the student with the largest step needs alone; on CPUs, they have to fit the RAM
+    of a job. Where the configuration names no cluster, memory limits no number.
+
+    Raises:
+        RetortError: the file of the cluster cannot be read.
+    """
+    cluster, students, steps_of = read_cluster(plan.config.cluster), plan.settings.students, Estimates(plan)
+    gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9
+    ram_bytes = cluster.largest("max_mem_mb", False) * 1e6
+
+    def at_once(step: Step) -> int:
+        """Return the rows of a batch that go through the GPU at once."""
+        return (memory.micro_batch(step, gpu_bytes) if gpu_bytes else None) or step.rows
+
+    def fits(names: list[str]) -> bool:
+        steps = [step for name in names if (step := steps_of.step_on_corpus(students[name]))]
+        together = memory.together(steps)
+        if plan.config.gpus:
+            return at_once(together) >= min(map(at_once, steps))
+        return memory.RAM_MARGIN * (memory.PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
+
+    return fits
