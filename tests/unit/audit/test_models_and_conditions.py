@@ -83,7 +83,7 @@ def test_an_average_of_several_metrics():
 
 def test_variants_on_a_test_server():
     rows = [entry("70.0", row=name, identity=name, split="test") for name in ("a-student", "a-other")]
-    assert findings("test-servers", *rows) == [("2 variants of one student, 2 test scores", "a comparison on dev sets")]
+    assert findings("test-servers", *rows) == [("2 test scores of variants of one student", "a comparison on dev sets")]
     assert findings("test-servers", *(replace(one, cell=replace(one.cell, split="dev")) for one in rows)) == []
     other_size = entry("70.0", row="a-bert", identity="a-bert", split="test")
     assert findings("test-servers", *rows, other_size) == []
@@ -136,7 +136,8 @@ def test_two_versions_of_a_paper():
     assert findings("versions", *first, again[0]) == []
 
 
-def test_only_the_mean_holds():
+@pytest.mark.parametrize("compare", ["above", "mostly-above-counterparts", "best-above"])
+def test_only_the_mean_holds(compare: str):
     columns = [(name, one, other) for name, one, other in (("x", "90.0", "60.0"), ("y", "50.0", "51.0"))]
     entries = [
         entry(text, row=row, column=name) for name, *texts in columns for row, text in zip("AB", texts, strict=True)
@@ -144,7 +145,7 @@ def test_only_the_mean_holds():
     averages = [entry(text, row=row, column="Avg", metric="average", mean_of=("x", "y"))
                 for row, text in (("A", "70.0"), ("B", "55.5"))]  # fmt: skip
     cells = {row: [{"table": "table1", "rows": [row], "columns": ["Avg"]}] for row in "AB"}
-    claim = {"says": "s", "where": "w", "compare": "above"}
+    claim = {"says": "s", "where": "w", "compare": compare}
     above = Statement.model_validate({**claim, "cells": cells["A"], "than": cells["B"]})
     assert findings("means", *entries, *averages, statements=[above]) == [
         ("70.0 against 55.5 on average", "above on 1 of 2 columns")

@@ -36,12 +36,12 @@ def mixed_averages(printed: Printed) -> CheckResult:
 
 @checks.register("test-servers")
 def test_servers(printed: Printed) -> CheckResult:
-    """Check that variants of one student are compared on dev sets, not on the test sets of a server."""
+    """Check that variants of one student are compared on dev sets, not on test sets of a server; a finding a paper."""
     tables: dict[tuple[str, str], list[Entry]] = {}
     for entry in printed.entries:
         if entry.cell.task and entry.cell.metric not in OF_A_MODEL:
             tables.setdefault((entry.paper, entry.table), []).append(entry)
-    findings = []
+    compared: dict[str, dict[str, int]] = {}  # paper -> table -> scores on test sets
     for (paper, table), entries in tables.items():
         models = {entry.cell.identity for entry in entries}
         if len(models) < 2 or any(entry.cell.quoted or entry.cell.identity not in printed.models for entry in entries):
@@ -52,9 +52,15 @@ def test_servers(printed: Printed) -> CheckResult:
         }
         on_server = [entry for entry in entries if entry.cell.split == "test" and entry.cell.task in SERVED]
         if len(shapes) == 1 and on_server:
-            says = f"{len(models)} variants of one student, {len(on_server)} test scores"
-            why = "each choice is made on what is meant for the last measurement"
-            findings.append(Finding(paper, label_of(table), says, "a comparison on dev sets", why))
+            compared.setdefault(paper, {})[label_of(table)] = len(on_server)
+    why = "each choice is made on what is meant for the last measurement"
+    findings = [
+        Finding(
+            paper, "; ".join(scores), f"{sum(scores.values())} test scores of variants of one student",
+            "a comparison on dev sets", why,
+        )
+        for paper, scores in compared.items()
+    ]  # fmt: skip
     return CheckResult(len(tables), findings)
 
 
@@ -81,18 +87,22 @@ def noise(printed: Printed) -> CheckResult:
 
 @checks.register("sources")
 def sources(printed: Printed) -> CheckResult:
-    """Check that a row of other work names where its numbers are from; the rows of a table are one finding."""
-    tables: dict[tuple[str, str], dict[str, str]] = {}
+    """Check that a row of other work names where its numbers are from; all rows of a paper are one finding."""
+    papers: dict[str, dict[tuple[str, str], str]] = {}
     for entry in printed.entries:
         if entry.cell.quoted:
-            tables.setdefault((entry.paper, entry.table), {})[entry.cell.row] = entry.cell.quoted
+            papers.setdefault(entry.paper, {})[label_of(entry.table), entry.cell.row] = entry.cell.quoted
     findings = []
-    for (paper, table), quoted in tables.items():
-        unnamed = [row for row, source in quoted.items() if UNNAMED in source]
+    for paper, quoted in papers.items():
+        unnamed: dict[str, list[str]] = {}
+        for (table, row), source in quoted.items():
+            if UNNAMED in source:
+                unnamed.setdefault(table, []).append(row)
         if unnamed:
-            where = f"{label_of(table)}, {', '.join(unnamed)}"
-            findings.append(Finding(paper, where, f"{len(unnamed)} rows of other work", "no source", ""))
-    return CheckResult(sum(map(len, tables.values())), findings)
+            where = "; ".join(f"{table}, {', '.join(rows)}" for table, rows in unnamed.items())
+            count = sum(map(len, unnamed.values()))
+            findings.append(Finding(paper, where, f"{count} rows of other work", "no source", ""))
+    return CheckResult(sum(map(len, papers.values())), findings)
 
 
 def _spreads(runs: int) -> set[str]:

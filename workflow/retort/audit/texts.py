@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from retort.audit.base import CheckResult, Finding, Printed, by_column, checks, span
+from retort.audit.base import CheckResult, Entry, Finding, Printed, by_column, checks
 from retort.specs.statement import Statement
-from retort.tables.judge import decide, published
+from retort.tables.judge import decide, published, recomputed
 from retort.tables.layout import label_of
 
-ABOVE = ("above", "not-below", "exceeds")
+Key = tuple[str, str, str]  # table, row, column
+Sides = tuple[list[Key], list[Key]]  # in one column: the first side is said to be above the second
+
+
+def _each_with_each(cells: list[Key], than: list[Key]) -> list[Sides]:
+    return [([one], [other]) for one in cells for other in than if one[0] == other[0] and one[2] == other[2]]
+
+
+def _in_order(cells: list[Key], than: list[Key]) -> list[Sides]:
+    return [([one], [other]) for one, other in zip(cells, than, strict=True) if one[2] == other[2]]
+
+
+def _best_with_best(cells: list[Key], than: list[Key]) -> list[Sides]:
+    columns = dict.fromkeys(column for *_, column in cells)
+    sides = [([key for key in cells if key[2] == each], [key for key in than if key[2] == each]) for each in columns]
+    return [both for both in sides if all(both)]
+
+
+ON_AVERAGE = {  # comparisons that say that one side is above the other, and which cells they compare
+    "above": _each_with_each,
+    "not-below": _each_with_each,
+    "exceeds": _each_with_each,
+    "mostly-above-counterparts": _in_order,
+    "best-above": _best_with_best,
+    "best-not-below": _best_with_best,
+}
 
 
 @checks.register("metrics")
@@ -18,7 +43,7 @@ def metrics(printed: Printed) -> CheckResult:
     for (paper, table, column), entries in columns.items():
         spec = entries[0].cell.spec
         if spec.because:
-            says = f"{spec.printed}: {span(entries)}"
+            says = f"the heading {spec.printed}"
             findings.append(Finding(paper, f"{label_of(table)}, {column}", says, str(spec.metric), spec.because))
     return CheckResult(len(columns), findings)
 
@@ -50,16 +75,22 @@ def _finding(paper: str, statement: Statement, other: str) -> Finding:
 
 @checks.register("texts")
 def texts(printed: Printed) -> CheckResult:
-    """Check that what a paper's text says and claims of its numbers is what its tables print."""
+    """Check that what a paper's text says and claims of its numbers is what its tables print.
+
+    A claim that holds on averages taken anew is left out: the averages that contradict it are findings of their own.
+    """
     findings, count = [], 0
     for paper in printed.statements:
-        side = published({name: table for (slug, name), table in printed.tables.items() if slug == paper})
+        tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
+        side = published(tables)
+        anew = recomputed(side, tables)
         for statement in printed.statements[paper]:
             verdict = decide(statement, side)
             if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
                 continue
             count += 1
-            if not verdict.holds:
+            again = decide(statement, anew)
+            if not verdict.holds and not (not isinstance(again, str) and again.holds):
                 findings.append(_finding(paper, statement, verdict.result or verdict.numbers))
     return CheckResult(count, findings)
 
@@ -78,29 +109,33 @@ def means(printed: Printed) -> CheckResult:
     rows, findings, count = printed.rows(), [], 0
     for paper, statements in printed.statements.items():
         for statement in statements:
-            for row, other in _on_average(statement):
-                entries = [rows.get((paper, table, name), {}) for table, name, _ in (row, other)]
-                average = entries[0].get(row[2])
-                columns = [] if average is None else average.cell.spec.mean_of
-                pairs = [(entries[0][c], entries[1][c]) for c in columns if c in entries[0] and c in entries[1]]
-                if not pairs or len(pairs) != len(columns) or row[2] not in entries[1] or average is None:
+            for sides in _on_average(statement):
+                column = sides[0][0][2]
+                own, other = ([rows.get((paper, table, row), {}) for table, row, _ in side] for side in sides)
+                parts = own[0][column].cell.spec.mean_of if column in own[0] else []
+                if not parts or not all(name in row for row in (*own, *other) for name in (column, *parts)):
                     continue
-                if average.number.value <= entries[1][row[2]].number.value:
+                one, another = _best(own, column), _best(other, column)
+                if one.number.value <= another.number.value:
                     continue
                 count += 1
-                won = sum(one.number.value > another.number.value for one, another in pairs)
-                if 2 * won <= len(pairs):
-                    where = f"{statement.where}, {label_of(row[0])}, {row[1]} above {other[1]}"
-                    says = f"{average.number.text} against {entries[1][row[2]].number.text} on average"
-                    findings.append(
-                        Finding(paper, where, says, f"above on {won} of {len(pairs)} columns", statement.says)
-                    )
+                won = sum(_best(own, part).number.value > _best(other, part).number.value for part in parts)
+                if 2 * won <= len(parts):
+                    where = f"{statement.where}, {label_of(one.table)}, {one.cell.row} above {another.cell.row}"
+                    says = f"{one.number.text} against {another.number.text} on average"
+                    won_on = f"above on {won} of {len(parts)} columns"
+                    findings.append(Finding(paper, where, says, won_on, statement.says))
     return CheckResult(count, findings)
 
 
-def _on_average(statement: Statement) -> list[tuple[tuple[str, str, str], tuple[str, str, str]]]:
-    """Return the pairs of cells in one column, of which a statement says that the first is above the second."""
-    if statement.compare not in ABOVE:
+def _best(rows: list[dict[str, Entry]], column: str) -> Entry:
+    """Return the entry with the largest number in a column."""
+    return max((row[column] for row in rows), key=lambda entry: entry.number.value)
+
+
+def _on_average(statement: Statement) -> list[Sides]:
+    """Return the cells of each column in which a statement says that one side is above the other."""
+    if statement.compare not in ON_AVERAGE:
         return []
     cells, than = ([key for group in side for key in group.keys] for side in (statement.cells, statement.than))
-    return [(one, other) for one in cells for other in than if one[0] == other[0] and one[2] == other[2]]
+    return ON_AVERAGE[statement.compare](cells, than)
