@@ -22,6 +22,7 @@ from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
+from retort.run_config import of_this_run
 from retort.signals import Interrupted, kept_for_next_training
 
 RESULTS = Path("results")
@@ -153,6 +154,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     try:
+        snakemake.config.update(of_this_run())  # YAML files may be edited while a run lasts
         with open(path, "a", encoding="utf-8") as log:
             running = Job(
                 name=name,
