@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from retort.specs.config import Config
-from retort.specs.judging import MARGIN
+from retort.specs.judging import ASSUMED_FREEDOM, ASSUMED_STD, MARGIN
 from retort.study.load import open_study
 from retort.tables.compare import TESTS, holm, tasks_drawn
 from retort.tables.difference import INFINITE, LEVEL, Part, welch
@@ -20,7 +20,7 @@ from retort.tables.difference import INFINITE, LEVEL, Part, welch
 SEED = 20230721
 TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a unit of the printed digit
 APART = (0.0, 0.5, 1.0, 2.0, 3.0)  # true differences, in points
-RUNS = ((4, 4), (10, 4), (3, 3), (4, 1), (1, 4))  # runs of ours, published ones
+RUNS = ((4, 4), (10, 4), (3, 3), (4, 1), (1, 4), (1, 1))  # runs of ours, published ones
 REPEATS = 30  # of each pair of rows
 LOST = {"one task": (3, 0, 0, 0, 0, 0, 0), "three tasks": (3, 3, 3, 0, 0, 0, 0)}  # how many of four runs a task lacks
 SHIFT = 1.5  # points: the mean difference of pairs of rows that the power of a test is stated for
@@ -46,23 +46,40 @@ def runs_of(apart: float, n: int, published_n: int) -> tuple[Any, Any]:
     return ours, std[:, None] * draw.standard_normal((*shape, published_n))
 
 
-def spreads_of(ours: Any, published: Any) -> list[Part]:
+def of_each_task() -> Any:
+    """Return the deviation that is assumed of each cell of a table if each task has its own: their root mean square."""
+    rows, tasks, _ = printed_rows().shape
+    return np.tile(np.sqrt((printed_rows()[:, :, 1] ** 2).mean(axis=0)), rows)
+
+
+def spreads_of(ours: Any, published: Any, assumed: Any) -> list[Part]:
     """Return the parts of the variance of each cell's difference, as `verdicts.spreads` chooses them."""
-    sides = [(side.var(axis=2, ddof=1) if side.shape[2] > 1 else None, side.shape[2]) for side in (ours, published)]
-    if all(variance is not None for variance, _ in sides):
+    sides = [(side.var(axis=2, ddof=1), side.shape[2]) for side in (ours, published) if side.shape[2] > 1]
+    if len(sides) == 2:
         return [Part(variance / n, n - 1) for variance, n in sides]
-    variance, n = next(side for side in sides if side[0] is not None)
-    return [Part(variance * sum(1 / runs for _, runs in sides), n - 1)]
+    variance, freedom = (sides[0][0], sides[0][1] - 1) if sides else (np.square(assumed), ASSUMED_FREEDOM)
+    return [Part(variance * sum(1 / side.shape[2] for side in (ours, published)), freedom)]
 
 
-def verdict_shares(apart: float, n: int, published_n: int) -> list[float]:
-    """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
-    ours, published = runs_of(apart, n, published_n)
+def decided(ours: Any, published: Any, assumed: Any = ASSUMED_STD.points) -> tuple[Any, Any]:
+    """Return which cells agree and which differ: two arrays (tables, cells).
+
+    Args:
+        ours: our runs, as `runs_of` returns them.
+        published: the published ones, whose means are rounded.
+        assumed: the deviation of cells with one run a side: a number, or one for each cell.
+    """
     value = ours.mean(axis=2) - np.round(published.mean(axis=2), 1)
-    tested = welch(value, [*spreads_of(ours, published), Part(np.full_like(value, HALF**2 / 3), INFINITE)])
+    rounding = Part(np.full_like(value, HALF**2 / 3), INFINITE)
+    tested = welch(value, [*spreads_of(ours, published, assumed), rounding])
     agrees = tested.p_equivalence(MARGIN.points) < LEVEL
     differs = np.array([holm(list(p)) for p in tested.p()]) < LEVEL
-    differs &= ~agrees
+    return agrees, differs & ~agrees
+
+
+def verdict_shares(apart: float, n: int, published_n: int, assumed: Any = ASSUMED_STD.points) -> list[float]:
+    """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
+    agrees, differs = decided(*runs_of(apart, n, published_n), assumed)
     return [agrees.mean(), (~agrees & ~differs).mean(), differs.mean(), differs.any(axis=1).mean()]
 
 
@@ -126,9 +143,10 @@ def tables() -> str:
     lines += [f"| {apart:g} | {percent(verdict_shares(apart, 4, 4))} |" for apart in APART]
     lines += ["", "| ours | published | agrees (0) | differs (2) | table with a 'differs' (0) | 'agrees' (1) |",
               "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
-    for n, published_n in RUNS:
-        none, one, two = (verdict_shares(apart, n, published_n) for apart in (0.0, 1.0, 2.0))
-        lines.append(f"| {n} | {published_n} | {percent([none[0], two[2], none[3], one[0]])} |")
+    cases = [(n, published_n, f"{published_n}", ASSUMED_STD.points) for n, published_n in RUNS]
+    for n, published_n, label, assumed in [*cases, (1, 1, "1, a deviation for each task", of_each_task())]:
+        none, one, two = (verdict_shares(apart, n, published_n, assumed) for apart in (0.0, 1.0, 2.0))
+        lines.append(f"| {n} | {label} | {percent([none[0], two[2], none[3], one[0]])} |")
     lines += ["", f"| the truth | {' | '.join(test.title for test in TESTS)} |", "| --- | ---: | ---: | ---: |"]
     lines += [f"| {truth} | {percent(paired_shares(truth))} |" for truth in TRUTHS]
     lines += ["", "| the truth | one run left on | task means | mixed model | task means (1.5) | mixed model (1.5) |",
