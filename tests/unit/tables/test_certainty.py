@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from retort.specs.printed import Number
 from retort.specs.statement import Statement
-from retort.tables.certainty import TRIED, outcome
+from retort.tables import certainty
+from retort.tables.certainty import TRIED, Outcome
 from retort.tables.comparison_types import NumberedCell, Reached
 from retort.tables.judge import Side
 
@@ -18,14 +19,19 @@ ABOVE = Statement.model_validate(
 )  # fmt: skip
 
 
-def side(apart: float, std: float | None = 1.0, n: int = 4) -> Side:
+def side(apart: float, std: float | None = 1.0, n: int = 4, unit: str = "x100") -> Side:
     """Return the means of two rows that lie so far apart."""
     means = {"a": 70 + apart, "b": 70.0}
     cells = {
-        ("t", row, "c"): NumberedCell("t", row, "c", Number(f"{mean}", mean), n, "x100", std)
+        ("t", row, "c"): NumberedCell("t", row, "c", Number(f"{mean}", mean), n, unit, std)
         for row, mean in means.items()
     }
     return Side(cells, {}, Reached)
+
+
+def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcome:
+    """Return the outcome of a statement where every column assumes the same deviation."""
+    return certainty.outcome(statement, numbers, lambda _: assumed)
 
 
 @pytest.mark.parametrize(("apart", "holds"), [(9.0, True), (-9.0, False)])
@@ -48,8 +54,31 @@ def test_more_runs_are_needed_the_closer_the_means_are() -> None:
     assert outcome(ABOVE, side(0.0)).runs == 0  # more than are tried
 
 
-def test_a_number_without_runs_is_taken_as_it_is() -> None:
-    assert outcome(ABOVE, side(0.1, std=None, n=1)).holds is True
+@pytest.mark.parametrize(("std", "n"), [(None, 1), (0.0, 4), (None, 0)])  # 0: on dev, for a test server
+def test_a_score_without_a_deviation_has_the_one_that_its_table_assumes(std: float | None, n: int) -> None:
+    near, far = side(0.3, std, n), side(9.0, std, n)
+    assert outcome(ABOVE, near).holds is None
+    assert outcome(ABOVE, far).holds is True
+    assert outcome(ABOVE, far, assumed=20.0).holds is None
+    assert outcome(ABOVE, near, assumed=0.01).holds is True
+
+
+def test_what_is_assumed_is_known_as_well_as_by_five_runs() -> None:
+    # 2.6 points are above the 97.5 % quantile of the difference of two normal means (1.66), and of two of Student's with
+    # 4 degrees of freedom (2.1), and not of two with 1 degree of freedom
+    assert outcome(ABOVE, side(2.6, None, 1)).holds is True
+    assert outcome(ABOVE, side(1.9, None, 1)).holds is None
+    assert outcome(ABOVE, side(2.6, 0.6, 2)).holds is None
+
+
+def test_more_runs_decide_what_one_run_leaves_open() -> None:
+    assert outcome(ABOVE, side(1.0, None, 1)).runs in TRIED[:2]
+    assert outcome(ABOVE, side(0.0, None, 1)).runs == 0
+
+
+@pytest.mark.parametrize("unit", ["M", "rows", "h", "times", "p"])
+def test_a_number_that_is_no_score_is_taken_as_it_is(unit: str) -> None:
+    assert outcome(ABOVE, side(0.1, std=None, n=1, unit=unit)).holds is True
 
 
 def test_a_claim_that_lacks_a_number_is_neither() -> None:
