@@ -82,8 +82,8 @@ def runs_of(apart: float, runs: Runs) -> tuple[Any, Any]:
 
 def of_each_task() -> Any:
     """Return a deviation for each cell of a table: the root mean square of those that are printed for its task."""
-    rows, tasks, _ = printed_rows().shape
-    return np.tile(np.sqrt((printed_rows()[:, :, 1] ** 2).mean(axis=0)), rows)
+    deviations = printed_rows()[:, :, 1]
+    return np.tile(np.sqrt((deviations**2).mean(axis=0)), len(deviations))
 
 
 def spreads_of(ours: Any, published: Any, runs: Runs) -> list[Part]:

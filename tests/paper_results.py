@@ -1,7 +1,8 @@
 """Made-up results of whole papers: for each cell that is run a score near the printed one, drawn with a seed.
 
-A score has the deviation that is printed beside it. Where none is, verdicts assume one; so that they are not tested with
-what they assume, such a score has one of the deviations that are printed of others, drawn by lot.
+A score has the deviation that is printed beside it, or that follows from the one of its average. Where there is none,
+verdicts assume one. So that they are not tested with what they assume, such a score has a deviation that is printed of
+another one, drawn by lot.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class Deviations:
     """The deviation of each score over seeds: as printed, else by lot.
 
     - A score that is printed with its deviation has that one.
-    - A score within a mean over k tasks that is printed with its deviation s has s sqrt(k), as of independent tasks. The
-      languages of a task are scored on the same training, so they count as one.
+    - A score within a mean over k tasks that is printed with its deviation s has s sqrt(k), as of independent tasks.
+      The languages of a task are scored on the same training, so they count as one.
     - Any other has a printed deviation of the same task and metric, if there are any, else of any cell: drawn by lot.
 
     Args:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
+from retort.specs.config import read_config
 from retort.specs.printed import Number
 from retort.specs.statement import Statement
+from retort.study.load import open_study
 from retort.tables import certainty
 from retort.tables.certainty import TRIED, Outcome
 from retort.tables.comparison_types import NumberedCell, Reached
 from retort.tables.judge import Side
+from retort.tables.recordings import outcomes
+
+from tests.tiny.edit import CLAIMS, set_value
+from tests.tiny.results import made
+from tests.tiny.variant import TABLE
 
 ABOVE = Statement.model_validate(
     {
@@ -64,11 +74,10 @@ def test_a_score_without_a_deviation_has_the_one_that_its_table_assumes(std: flo
 
 
 def test_what_is_assumed_is_known_as_well_as_by_five_runs() -> None:
-    # 2.6 points are above the 97.5 % quantile of the difference of two normal means (1.66), and of two of Student's with
-    # 4 degrees of freedom (2.1), and not of two with 1 degree of freedom
-    assert outcome(ABOVE, side(2.6, None, 1)).holds is True
-    assert outcome(ABOVE, side(1.9, None, 1)).holds is None
-    assert outcome(ABOVE, side(2.6, 0.6, 2)).holds is None
+    # the 97.5 % quantile of 0.6 (t - t'): 1.66 if both are normal, 2.36 with 4 degrees of freedom, 15 with one
+    assert outcome(ABOVE, side(2.0, None, 1)).holds is None
+    assert outcome(ABOVE, side(2.8, None, 1)).holds is True
+    assert outcome(ABOVE, side(2.8, 0.6 * 2**0.5, 2)).holds is None  # the same error
 
 
 def test_more_runs_decide_what_one_run_leaves_open() -> None:
@@ -86,3 +95,25 @@ def test_a_claim_that_lacks_a_number_is_neither() -> None:
     lacking = Side({key: cell for key, cell in lacking.cells.items() if key[1] == "a"}, {}, Reached)
     found = outcome(ABOVE, lacking)
     assert (found.holds, found.runs) == (None, None)
+
+
+def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    folder, reason = tmp_path / "study", "a reason"
+    teacher = {"table": "table1", "rows": ["Teacher"], "columns": ["Acc. %"]}
+    set_value(folder, CLAIMS, "a-beats-b", "cells", to=[teacher])
+
+    def holds() -> bool | None:
+        lines, _ = made(config)
+        assert next(line.n for line in lines if line.row == "Teacher") == 1
+        return outcomes(open_study(read_config(config)), "tiny", {"table1": lines})["a-beats-b"].holds
+
+    assert holds() is True  # 80 of one run, 70 of three
+    set_value(folder, "papers/tiny/paper.yaml", "assumed_std", to={"points": 20.0, "because": reason})
+    assert holds() is None
+    set_value(folder, "papers/tiny/table1.yaml", "assumed_std", to={"points": 0.5, "because": reason})
+    assert holds() is True
+    wide = {**TABLE["columns"][0], "assumed_std": {"points": 20.0, "because": reason}}
+    set_value(folder, "papers/tiny/table1.yaml", "columns", to=[wide, *TABLE["columns"][1:]])
+    assert holds() is None

@@ -9,12 +9,11 @@ from retort.study.study import Study
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import as_printed
 from retort.tables.tidy import Line, Status
-from retort.tables.verdicts import HOPELESS, is_comparable
+from retort.tables.verdicts import HOPELESS, NO_RUNS, is_comparable
 
 from tests.conftest import ROOT
 from tests.paper_results import filled, lines_of, made_up, whole_study
 
-VERDICTS_SHOWN = ("agrees", "inconclusive", "differs")
 Tables = dict[tuple[str, str], list[Line]]
 README = (ROOT / "workflow/retort/tables/README.md").read_text()
 
@@ -55,10 +54,11 @@ def papers_of(tables: Tables) -> list[str]:
 def test_the_readme_shows_the_verdicts_of_each_paper(tables: Tables, shifted: Tables) -> None:
     rows = []
     for paper in papers_of(tables):
-        single = sum(line.n == 1 and line.published_n < 2 for line in comparable(tables, paper))
-        same, apart = counts_of(tables, paper), counts_of(shifted, paper)
-        shown = [same.total(), single, *(same[verdict] for verdict in VERDICTS_SHOWN), apart["differs"]]
-        rows.append([paper, *map(str, shown)])
+        lines, same, apart = comparable(tables, paper), counts_of(tables, paper), counts_of(shifted, paper)
+        single = sum(line.n == 1 and line.published_n < 2 for line in lines)
+        hopeless = sum(line.runs_needed == NO_RUNS for line in lines)
+        shown = [single, same["agrees"], same["inconclusive"], hopeless, same["differs"], apart["differs"]]
+        rows.append([paper, *map(str, [len(lines), *shown])])
     total = [str(sum(int(row[at]) for row in rows)) for at in range(1, len(rows[0]))]
     assert "\n".join(f"| {' | '.join(row)} |" for row in [*rows, ["all", *total]]) in README
 
@@ -106,7 +106,7 @@ def test_no_number_of_runs_agrees_with_a_single_one_of_the_default_deviation(tab
     ]  # fmt: skip
     assert default
     assert {line.verdict for line in default} == {"inconclusive"}
-    assert {line.runs_needed for line in default} == {"none"}
+    assert {line.runs_needed for line in default} == {NO_RUNS}
     assert all(line.assumes.endswith(HOPELESS) for line in default)
 
 

@@ -80,7 +80,7 @@ def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
     estimated = sum(part.variance * np.isfinite(part.freedom) for part in parts)
     unknown = sum(part.variance**2 / part.freedom for part in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = np.where(unknown > 0, estimated**2 / unknown, INFINITE)
+        freedom = np.where(unknown > 0, estimated**2 / unknown, INFINITE)[()]  # [()]: of numbers, a number
     return Difference(value, np.sqrt(variance), freedom)
 
 
