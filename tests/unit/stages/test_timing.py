@@ -150,4 +150,4 @@ def test_the_papers_ask_for_their_batches() -> None:
     of_both = [one.as_json() for one in resolve.profile(study, "mlkd2024-4").further or []]
     assert [one for one in of_both if "values" in one] == batches
     assert [one for one in of_both if "values" not in one] == runs
-    assert "further" not in resolve.profile(study, "mlkd2024-6").as_json()
+    assert "further" not in resolve.profile(study, "mlkd2024-pkd-6").as_json()
