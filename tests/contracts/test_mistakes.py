@@ -1,4 +1,4 @@
-"""Tests that each mistake in a YAML file, a configuration or an archive is answered with one line, and none accepted.
+"""Tests that each mistake in YAML, a configuration, an archive or data is answered with one line, and none accepted.
 
 The tables are in `tests/contracts/mistakes`. A new mistake is a new row.
 """
@@ -17,6 +17,7 @@ from retort.specs.config import read_config
 from tests.contracts.mistakes import (
     archives,
     config,
+    data,
     families,
     filed,
     files,
@@ -104,6 +105,30 @@ def test_an_archive_that_is_refused(
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_symlink()]
 
 
+def refused(read: data.Read) -> str:
+    """Return the one line with which the reading of data ends."""
+    with pytest.raises(RetortError) as caught:
+        read()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "text", "says", "line"), data.ROWS, ids=range(len(data.ROWS)))
+def test_a_mistake_in_the_rows_of_a_task(name: str, text: str, says: dict[str, Any], line: str, tmp_path: Path) -> None:
+    assert refused(data.read_rows(tmp_path, name, text, says)).startswith(line)
+
+
+@pytest.mark.parametrize(("text", "line"), data.RATED)
+def test_a_mistake_in_ratings(text: str, line: str, tmp_path: Path) -> None:
+    assert refused(data.read_ratings(tmp_path, text)).startswith(line)
+
+
+@pytest.mark.parametrize(("form", "name", "content", "words"), data.TEXTS, ids=range(len(data.TEXTS)))
+def test_a_mistake_in_the_texts_of_a_corpus(form: str, name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    assert words in refused(data.read_texts(tmp_path, form, name, content))
+
+
 def test_there_are_enough_of_them() -> None:
     assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 200
     assert len(archives.REFUSED) >= 20
+    assert len(data.ROWS) + len(data.RATED) + len(data.TEXTS) >= 60
