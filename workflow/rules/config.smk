@@ -10,6 +10,6 @@ from retort.specs.config import content_of
 
 for path in map(Path, ["config.yaml", *workflow.overwrite_configfiles]):
     try:
-        content_of(path) if path.is_file() else None
+        content_of(path) if path.exists() else None
     except RetortError as error:
         raise WorkflowError(str(error)) from None

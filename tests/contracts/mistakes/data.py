@@ -67,6 +67,15 @@ ROWS: list[tuple[str, str, dict[str, Any], str]] = [
     ("dev.json", '{"data": [', SQUAD, "dev.json:1: not valid JSON"),
 ]
 
+# the text of a file whose rows are drawn, what its reader is told, the line
+DRAWN: list[tuple[str, dict[str, Any], str]] = [
+    ("1\t2.5\ta text\n", {"neutral_below": 999},
+     "s: reader 'rated-sentences' takes no row of it; its options leave all rows out (file: dev.txt, neutral"),
+    ("\n", {}, "s: reader 'rated-sentences' takes no row of it; its options leave all rows out"),
+    ("1\t2.5\ta text\n", {}, "1 rows leave none to train on; test: 1 and dev: 1 are too large"),
+    ("1\tx\ta text\n", {}, "dev.txt:1: the rating 'x' is not a number in decimal digits"),
+]
+
 # what the lines of a file of ratings hold, the line
 RATED = [
     *((f"1\t{rating}\ta text\n", f"rated.txt:1: the rating '{rating}' is not a number in decimal digits")
@@ -133,6 +142,15 @@ def read_rows(folder: Path, name: str, text: str, says: dict[str, Any]) -> Read:
     split = {key: value for key, value in says.items() if key not in own}
     split = split_settings(**{"files": {"dev": {"file": name, "rows": [1, 2]}}, **split})
     task = task_settings(**{"sample": False, **own}, splits={"dev": split})
+    return lambda: list(read_task(task, task_type_of(task), {"s": folder / "s"}))
+
+
+def read_drawn(folder: Path, text: str, options: dict[str, Any]) -> Read:
+    """Write a file of rated texts and return a function that draws splits of it as encoding does."""
+    (folder / "s").mkdir()
+    (folder / "s" / "dev.txt").write_text(text, encoding="utf-8")
+    reader = {"name": "rated-sentences", "options": {"file": "dev.txt", **options}}
+    task = task_settings(reader=reader, split={"seed": 1, "test": 1, "dev": 1})
     return lambda: list(read_task(task, task_type_of(task), {"s": folder / "s"}))
 
 

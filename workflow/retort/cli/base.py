@@ -49,6 +49,6 @@ def config_of(arguments: argparse.Namespace) -> Config:
         RetortError: there is no such file.
     """
     path = Path(arguments.config) if arguments.config else ROOT / "config.yaml"
-    if not path.is_file():
+    if not path.exists():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
     return read_config(content_of(path), path.name)

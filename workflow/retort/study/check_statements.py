@@ -56,7 +56,19 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
         lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
     elif "stated" in needs or "than" in needs:
         lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
-    return lines
+    return lines + _with_itself(statement)
+
+
+def _with_itself(statement: Statement) -> list[str]:
+    """Return a line if the only cell of a column on one side is its only cell on the other side, too.
+
+    Groups may have cells in common: each of a group is near each of it, or one row is not below any row.
+    """
+    sides = [[key for group in side for key in group.keys] for side in (statement.cells, statement.than)]
+    for table, row, column in sides[0]:
+        if all([key for key in side if key[::2] == (table, column)] == [(table, row, column)] for side in sides):
+            return [f"row '{row}', column '{column}' of {table} is compared with itself"]
+    return []
 
 
 def check_statements(study: Study, problems: Problems, known: Known) -> None:
