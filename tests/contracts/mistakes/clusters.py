@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TIME = "is no time; write minutes, or a text such as 2d or 12h"
+NO_VALUE = "it has no value; leave the key out if there is no limit"
 WORD = r"does not match the pattern ^\S+$; write a name without spaces"
 # a text of the file, what it is replaced by, how the line begins after the name of the file
 # fmt: off
@@ -13,7 +14,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         ("max_gpu: '2'", "max_gpu: Input should be a valid integer, not '2'; write the number without quotes"),
         ("max_gpu: true", "max_gpu: Input should be a valid integer, not True"),
         ("max_gpu: -2", "max_gpu: Input should be greater than or equal to 0, not -2"),
-        ("max_gpu: null", "max_gpu: Input should be a valid integer, not nothing"),
+        ("max_gpu: null", f"max_gpu: {NO_VALUE}"),
         ("max_runtime: 0", f"max_runtime: 0 {TIME}"),
         ("max_runtime: -5", f"max_runtime: -5 {TIME}"),
         ("max_runtime: 0h", f"max_runtime: '0h' {TIME}"),
@@ -21,11 +22,11 @@ MISTAKES: list[tuple[str, str, str]] = [
         ("max_runtime: 2 days", f"max_runtime: '2 days' {TIME}"),
         ("max_runtime: true", f"max_runtime: True {TIME}"),
         ("max_runtime: [1]", f"max_runtime: [1] {TIME}"),
-        ("max_runtime: null", f"max_runtime: None {TIME}"),
+        ("max_runtime: null", f"max_runtime: {NO_VALUE}"),
         ("max_mem_mb: 0", "max_mem_mb: Input should be greater than 0, not 0"),
         ("max_mem_mb: 80GB", "max_mem_mb: Input should be a valid number, not '80GB'"),
         ("max_threads: many", "max_threads: Input should be a valid integer, not 'many'"),
-        ("max_nodes: null", "max_nodes: Input should be a valid integer, not nothing"),
+        ("max_nodes: null", f"max_nodes: {NO_VALUE}"),
         ("supports_mpi: maybe", "supports_mpi: Input should be a valid boolean, not 'maybe'"),
         ("available_gpu_models: h100", "available_gpu_models: give a list, not 'h100'"),
         ("available_gpu_models: [h100, h100]", "available_gpu_models: 'h100' is listed twice"),

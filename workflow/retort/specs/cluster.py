@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StringConstraints, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from retort.errors import StudyError
 from retort.registry import unknown
@@ -44,26 +44,33 @@ OneWord = Annotated[str, StringConstraints(pattern=r"^\S+$")]  # it becomes a pa
 class Partition(Spec):
     """What a partition allows; what is left out has no limit, but for GPUs.
 
-    The keys are those that snakemake-executor-plugin-slurm reads; it fails at others, and at an empty value.
+    The keys are those that snakemake-executor-plugin-slurm reads; it fails at others, and at most that have no value.
     """
 
     max_runtime: Minutes = Field(default=math.inf, description="minutes of a job, or a text such as 2d or 12h")
     max_mem_mb: Megabytes = Field(default=math.inf, description="of a job on a node")
     max_mem_mb_per_cpu: Megabytes = Field(default=math.inf, description="of a core")
-    max_cpus_per_task: Count = Field(default=None, description="cores of a task")
-    max_threads: Count = Field(default=None, description="threads of a job")
-    max_nodes: Count = Field(default=None, description="nodes of a job")
-    max_tasks: Count = Field(default=None, description="tasks of a job")
-    max_tasks_per_node: Count = Field(default=None, description="tasks of a job on a node")
+    max_cpus_per_task: Count | None = Field(default=None, description="cores of a task")
+    max_threads: Count | None = Field(default=None, description="threads of a job")
+    max_nodes: Count | None = Field(default=None, description="nodes of a job")
+    max_tasks: Count | None = Field(default=None, description="tasks of a job")
+    max_tasks_per_node: Count | None = Field(default=None, description="tasks of a job on a node")
     max_gpu: Whole = Field(default=0, ge=0, description="GPUs of a job")
     available_gpu_models: Distinct[OneWord] | None = Field(default=None, description="types of GPU; null: any")
-    max_cpus_per_gpu: Count = Field(default=None, description="cores of a GPU")
+    max_cpus_per_gpu: Count | None = Field(default=None, description="cores of a GPU")
     supports_mpi: bool = Field(default=True, strict=True, description="whether jobs with MPI can run")
-    max_mpi_tasks: Count = Field(default=None, description="tasks of a job with MPI")
+    max_mpi_tasks: Count | None = Field(default=None, description="tasks of a job with MPI")
     available_constraints: Distinct[OneWord] | None = Field(default=None, description="features of nodes; null: any")
-    slurm_cluster: OneWord = Field(default=None, description="the cluster, where there are several")
-    cluster: OneWord = Field(default=None, description="the same")
-    clusters: OneWord = Field(default=None, description="the same")
+    slurm_cluster: OneWord | None = Field(default=None, description="the cluster, where there are several")
+    cluster: OneWord | None = Field(default=None, description="the same")
+    clusters: OneWord | None = Field(default=None, description="the same")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _given(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is None and not str(info.field_name).startswith("available_"):
+            raise ValueError("it has no value; leave the key out if there is no limit")
+        return value
 
 
 class Cluster(Spec):

@@ -107,7 +107,7 @@ class MeasuredTable(Judging, TextTable, Exhibit):
             for column, (mean, *std) in numbers.items():
                 if metric := metrics.get((names.get(student, ""), column)):
                     try:
-                        check_possible(metric, mean, *(std or [None]))
+                        check_possible(metric, mean, std[0] if std else None)
                     except ValueError as error:
                         raise ValueError(f"published.{student}.{column}: {error}") from None
 
