@@ -56,11 +56,11 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
         lines += [f"column '{alone[0]}' stands on one side of the comparison only"] if alone else []
     elif "stated" in needs or "than" in needs:
         lines += [f"comparison '{statement.compare}' takes one cell a side"] if max(counts) > 1 else []
-    return lines + _with_itself(statement)
+    return lines
 
 
 def _with_itself(statement: Statement) -> list[str]:
-    """Return a line if the only cell of a column on one side is its only cell on the other side, too.
+    """Return a line if the only cell of a column on one side of a claim is its only cell on the other side, too.
 
     Groups may have cells in common: each of a group is near each of it, or one row is not below any row.
     """
@@ -103,7 +103,8 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                     continue
                 is_known = known(path, f"{name}.compare", "comparison", statement.compare, comparisons)
                 if is_known and len(problems.lines) == before:  # a wrong name would be reported twice
-                    for line in _shapes(statement, comparisons[statement.compare].options):
+                    wrong = _shapes(statement, comparisons[statement.compare].options)
+                    for line in wrong + (_with_itself(statement) if check is _check_cells else []):
                         problems.add(path, f"{name}: {line}")
 
 
