@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from retort import attempts, run_config
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
@@ -20,6 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tensors are tiny: threads would wait for each other, not work
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")]))
+
+
+@pytest.fixture(autouse=True)
+def of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start each test outside any run of the workflow, and leave none behind: a run names itself in the environment."""
+    for variable in (run_config.VARIABLE, attempts.RUN):
+        monkeypatch.setenv(variable, "")  # so that it is unset again at the end
+        monkeypatch.delenv(variable)
 
 
 @pytest.fixture

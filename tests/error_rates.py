@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from retort.specs.config import Config
-from retort.specs.judging import MARGIN
+from retort.specs.judging import ASSUMED_FREEDOM, ASSUMED_STD, MARGIN
 from retort.study.load import open_study
 from retort.tables.compare import TESTS, holm, tasks_drawn
 from retort.tables.difference import INFINITE, LEVEL, Part, welch
@@ -20,10 +21,43 @@ from retort.tables.difference import INFINITE, LEVEL, Part, welch
 SEED = 20230721
 TABLES, TASKS, HALF = 400, 7, 0.05  # simulated tables; tasks of a row; half a unit of the printed digit
 APART = (0.0, 0.5, 1.0, 2.0, 3.0)  # true differences, in points
-RUNS = ((4, 4), (10, 4), (3, 3), (4, 1), (1, 4))  # runs of ours, published ones
 REPEATS = 30  # of each pair of rows
 LOST = {"one task": (3, 0, 0, 0, 0, 0, 0), "three tasks": (3, 3, 3, 0, 0, 0, 0)}  # how many of four runs a task lacks
 SHIFT = 1.5  # points: the mean difference of pairs of rows that the power of a test is stated for
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs behind the cells of a table.
+
+    Args:
+        n: our runs of each cell.
+        published_n: the published ones.
+        printed: whether a deviation is printed, if the published runs have one.
+        by_task: whether the deviation that is assumed of single runs is one of each task; else one of all cells.
+    """
+
+    n: int
+    published_n: int
+    printed: bool = True
+    by_task: bool = False
+
+    @property
+    def label(self) -> str:
+        """The published runs, with what is not as usual."""
+        unusual = {"no deviation printed": not self.printed, "a deviation assumed for each task": self.by_task}
+        return ", ".join([str(self.published_n), *(text for text, holds in unusual.items() if holds)])
+
+    @property
+    def assumed(self) -> Any:
+        """The deviation that is assumed of each cell, if neither side has one: a number, or an array (cells)."""
+        return of_each_task() if self.by_task else ASSUMED_STD.points
+
+
+RUNS = (
+    Runs(4, 4), Runs(10, 4), Runs(3, 3), Runs(3, 3, printed=False), Runs(4, 1), Runs(1, 4),
+    Runs(1, 1), Runs(1, 1, by_task=True),
+)  # fmt: skip
 
 
 @functools.cache
@@ -37,32 +71,47 @@ def printed_rows() -> Any:
     return np.array(list(rows.values()))
 
 
-def runs_of(apart: float, n: int, published_n: int) -> tuple[Any, Any]:
+def runs_of(apart: float, runs: Runs) -> tuple[Any, Any]:
     """Return made-up runs of the cells of TABLES tables, ours and published: (tables, cells, runs) of either side."""
-    draw = np.random.default_rng([SEED, round(10 * apart), n, published_n])
+    draw = np.random.default_rng([SEED, round(10 * apart), runs.n, runs.published_n])
     std = printed_rows()[:, :, 1].ravel()
     shape = (TABLES, len(std))
-    ours = apart + std[:, None] * draw.standard_normal((*shape, n))
-    return ours, std[:, None] * draw.standard_normal((*shape, published_n))
+    ours = apart + std[:, None] * draw.standard_normal((*shape, runs.n))
+    return ours, std[:, None] * draw.standard_normal((*shape, runs.published_n))
 
 
-def spreads_of(ours: Any, published: Any) -> list[Part]:
+def of_each_task() -> Any:
+    """Return a deviation for each cell of a table: the root mean square of those that are printed for its task."""
+    deviations = printed_rows()[:, :, 1]
+    return np.tile(np.sqrt((deviations**2).mean(axis=0)), len(deviations))
+
+
+def spreads_of(ours: Any, published: Any, runs: Runs) -> list[Part]:
     """Return the parts of the variance of each cell's difference, as `verdicts.spreads` chooses them."""
-    sides = [(side.var(axis=2, ddof=1) if side.shape[2] > 1 else None, side.shape[2]) for side in (ours, published)]
-    if all(variance is not None for variance, _ in sides):
-        return [Part(variance / n, n - 1) for variance, n in sides]
-    variance, n = next(side for side in sides if side[0] is not None)
-    return [Part(variance * sum(1 / runs for _, runs in sides), n - 1)]
+    known = [side for side, there in ((ours, runs.n > 1), (published, runs.printed and runs.published_n > 1)) if there]
+    both = 1 / runs.n + 1 / runs.published_n
+    parts = [
+        Part(side.var(axis=2, ddof=1) * (both if len(known) == 1 else 1 / side.shape[2]), side.shape[2] - 1)
+        for side in known
+    ]
+    nothing = sum(part.variance for part in parts) == 0  # runs without any spread count as none
+    return [*parts, Part(np.where(nothing, np.square(runs.assumed) * both, 0.0), ASSUMED_FREEDOM)]
 
 
-def verdict_shares(apart: float, n: int, published_n: int) -> list[float]:
-    """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
-    ours, published = runs_of(apart, n, published_n)
+def decided(apart: float, runs: Runs) -> tuple[Any, Any]:
+    """Return which cells of the made-up tables agree and which differ: two arrays (tables, cells)."""
+    ours, published = runs_of(apart, runs)
     value = ours.mean(axis=2) - np.round(published.mean(axis=2), 1)
-    tested = welch(value, [*spreads_of(ours, published), Part(np.full_like(value, HALF**2 / 3), INFINITE)])
+    rounding = Part(np.full_like(value, HALF**2 / 3), INFINITE)
+    tested = welch(value, [*spreads_of(ours, published, runs), rounding])
     agrees = tested.p_equivalence(MARGIN.points) < LEVEL
     differs = np.array([holm(list(p)) for p in tested.p()]) < LEVEL
-    differs &= ~agrees
+    return agrees, differs & ~agrees
+
+
+def verdict_shares(apart: float, runs: Runs) -> list[float]:
+    """Return the shares of cells that agree, are inconclusive and differ, and of tables in which any cell differs."""
+    agrees, differs = decided(apart, runs)
     return [agrees.mean(), (~agrees & ~differs).mean(), differs.mean(), differs.any(axis=1).mean()]
 
 
@@ -123,12 +172,12 @@ def tables() -> str:
     """Return the tables as Markdown."""
     lines = ["| true difference | agrees | inconclusive | differs | tables with a cell that 'differs' |",
              "| ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
-    lines += [f"| {apart:g} | {percent(verdict_shares(apart, 4, 4))} |" for apart in APART]
+    lines += [f"| {apart:g} | {percent(verdict_shares(apart, RUNS[0]))} |" for apart in APART]
     lines += ["", "| ours | published | agrees (0) | differs (2) | table with a 'differs' (0) | 'agrees' (1) |",
               "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
-    for n, published_n in RUNS:
-        none, one, two = (verdict_shares(apart, n, published_n) for apart in (0.0, 1.0, 2.0))
-        lines.append(f"| {n} | {published_n} | {percent([none[0], two[2], none[3], one[0]])} |")
+    for runs in RUNS:
+        none, one, two = (verdict_shares(apart, runs) for apart in (0.0, 1.0, 2.0))
+        lines.append(f"| {runs.n} | {runs.label} | {percent([none[0], two[2], none[3], one[0]])} |")
     lines += ["", f"| the truth | {' | '.join(test.title for test in TESTS)} |", "| --- | ---: | ---: | ---: |"]
     lines += [f"| {truth} | {percent(paired_shares(truth))} |" for truth in TRUTHS]
     lines += ["", "| the truth | one run left on | task means | mixed model | task means (1.5) | mixed model (1.5) |",

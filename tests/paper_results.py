@@ -1,10 +1,18 @@
-"""Made-up results of whole papers: for each cell that is run a score near the printed one, drawn with a seed."""
+"""Made-up results of whole papers: for each cell that is run a score near the printed one, drawn with a seed.
+
+A score has the deviation that is printed beside it, or that follows from the one of its average. Where there is none,
+verdicts assume one. So that they are not tested with what they assume, such a score has a deviation that is printed of
+another one, drawn by lot.
+"""
 
 from __future__ import annotations
 
+import math
 import random
+from dataclasses import dataclass
 
 from retort.specs.config import Config
+from retort.specs.printed import Number
 from retort.study.cells import expand, sent_runs
 from retort.study.load import open_whole
 from retort.study.study import Study
@@ -13,7 +21,8 @@ from retort.tables.collect import Scores
 from retort.tables.tidy import Line, Status
 
 UNITS = {"parameters": "M", "latency": "ms", "speed-up": "times", "change": "%"}
-STD = 0.6  # points: the deviation over seeds of a score for which the study gives none
+STD = 0.6  # points: the deviation of the points of a figure
+Score = tuple[str, str, str]  # student, task, metric
 
 
 def whole_study() -> Study:
@@ -21,38 +30,83 @@ def whole_study() -> Study:
     return open_whole(Config(scale="paper"))
 
 
-def printed_scores(study: Study) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Return (student, task, metric) -> mean and deviation: those of the first cell that prints it alone.
+@dataclass(frozen=True)
+class PrintedMean:
+    """A printed number with the scores of one student that it is a mean over: often one.
 
-    The mean of a score that is printed only within a mean over tasks is that mean. A deviation that is not printed is
-    the one that the column assumes, else STD.
+    Args:
+        scores: (student, task, metric) of each of them.
+        number: the number.
+        computed: whether the scores are printed in other columns of its row.
     """
-    scores: dict[tuple[str, str, str], tuple[float, float]] = {}
-    printed = [
-        (cell, numbers[cell.row, cell.column])
-        for exhibit in study.exhibits.values()
-        for numbers in [{(one.row, one.column): one.number for one in exhibit.published_cells() if one.number}]
-        for cell in exhibit.cells()
-        if (cell.row, cell.column) in numbers
-    ]
-    for cell, number in sorted(printed, key=lambda pair: len(pair[0].scored) > 1):  # those alone come first
-        assumed = cell.spec.assumed_std.points if cell.spec.assumed_std else STD
-        std = assumed if number.std is None or len(cell.scored) > 1 else number.std
-        for task, metric in cell.scored:
-            scores.setdefault((cell.student, task, metric), (number.value, std))
-    return scores
+
+    scores: list[Score]
+    number: Number
+    computed: bool
+
+
+def printed_means(study: Study) -> list[PrintedMean]:
+    """Return every mean of scores that the papers print; those of the fewest scores come first."""
+    means = []
+    for (paper, _), exhibit in study.exhibits.items():
+        cells = {(cell.row, cell.column): cell for cell in exhibit.cells()}
+        for printed in exhibit.published_cells() if not study.papers[paper].ours else ():
+            cell = cells.get((printed.row, printed.column))
+            if cell and printed.number:
+                columns = [cells[cell.row, column] for column in cell.spec.mean_of]
+                scores = [(one.student, *pair) for one in (cell, *columns) for pair in one.scored]
+                means += [PrintedMean(scores, printed.number, bool(columns))] if scores else []
+    return sorted(means, key=lambda mean: len(mean.scores))
+
+
+class Deviations:
+    """The deviation of each score over seeds: as printed, else by lot.
+
+    - A score that is printed with its deviation has that one.
+    - A score within a mean over k tasks that is printed with its deviation s has s sqrt(k), as of independent tasks.
+      The languages of a task are scored on the same training, so they count as one.
+    - Any other has a printed deviation of the same task and metric, if there are any, else of any cell: drawn by lot.
+
+    Args:
+        means: what the papers print.
+    """
+
+    def __init__(self, means: list[PrintedMean]) -> None:
+        self.printed: dict[Score, float] = {}
+        self.of_tasks: dict[tuple[str, str], list[float]] = {}
+        self.all: list[float] = []
+        for mean in means:
+            if (std := mean.number.std) is None:
+                continue
+            self.all.append(std)
+            for score in mean.scores:
+                self.printed.setdefault(score, std * math.sqrt(len({task for _, task, _ in mean.scores})))
+            if len(mean.scores) == 1:
+                self.of_tasks.setdefault(mean.scores[0][1:], []).append(std)
+
+    def of(self, score: Score) -> float:
+        """Return the deviation of a score."""
+        if score in self.printed:
+            return self.printed[score]
+        return random.Random(f"deviation of {score}").choice(self.of_tasks.get(score[1:], self.all))
 
 
 def made_up(study: Study, shift: float = 0.0) -> Scores:
     """Return a score for every cell of every table, as if it was read from its file.
 
-    Each score is drawn around the printed mean with the printed deviation, from a generator with a seed of its own.
+    Each score is drawn around its printed mean, or that of the mean over tasks in which it is printed, from a generator
+    with a seed of its own.
 
     Args:
         study: the study.
         shift: points by which all our true means differ from the printed ones.
     """
-    printed, scores = printed_scores(study), Scores()
+    means, scores = printed_means(study), Scores()
+    deviations = Deviations(means)
+    printed: dict[Score, float] = {}
+    for mean in means:
+        for score in mean.scores if not mean.computed else ():
+            printed.setdefault(score, mean.number.value)
     runs = {(cell.student, cell.task, cell.seed) for cell in expand(study)}
     for exhibit in study.exhibits.values():
         runs |= sent_runs(study, exhibit)
@@ -64,8 +118,8 @@ def made_up(study: Study, shift: float = 0.0) -> Scores:
         draw = random.Random(f"{student} {task} {seed}")
         values = {}
         for metric in sorted(metrics[task]):
-            mean, std = printed.get((student, task, metric), (70.0, STD))
-            values[metric] = (mean + shift + draw.gauss(0, std)) / 100
+            score = (student, task, metric)
+            values[metric] = (printed.get(score, 70.0) + shift + draw.gauss(0, deviations.of(score))) / 100
         record = {"student": student, "task": task, "seed": seed, "status": "ok", "metrics": values}
         scores[student, task, seed] = record
     return scores

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from retort.attempts import LATEST, RUN
-from retort.plan.frozen import VARIABLE
+from retort.run_config import VARIABLE
 
 from tests.conftest import ROOT, read_json, snakemake
 from tests.tiny.edit import change

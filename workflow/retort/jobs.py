@@ -22,11 +22,19 @@ from retort.attempts import attempt
 from retort.checksums import Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
+from retort.run_config import of_this_run
 from retort.signals import Interrupted, kept_for_next_training
 
 RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
-TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+# variables that hold a token, or an address with a password, of what is downloaded from
+TOKENS = (
+    "HF_TOKEN",
+    "HUGGING_FACE_HUB_TOKEN",
+    "HUGGINGFACEHUB_API_TOKEN",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+)
 IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job, in which they run one after another
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
@@ -153,6 +161,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     try:
+        snakemake.config.update(of_this_run())  # YAML files may be edited while a run lasts
         with open(path, "a", encoding="utf-8") as log:
             running = Job(
                 name=name,

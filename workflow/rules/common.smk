@@ -31,6 +31,7 @@ from retort.plan.scheduling import (
 from retort.cost.resources import JobResources
 from retort.cost.side_by_side import fits_one_job
 from retort.cost.turns import check_minutes
+from retort.run_config import of_this_run
 from retort.study.cells import answers_address
 
 share_package()
@@ -48,7 +49,7 @@ ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         keep_going()
-        config.update(frozen.of_this_run())
+        config.update(of_this_run())
     plan = Plan(read_config(config), decide)
     companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))
     needs = JobResources(plan, companions)

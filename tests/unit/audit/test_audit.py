@@ -220,6 +220,7 @@ def test_a_claim_that_fails_by_a_wrong_average_is_no_finding_of_its_own(
     rows = {row: [{"table": "table1", "rows": [row], "columns": ["Avg"]}] for row in "ab"}
     claim = {"says": "s", "where": "w", "compare": "above", "cells": rows["a"], "than": rows["b"]}
     findings = {
-        check: found(tmp_path / check, check, statements={"one": claim}, table1=printed) for check in ("averages", "texts")
+        check: found(tmp_path / check, check, statements={"one": claim}, table1=printed)
+        for check in ("averages", "texts")
     }
     assert {check for check, each in findings.items() if each} == checks

@@ -74,6 +74,8 @@ STATEMENTS: list[tuple[dict[str, Any], str | None]] = [
     ({"compare": "rises", "cells": [A, B]}, "60.0, 50.0"),
     ({"compare": "mean-above", "cells": [A], "than": [B]}, None),
     ({"compare": "mean-above", "cells": [B], "than": [A]}, "means: 50.00 (b) against 60.00 (a)"),
+    ({"compare": "mean-near", "within": 10, "cells": [A], "than": [B]}, None),
+    ({"compare": "mean-near", "within": 9, "cells": [B], "than": [A]}, "means: 50.00 (b) against 60.00 (a)"),
     ({"compare": "varies-less", "cells": [A], "than": [COIN]}, None),
     ({"compare": "varies-less", "cells": [COIN], "than": [A]}, "50.0 to 60.0 (a, b) against 60.0 to 60.0 (a)"),
     ({"compare": "mostly-above-each", "cells": [A], "than": [B]}, None),

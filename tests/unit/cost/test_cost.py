@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from retort.bench.calibrate import calibrate
 from retort.cli import main
-from retort.cost import flops
+from retort.cost import flops, work
 from retort.cost.data import Rows, Volume
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Bill, bills_of, selected_exhibits, targets_of
@@ -18,6 +18,7 @@ from retort.cost.work import Work
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.plan import Plan
+from retort.settings import TimingSettings
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 
@@ -47,6 +48,13 @@ def test_a_student_on_a_corpus(plan: Plan) -> None:
     teacher = 2 * 18432 * 16 + 4 * 4 * 16**2 * 24 + 2 * 24 * (24 + 90) * masked
     assert job
     assert job.estimate.work.flops == pytest.approx(3 * 8 * (3 * student + teacher))  # half of six steps
+
+
+def test_a_profile_is_of_every_batch_that_tables_ask_for(plan: Plan) -> None:
+    plain = plan.settings.profiles["tiny-kd"].model_copy(update={"further": None})
+    larger = plain.model_copy(update={"further": [TimingSettings(batch=64, length=plain.length)]})
+    assert plain.batch == 1
+    assert work.profile(larger).flops == 65 * work.profile(plain).flops
 
 
 def test_jobs_are_counted_in_the_first_table_that_needs_them(plan: Plan) -> None:

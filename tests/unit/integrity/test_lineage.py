@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import torch
-from retort import attempts
+from retort import attempts, run_config
 from retort.checksums import Maker
 from retort.data import contents
 from retort.errors import RetortError
-from retort.jobs import Job, this_code
+from retort.jobs import Job, job, this_code
 from retort.plan import frozen
 from retort.specs.config import read_config
 from retort.training.checkpoint import Checkpoint
@@ -24,6 +24,7 @@ from retort.training.setup import checkpoint_of
 
 from tests.conftest import ROOT
 from tests.job_settings import schedule
+from tests.rule_job import rule_job
 from tests.tiny.results import quiet
 
 OLD, NEW = Maker(commit="a", code="1"), Maker(commit="a", code="2")
@@ -176,8 +177,7 @@ def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study_folder.parent)
-    monkeypatch.delenv(frozen.VARIABLE, raising=False)
-    assert frozen.of_this_run() == {}
+    assert run_config.of_this_run() == {}
     config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
     run = frozen.Frozen.of(config, read_config(config))
     protocol = study_folder / "protocols" / "short.yaml"
@@ -185,26 +185,27 @@ def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyP
     protocol.write_text("broken: [")
     run.keep()
     assert not any(run.folder.rglob("*.py"))
-    planned = read_config(frozen.of_this_run())
+    planned = read_config(run_config.of_this_run())
     assert (planned.folder / "protocols" / "short.yaml").read_text() == before
     assert planned.precision == "float32"
-    monkeypatch.setenv(frozen.VARIABLE, "results/runs/gone")
+    here = rule_job(config=dict(config))
+    with job(here):
+        assert here.config["study"] == str(planned.folder)  # a job of this machine reads them, too
+    monkeypatch.setenv(run_config.VARIABLE, "results/runs/gone")
     with pytest.raises(RetortError, match=r"results/runs/gone/config.json, with which this job was planned, cannot be"):
-        frozen.of_this_run()
+        run_config.of_this_run()
 
 
 def test_a_job_that_starts_after_another_run_began_ends(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study_folder.parent)
-    monkeypatch.setenv(frozen.VARIABLE, "")  # and with the next line, both are as before when the test has ended
-    monkeypatch.setenv(attempts.RUN, "")
     config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
     frozen.Frozen.of(config, read_config(config)).keep()
     first = os.environ[attempts.RUN]
     frozen.Frozen.of(config, read_config(config)).keep()
-    assert frozen.of_this_run()["papers"] == ["tiny"]
+    assert run_config.of_this_run()["papers"] == ["tiny"]
     monkeypatch.setenv(attempts.RUN, first)
     with pytest.raises(RetortError, match="snakemake was started again since this job was queued"):
-        frozen.of_this_run()
+        run_config.of_this_run()
 
 
 def test_this_code_is_one_maker() -> None:

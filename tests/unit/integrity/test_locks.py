@@ -96,7 +96,7 @@ def test_the_owner_gives_signs_of_life(tmp_path: Path) -> None:
 def test_a_damaged_owner_blocks_nobody(content: str, tmp_path: Path) -> None:
     (tmp_path / "job").write_text(content)
     with locked(tmp_path / "job", "rule(a)", dead=0.2):
-        pass
+        assert json.loads((tmp_path / "job").read_text())["pid"] == os.getpid()
 
 
 def test_the_same_job_does_not_run_twice(

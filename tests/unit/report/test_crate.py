@@ -26,6 +26,14 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("reports/one.zip")
 
 
+def test_no_folder_of_the_user_is_named(archive: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        for name in (METADATA, "config.json"):
+            assert str(tmp_path) not in packed.read(name).decode()
+        sources = [one for one in json.loads(packed.read(METADATA))["@graph"] if one["@id"].startswith("#source-")]
+    assert {source["description"] for source in sources} == {"a folder of the user"}
+
+
 def test_the_archive_describes_itself(archive: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         graph = {entity["@id"]: entity for entity in json.loads(packed.read(METADATA))["@graph"]}

@@ -143,6 +143,11 @@ def test_what_is_asked_for_is_timed(encoder: Path, tmp_path: Path) -> None:
 def test_the_papers_ask_for_their_batches() -> None:
     study = open_study(Config(papers=["mlkd2024"], scale="paper"))
     batches = [{"batch": size, "length": 128, "values": "batches"} for size in (1, 16, 32, 64)]
-    for student in ("mlkd2024-4", "mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
+    for student in ("mlkd2024-4-6-heads", "mlkd2024-4-3-heads"):
         assert resolve.profile(study, student).as_json()["further"] == batches
-    assert "further" not in resolve.profile(study, "mlkd2024-6").as_json()
+    runs = [{"batch": size, "length": 128} for size in (1, 64)]  # of table-speed
+    assert resolve.profile(study, "mlkd2024-6").as_json()["further"] == runs
+    of_both = [one.as_json() for one in resolve.profile(study, "mlkd2024-4").further or []]
+    assert [one for one in of_both if "values" in one] == batches
+    assert [one for one in of_both if "values" not in one] == runs
+    assert "further" not in resolve.profile(study, "mlkd2024-pkd-6").as_json()

@@ -77,6 +77,12 @@ def test_grids_have_two_points_and_students_one_seed(printed: Plan, miniature: P
     )
 
 
+def test_no_model_is_as_wide_as_printed_and_each_is_timed_for_a_few_passes(printed: Plan, miniature: Plan) -> None:
+    for name, profile in miniature.settings.profiles.items():
+        assert profile.architecture.hidden <= 256 < printed.settings.profiles[name].architecture.hidden, name
+        assert profile.passes == 1 < printed.settings.profiles[name].passes
+
+
 def test_every_source_is_made_and_none_is_fetched(miniature: Plan) -> None:
     assert miniature.fetched == []
     assert set(miniature.made) == set(miniature.study.sources)

@@ -112,8 +112,10 @@ def test_files_of_splits_may_be_compressed(tmp_path: Path) -> None:
     for name in ("train.tsv.gz", "dev.tsv"):
         (tmp_path / "RTE" / name).write_text("")
     study = read(Config(scale="paper", data_dir=str(tmp_path)))[0]
-    absent = {absence.key: absence.what for absence in absent_in_folders(study, required(study))}
-    assert absent == {"submissions/rte": f"{tmp_path}/RTE holds no test.tsv"}
+    (absence,) = absent_in_folders(study, required(study))
+    assert (absence.key, absence.folder) == ("submissions/rte", f"{tmp_path}/RTE")
+    assert absence.line(study).startswith(f"workflow/tasks/rte.yaml: {tmp_path}/RTE holds no test.tsv; ")
+    assert absence.reason == "test sets of rte is not there: its folder holds no test.tsv"  # stands in tables
 
 
 def test_a_model_brings_its_tokenizer_unless_it_has_another_models(

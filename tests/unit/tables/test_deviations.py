@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from retort.cli import main
+from retort.plan import resolve
 from retort.specs.config import Config, read_config
 from retort.specs.rows import CellSpec
 from retort.study.load import open_whole, open_written
@@ -67,7 +68,7 @@ def timed(study: Study) -> dict[tuple[str, str], list[CellSpec]]:
 
 def test_the_conditions_of_every_timing_stand_in_caption_and_deviations(study: Study) -> None:
     tables = timed(study)
-    assert len(tables) == 7
+    assert len(tables) == 9
     for (paper, name), cells in tables.items():
         caption = study.exhibits[paper, name].caption
         measured = {cell.measurement for cell in cells}
@@ -77,6 +78,31 @@ def test_the_conditions_of_every_timing_stand_in_caption_and_deviations(study: S
         for student in {cell.student for cell in cells} & set(study.students):
             of = [one for deviation in study.students[student].deviations for one in deviation.of]
             assert any(one.partition(": ")[0] == name for one in of), (student, name)
+
+
+def test_every_table_with_a_speed_up_has_it_in_batches_that_fill_a_gpu_beside_it(study: Study) -> None:
+    for paper in ("minilmv2", "mlkd2024"):
+        speeds = {(cell.student, cell.measurement.batch) for cell in timed(study)[paper, "table-speed"]}
+        students = {student for student, _ in speeds}
+        assert speeds == {(student, batch) for student in students for batch in (1, 64)}
+        shapes = {shape(study, student) for student in students}
+        for (slug, _), cells in timed(study).items():
+            shown = {cell.student for cell in cells if slug == paper and cell.metric == "speed-up"}
+            assert {shape(study, student) for student in shown} <= shapes
+
+
+def shape(study: Study, student: str) -> tuple[object, ...]:
+    """Return what of a model its speed follows from; vocabularies are looked up, whatever their size."""
+    found = resolve.profile(study, student).architecture
+    return found.layers, found.hidden, found.intermediate, found.embedding
+
+
+def test_sizes_without_the_pooler_are_a_choice_of_every_student_that_a_table_shows_so(study: Study) -> None:
+    for (paper, name), exhibit in study.exhibits.items():
+        for cell in exhibit.cells():
+            if cell.metric == "without_pooler" and cell.student:
+                of = [one for deviation in study.students[cell.student].deviations for one in deviation.of]
+                assert f"{name}: {cell.column}" in of, (paper, cell.student)
 
 
 @pytest.mark.parametrize(
@@ -94,3 +120,20 @@ def test_the_conditions_of_every_timing_stand_in_caption_and_deviations(study: S
 def test_choices_that_papers_leave_open_are_deviations(study: Study, paper: str, setting: str) -> None:
     students = [one for name, one in study.students.items() if study.paper_of(name) == paper]
     assert any(setting in one.of for student in students for one in student.deviations)
+
+
+OF_THE_GRID = ["finetuning.grid", "finetuning.epochs", "finetuning.weight_decay", "tasks.*.max_length"]
+
+
+@pytest.mark.parametrize(
+    ("student", "settings"),
+    [
+        ("wang2023-distilbert", OF_THE_GRID), ("wang2023-tinybert", OF_THE_GRID), ("wang2023-agnostic-kd", OF_THE_GRID),
+        ("mlkd2024-distilbert-4", ["corpora.*.packing", "stages.1.data", "stages.1.schedule.max_grad_norm", "seeds"]),
+        ("mlkd2024-bert-tiny", ["stages.1.schedule.max_grad_norm", "stages.1.schedule.weight_decay", "seeds"]),
+        ("mlkd2024-4-3-heads-random", ["stages.1.terms.2.options.redraw", "stages.*.schedule.group_by_length"]),
+    ],
+)  # fmt: skip
+def test_a_student_carries_the_choices_that_decide_it(study: Study, student: str, settings: list[str]) -> None:
+    of = {one for deviation in study.students[student].deviations for one in deviation.of}
+    assert of >= set(settings)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy.stats
 import yaml
 from retort.specs.config import Config, read_config
+from retort.specs.judging import ASSUMED_FREEDOM, ASSUMED_STD
 from retort.specs.printed import read_number
 from retort.study.load import open_study, read
 from retort.tables.compare import holm
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import Line
-from retort.tables.verdicts import judged, rule, size_verdict, spreads
+from retort.tables.verdicts import HOPELESS, judged, rule, size_verdict, spreads
 
 from tests.conftest import ROOT
 from tests.tiny.edit import set_value
@@ -38,9 +42,10 @@ def test_welch_by_hand():
 
 
 def test_the_rounding_of_the_print_counts():
-    # two runs that are known to have no spread to speak of: only the rounding is left, 0.5^2 / 3
+    # four runs without a spread to speak of: the error is that of the rounding, 0.5^2 / 3
     cell = one(line(70.4, 70.0, std=1e-9, n=4, published_half=0.5))
-    assert (cell.high or 0) - 0.4 == pytest.approx(1.95996 * (0.25 / 3) ** 0.5, rel=1e-4)
+    # the degrees of freedom are those of the runs, 3 + 3: so few may be alike by luck. 97.5 % quantile: 2.447
+    assert (cell.high or 0) - 0.4 == pytest.approx(2.4469 * (0.25 / 3) ** 0.5, rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +77,11 @@ ASSUMED = [
     (line(71.0, 70.0, std=0.4, n=4), ""),
     (line(71.0, 70.0, n=4, ours=0.4, published_std=None), "published deviation taken to be ours"),
     (line(71.0, 70.0, n=1, std=0.4, published_n=4), "our deviation taken to be the published one"),
-    (line(71.0, 70.0, n=1, std=0.4), "both deviations taken to be 0.6"),
+    (line(71.0, 70.0, n=1, std=0.4), f"both deviations taken to be 0.6; {HOPELESS}"),
     (line(71.0, 70.0, n=4, std=0.0), "both deviations taken to be 0.6"),
-    (line(71.0, 70.0, n=4, std=0.4, published_n=0), "published over 2 runs, not stated"),
-    (line(71.0, 70.0, n=4, ours=0.4, published_std=None, published_n=0),
+    (line(71.0, 70.0, n=4, std=0.1, published_n=0), "published over 2 runs, not stated"),
+    (line(71.0, 70.0, n=4, std=0.4, published_n=0), f"published over 2 runs, not stated; {HOPELESS}"),
+    (line(71.0, 70.0, n=4, ours=0.3, published_std=None, published_n=0),
      "published deviation taken to be ours; published over 1 run, not stated"),
 ]  # fmt: skip
 
@@ -89,6 +95,35 @@ def test_a_deviation_that_is_lent_has_the_lenders_degrees_of_freedom():
     known = spreads(line(71.0, 70.0, n=1, std=0.4, published_n=4), 0.6)
     (part,) = known.parts(1, 4)
     assert (part.variance, part.freedom) == (pytest.approx(0.16 * 1.25), 3)
+
+
+def test_an_assumed_deviation_is_known_as_well_as_that_of_five_runs():
+    known = spreads(line(71.0, 70.0, n=1), 0.6)
+    (part,) = known.parts(1, 1)
+    assert (part.variance, part.freedom) == (pytest.approx(0.36 * 2), 4)
+    (part,) = known.with_runs(9).parts(9, 1)  # nine runs of ours would have a deviation of their own
+    assert (part.variance, part.freedom) == (pytest.approx(0.36 * (1 / 9 + 1)), 8)
+
+
+def test_what_single_runs_can_show_and_what_not():
+    def many(apart: float, assumed: float, cells: int = 1) -> Line:
+        zeros = [line(70.0, 70.0, row=f"R{n}", n=1, published_half=0.05) for n in range(1, cells)]
+        first = line(70.0 + apart, 70.0, n=1, published_half=0.05)
+        return judged([first, *zeros], lambda _: (1.0, assumed))[0]
+
+    same = many(0.0, 0.6)
+    assert (same.verdict, same.runs_needed) == ("inconclusive", "none")  # not even equal numbers agree
+    assert same.assumes.endswith(HOPELESS)
+    for n, published_n in ((1000, 1), (1000, 4)):  # the published mean alone is too uncertain if it is of one run
+        near = one(line(70.1, 70.0, n=n, ours=0.6, published_n=published_n, published_std=None))
+        assert near.verdict == {1: "inconclusive", 4: "agrees"}[published_n]
+    assert [many(apart, 0.6).verdict for apart in (2.3, 2.4)] == ["inconclusive", "differs"]
+    assert [many(apart, 0.6, 63).verdict for apart in (7.7, 7.8)] == ["inconclusive", "differs"]
+    # where columns assume less, single runs can agree, or more runs can be asked for
+    assert many(0.3, 0.2).verdict == "agrees"
+    open_ = many(0.5, 0.2)
+    assert (open_.verdict, open_.assumes) == ("inconclusive", "both deviations taken to be 0.2")
+    assert 1 < int(open_.runs_needed) < 10
 
 
 def test_runs_that_would_decide():
@@ -157,18 +192,39 @@ def test_the_defaults_are_those_of_the_printed_deviations():
     tables = [table for table in study.exhibits.values() if table.compared_rows()]
     cells = {(id(table), cell.row, cell.column): cell for table in tables for cell in table.cells()}
     deviations = sorted(
-        cell.number.std
+        (cell.number.std, cell.runs)
         for table in tables
         for cell in table.published_cells()
         if cell.number and cell.number.std is not None and not cells[id(table), cell.row, cell.column].is_timed
     )
     assert len(deviations) == 280
-    assert deviations[140] == 0.4
-    assert (sum(std**2 for std in deviations) / 280) ** 0.5 == pytest.approx(0.6, abs=0.005)
+    assert deviations[140][0] == 0.4
+    assert (sum(std**2 for std, _ in deviations) / 280) ** 0.5 == pytest.approx(0.6, abs=0.005)
+    # If true variances are 0.36 f / chi^2_f, printed ones over n runs are 0.36 F(n - 1, f): f = 4 is the most likely
+    # whole number. A deviation of zero counts as half a unit of its last digit.
+    squares = [max(std, 0.005) ** 2 / ASSUMED_STD.points**2 for std, _ in deviations]
+    freedom = [runs - 1 for _, runs in deviations]
+    likelihood = {f: scipy.stats.f.logpdf(squares, freedom, f).sum() for f in range(1, 30)}
+    assert max(likelihood, key=lambda f: likelihood[f]) == ASSUMED_FREEDOM
     # four runs a side with this median show agreement within the margin with a power of 80 %, but not within 0.9
     open_ = line(70.5, 70.0, std=0.4, n=3, published_n=4)
     assert one(open_).runs_needed == "4"
     assert int(one(open_, margin=0.9).runs_needed) > 4
+
+
+def test_printed_deviations_are_those_of_samples():
+    # wang2023 took deviations of scores that it had rounded to a tenth: few values are possible with four runs
+    study = open_study(Config(papers=["wang2023"], scale="paper"))
+    cells = [cell for name in ("table1", "table3") for cell in study.exhibits["wang2023", name].published_cells()]
+    small = [cell.number.std_text for cell in cells if cell.number and cell.number.std is not None
+             and cell.number.std <= 0.3]  # fmt: skip
+    scores = [(0, *others) for others in itertools.combinations_with_replacement(range(12), 3)]
+    sample, population = (
+        {f"{0.1 * deviation(tenths):.2f}" for tenths in scores} for deviation in (statistics.stdev, statistics.pstdev)
+    )
+    assert len(small) == 101
+    assert [text for text in small if text not in sample] == []
+    assert [text for text in small if text not in population] == ["0.06"] * 4
 
 
 def test_what_is_assumed_of_single_runs_is_what_the_paper_prints_elsewhere():

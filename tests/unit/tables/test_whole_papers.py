@@ -9,11 +9,13 @@ from retort.study.study import Study
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import as_printed
 from retort.tables.tidy import Line, Status
-from retort.tables.verdicts import is_comparable
+from retort.tables.verdicts import HOPELESS, NO_RUNS, is_comparable
 
+from tests.conftest import ROOT
 from tests.paper_results import filled, lines_of, made_up, whole_study
 
 Tables = dict[tuple[str, str], list[Line]]
+README = (ROOT / "workflow/retort/tables/README.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +30,45 @@ def tables(study: Study) -> Tables:
     return lines_of(study, made_up(study))
 
 
-def verdicts(tables: Tables) -> Counter[str]:
-    """Return the number of comparable cells with each verdict."""
-    return Counter(line.verdict for lines in tables.values() for line in lines if is_comparable(line))
+@pytest.fixture(scope="module")
+def shifted(study: Study) -> Tables:
+    """Return the same lines, with our true means ten points above the printed ones."""
+    return lines_of(study, made_up(study, shift=10.0))
 
 
-def test_every_comparable_cell_has_a_verdict(tables: Tables) -> None:
-    counts = verdicts(tables)
-    assert sum(counts.values()) == 1768
-    assert counts[""] == 0
-    assert counts["differs"] == 0  # none does in truth
-    assert counts["agrees"] == pytest.approx(618, abs=20)  # the rest needs more runs than the papers made
+def comparable(tables: Tables, paper: str) -> list[Line]:
+    """Return the comparable lines of a paper."""
+    return [line for (slug, _), lines in tables.items() for line in lines if is_comparable(line) and slug == paper]
 
 
-def test_most_cells_differ_where_the_truth_does(study: Study) -> None:
-    counts = verdicts(lines_of(study, made_up(study, shift=10.0)))
-    assert counts["agrees"] == 0
-    # two degrees of freedom cannot show even ten points in a table of many cells
-    assert counts["differs"] > 2 * counts["inconclusive"]
+def counts_of(tables: Tables, paper: str) -> Counter[str]:
+    """Return the number of comparable cells of a paper with each verdict."""
+    return Counter(line.verdict for line in comparable(tables, paper))
+
+
+def papers_of(tables: Tables) -> list[str]:
+    """Return the papers that have tables of scores."""
+    return sorted({paper for paper, _ in tables})
+
+
+def test_the_readme_shows_the_verdicts_of_each_paper(tables: Tables, shifted: Tables) -> None:
+    rows = []
+    for paper in papers_of(tables):
+        lines, same, apart = comparable(tables, paper), counts_of(tables, paper), counts_of(shifted, paper)
+        single = sum(line.n == 1 and line.published_n < 2 for line in lines)
+        hopeless = sum(line.runs_needed == NO_RUNS for line in lines)
+        shown = [single, same["agrees"], same["inconclusive"], hopeless, same["differs"], apart["differs"]]
+        rows.append([paper, *map(str, [len(lines), *shown])])
+    total = [str(sum(int(row[at]) for row in rows)) for at in range(1, len(rows[0]))]
+    assert "\n".join(f"| {' | '.join(row)} |" for row in [*rows, ["all", *total]]) in README
+
+
+def test_no_cell_has_a_wrong_verdict(tables: Tables, shifted: Tables) -> None:
+    for paper in papers_of(tables):
+        same, apart = counts_of(tables, paper), counts_of(shifted, paper)
+        assert same.keys() <= {"agrees", "inconclusive"}  # none differs in truth
+        assert apart.keys() <= {"differs", "inconclusive"}  # all do
+        assert same.total() == apart.total() > 0
 
 
 def test_a_mean_over_tasks_has_a_deviation_wherever_its_paper_prints_one(tables: Tables) -> None:
@@ -73,7 +96,18 @@ def test_single_runs_on_both_sides_say_what_is_assumed(tables: Tables) -> None:
     assert len(lines) == 144
     assert all(line.assumes.startswith("both deviations taken to be ") for line in lines)
     assert {line.verdict for line in lines if line.task in ("rte", "cola")} == {"inconclusive"}
-    assert {line.verdict for line in lines if line.task == "mnli"} == {"agrees"}
+    assert "agrees" in {line.verdict for line in lines if line.task == "mnli"}  # its deviations are small
+
+
+def test_no_number_of_runs_agrees_with_a_single_one_of_the_default_deviation(tables: Tables) -> None:
+    default = [
+        line for lines in tables.values() for line in lines
+        if is_comparable(line) and line.assumes.startswith("both deviations taken to be 0.6") and line.published_n < 2
+    ]  # fmt: skip
+    assert default
+    assert {line.verdict for line in default} == {"inconclusive"}
+    assert {line.runs_needed for line in default} == {NO_RUNS}
+    assert all(line.assumes.endswith(HOPELESS) for line in default)
 
 
 def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it(study: Study) -> None:
@@ -90,6 +124,6 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
                 statement = claims[item.name]
                 reasons = ("quoted", "server") if statement.test_alone else ("quoted",)
                 assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
-    assert counts.total() == 158
-    assert counts[OPEN] == 22
-    assert counts[HOLDS] == pytest.approx(117, abs=8)  # as drawn; close claims turn with the draw
+    assert counts.total() == 163
+    assert counts[OPEN] == 23
+    assert counts[HOLDS] == pytest.approx(120, abs=8)  # as drawn; close claims turn with the draw

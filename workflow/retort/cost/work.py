@@ -237,6 +237,7 @@ def prediction(architecture: Architecture, settings: TaskSettings, rows: Rows) -
 
 
 def profile(settings: ProfileSettings) -> Work:
-    """Return the work of a profile: the passes that are timed and those that warm up."""
-    passes = (settings.runs + 1) * settings.passes * settings.batch
-    return Work(passes * flops.forward(settings.architecture, settings.length))
+    """Return the work of a profile: of each measurement, the passes that are timed and those that warm up."""
+    measured = [(settings.batch, settings.length), *((one.batch, one.length) for one in settings.further or ())]
+    passes = (settings.runs + 1) * settings.passes
+    return Work(passes * sum(batch * flops.forward(settings.architecture, length) for batch, length in measured))

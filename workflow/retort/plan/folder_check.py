@@ -23,24 +23,27 @@ class Absence:
     Args:
         key: what cannot be had, such as 'sources/cc100' or 'tasks/xnli'.
         file: the YAML file that describes it.
-        what: what is not there.
+        what: what is not there; after a folder, a verb and what it lacks, such as 'holds no train.tsv'.
         remedy: what would help.
+        folder: the user's folder that lacks it, empty if there is none: it is told to the user, and stands in no table.
     """
 
     key: str
     file: Path
     what: str
     remedy: str
+    folder: str = ""
 
     @property
     def reason(self) -> str:
         """Why cells that need it are missing."""
-        folder, name = self.key.split("/", 1)
-        return f"{NOUNS[folder]} {name} is not there: {self.what}"
+        noun, name = self.key.split("/", 1)
+        return f"{NOUNS[noun]} {name} is not there: {'its folder ' * bool(self.folder)}{self.what}"
 
     def line(self, study: Study) -> str:
         """Return the line that tells it to the user."""
-        return f"{self.file.relative_to(study.folder.parent)}: {self.what}; {self.remedy}"
+        what = " ".join(filter(None, [self.folder, self.what]))
+        return f"{self.file.relative_to(study.folder.parent)}: {what}; {self.remedy}"
 
 
 def absent_in_folders(study: Study, required: set[str]) -> list[Absence]:
@@ -55,8 +58,9 @@ def absent_in_folders(study: Study, required: set[str]) -> list[Absence]:
         Absence(
             f"sources/{name}",
             study.files["sources", name],
-            f"path: {folder} is {'empty' if folder.is_dir() else 'no folder'}",
+            f"is {'empty' if folder.is_dir() else 'no folder'}",
             "put the files there",
+            f"path: {folder}",
         )
         for name, folder in sorted(folders.items())
         if folder and not (folder.is_dir() and any(folder.iterdir()))
@@ -68,9 +72,9 @@ def absent_in_folders(study: Study, required: set[str]) -> list[Absence]:
             folder = folders.get(source)
             lacks = _lacking(folder, files) if folder and source not in empty else []
             if lacks:
-                what = f"{folder} holds no {', '.join(lacks[:3])}" + (f" and {len(lacks) - 3} more" * (len(lacks) > 3))
+                what = f"holds no {', '.join(lacks[:3])}" + (f" and {len(lacks) - 3} more" * (len(lacks) > 3))
                 path = study.files[FOLDERS.get(noun, noun), own]
-                absent.append(Absence(name, path, what, "put it there, or move the folder away"))
+                absent.append(Absence(name, path, what, "put it there, or move the folder away", str(folder)))
     return absent
 
 

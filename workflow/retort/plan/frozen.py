@@ -1,13 +1,12 @@
-"""The settings of a run, frozen at its start: jobs on other machines read them, whatever is edited meanwhile.
+"""The settings of a run, frozen at its start: its jobs read them, whatever is edited meanwhile.
 
-The process of such a job reads the Snakefile again, minutes or days after the run was planned. So the run keeps the
+A job starts minutes or days after the run was planned. So the run keeps the
 configuration and the YAML files that it was planned with, in a folder named after their content, and the environment
 of its jobs names that folder.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -16,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from retort.atomic import write_json, write_text
-from retort.attempts import begin_run, of_latest_run
+from retort.attempts import begin_run
 from retort.checksums import digest_of
-from retort.errors import RetortError
+from retort.run_config import VARIABLE
 from retort.specs.config import Config
 
 FOLDER = Path("results/runs")
-VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
 KEPT_SECONDS = 30 * 24 * 3600.0  # a job may wait long in a queue
 
 
@@ -72,24 +70,3 @@ class Frozen:
         for other in FOLDER.iterdir():
             if time.time() - other.stat().st_mtime > KEPT_SECONDS:
                 shutil.rmtree(other, ignore_errors=True)
-
-
-def of_this_run() -> dict[str, Any]:
-    """Return the configuration with which the run of this job was planned; empty if the environment names no run.
-
-    Raises:
-        RetortError: the folder of the run is gone; or another run has begun, whose jobs do what this one would: it ends
-            before Snakemake deletes results, to make them again.
-    """
-    if VARIABLE not in os.environ:
-        return {}
-    if not of_latest_run():
-        raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
-    path = Path(os.environ[VARIABLE]) / "config.json"
-    try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RetortError(
-            f"{path}, with which this job was planned, cannot be read ({error})", "run snakemake again: it plans anew"
-        ) from None
-    return config

@@ -283,6 +283,7 @@ def score(study: Study, name: str, task_name: str) -> ScoreSettings:
 def profile(study: Study, name: str) -> ProfileSettings:
     """Return the settings of a model's profile: its architecture, and how its latency is measured."""
     of_teacher = study.model_of(name if name in study.teachers else study.students[name].teacher)
+    miniature = study.scale.miniature
     return ProfileSettings(
         architecture=(of_teacher if name in study.teachers else study.students[name]).architecture,
         vocabulary=of_teacher.vocabulary,
@@ -290,7 +291,7 @@ def profile(study: Study, name: str) -> ProfileSettings:
         length=timing.TOKENS,
         further=[TimingSettings(**more) for more in questions.further(study, name)] or None,
         runs=5,
-        passes=30,
+        passes=miniature.passes if miniature else timing.PASSES,
         threads=1,
         stage=VERSIONS["profile"],
     )

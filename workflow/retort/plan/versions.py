@@ -14,5 +14,5 @@ VERSIONS = {
     "finetune": 1,
     "predict": 1,
     "profile": 2,
-    "verdicts": 2,
+    "verdicts": 3,
 }

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from retort import provenance
+from retort import checksums, provenance
 from retort.jobs import Job
 from retort.specs.config import ROOT, read_config
 from retort.study.load import open_study
@@ -34,6 +34,8 @@ LICENCE = "https://spdx.org/licenses/Apache-2.0"
 WORKFLOW = ("Snakefile", "LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
 RESULTS = ("reports/**/*", "results/scores/**/*.json", "results/profiles/*.json", "results/tables/**/*.csv")
 LEFT_OUT = {"__pycache__", "recorded"}
+PRIVATE = {"run_sources", "data_dir", "models_dir", "study", "cluster"}  # names of folders tell who made it
+OWN_FOLDERS = ("local", "folder")  # locations of sources
 Entity = dict[str, Any]
 
 
@@ -42,7 +44,7 @@ def make_crate(job: Job, config: dict[str, Any], to: str) -> None:
     study = open_study(read_config(config))
     packed = {**dict(_files(ROOT, WORKFLOW)), **dict(_files(Path(), RESULTS))}
     packed.pop(to, None)
-    shown = {key: value for key, value in config.items() if key != "run_sources"}
+    shown = {key: value for key, value in config.items() if key not in PRIVATE}
     texts = {name: path.read_bytes() for name, path in sorted(packed.items())}
     texts["config.json"] = json.dumps(shown, indent=1).encode()
     texts[METADATA] = json.dumps(description(study, texts), indent=1).encode()
@@ -140,8 +142,17 @@ def _source(study: Study, name: str) -> Entity:
         "@type": "CreativeWork",
         "name": source.title,
         "license": source.licence,
-        "description": source.place(study.config),
+        "description": _origin_of(study, name),
     }
+
+
+def _origin_of(study: Study, name: str) -> str:
+    """Return where the files of a source come from; a folder of the user is known by its content, not by its path."""
+    source = study.sources[name]
+    if source.location(study.config) not in OWN_FOLDERS:
+        return source.place(study.config)
+    taken = checksums.read(Path("results/sources", name))
+    return f"a folder of the user{f', sha256 of its content {taken.digest}' if taken else ''}"
 
 
 def _run(made: Origin, files: list[Entity], sources: list[Entity]) -> list[Entity]:

@@ -22,6 +22,7 @@ from pydantic import Field
 from retort.errors import RetortError
 from retort.registry import Registry, unknown
 from retort.specs.base import Spec, Text
+from retort.specs.judging import Judging
 from retort.specs.printed import Heading, Number, PublishedCell, TextRow
 from retort.specs.rows import CellSpec, Row
 from retort.specs.settings_cells import SettingsCell
@@ -112,6 +113,10 @@ class Exhibit(Spec):
 
     def trainings(self) -> list[tuple[str, str]]:
         """Return (student, task) of each training whose cost it shows; no task for a task-agnostic student."""
+        return []
+
+    def judging(self, column: str) -> list[Judging]:
+        """Return what sets the margin and the assumed deviation of a column, the nearest first, without the paper."""
         return []
 
     # --- what it has to do with other exhibits

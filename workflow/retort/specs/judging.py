@@ -26,6 +26,11 @@ MARGIN = Points(
     "of 80 %",
 )
 ASSUMED_STD = Points(points=0.6, because="the root mean square of the 280 deviations that the papers print")
+# Degrees of freedom of an assumed deviation: how well it is known. Deviations differ from cell to cell. If a true
+# variance is 0.6^2 f / chi^2_f, a printed one over n runs is 0.6^2 F(n - 1, f); the 280 printed ones are most likely at
+# f = 4.2. A difference with such a variance, over its assumed error, has Student's distribution with f degrees of
+# freedom. So an assumption tells as much as the deviation over five runs would.
+ASSUMED_FREEDOM = 4
 
 
 class Judging(Spec):

@@ -141,6 +141,10 @@ class MeasuredTable(Judging, TextTable, Exhibit):
             for column, previous in zip(self.columns, before, strict=False)
         ]
 
+    def judging(self, column: str) -> list[Judging]:
+        """Return what sets the margin and the assumed deviation of a column: the column, then the table."""
+        return [*(one for one in self.columns if one.name == column), self]
+
     def named_rows(self) -> dict[str, Row]:
         """Return the rows by their full names."""
         return dict(zip(row_names(self.rows), self.rows, strict=True))

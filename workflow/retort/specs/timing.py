@@ -9,6 +9,7 @@ from typing import Literal
 Values = Literal["runs", "batches"]
 TIMED = ("latency", "speed-up")  # the metrics that are computed from measured times
 ROWS, TOKENS = 1, 32  # the batch size and length that every profile is measured with
+PASSES = 30  # of a run, unless a scale runs fewer
 
 
 @dataclass(frozen=True, order=True)

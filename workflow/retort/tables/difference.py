@@ -67,15 +67,20 @@ def _t() -> Any:
 
 
 def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
-    """Return a difference whose variance is the sum of some parts, with the degrees of freedom of Welch."""
+    """Return a difference whose variance is the sum of some parts, with the degrees of freedom of Welch.
+
+    A variance that is known adds to the error and not to its degrees of freedom. Else an estimate from few runs that is
+    small by luck would count as well known, because most of the variance beside it is.
+    """
     import numpy as np
 
-    # Welch and Satterthwaite: f = (sum_i v_i)^2 / sum_i (v_i^2 / f_i).
+    # Welch and Satterthwaite, over the estimated variances: f = (sum_i v_i)^2 / sum_i (v_i^2 / f_i).
     parts = list(parts)
     variance = sum(part.variance for part in parts)
+    estimated = sum(part.variance * np.isfinite(part.freedom) for part in parts)
     unknown = sum(part.variance**2 / part.freedom for part in parts)
-    with np.errstate(divide="ignore"):
-        freedom = np.divide(variance**2, unknown)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(unknown > 0, estimated**2 / unknown, INFINITE)[()]  # [()]: of numbers, a number
     return Difference(value, np.sqrt(variance), freedom)
 
 

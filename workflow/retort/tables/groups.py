@@ -6,7 +6,7 @@ import itertools
 import statistics
 
 from retort.formatters import number as formatted
-from retort.tables.comparison_types import NumberedCell, Verdict
+from retort.tables.comparison_types import TINY, NumberedCell, Verdict
 from retort.tables.comparisons import by_column, comparisons, most, pairs_of, unless_open
 
 
@@ -18,14 +18,29 @@ def _values(cells: list[NumberedCell]) -> list[float]:
     return [cell.number.value for cell in cells if cell.known]
 
 
+def _means(cells: list[NumberedCell], against: list[NumberedCell]) -> tuple[float, str]:
+    """Return how far the mean of the cells is above the mean of the others, and both as text."""
+    sides = [(statistics.mean(_values(side)), _rows(side)) for side in (cells, against)]
+    text = " against ".join(f"{formatted(mean, 2)} ({rows})" for mean, rows in sides)
+    return sides[0][0] - sides[1][0], f"means: {text}"
+
+
 @comparisons.register("mean-above")
 def mean_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that the mean of the cells is above the mean of the others."""
     if not all(cell.known for cell in (*cells, *against)):
         return Verdict(None, "")
-    mean, other = (statistics.mean(_values(side)) for side in (cells, against))
-    text = f"means: {formatted(mean, 2)} ({_rows(cells)}) against {formatted(other, 2)} ({_rows(against)})"
-    return Verdict(mean > other, text)
+    apart, text = _means(cells, against)
+    return Verdict(apart > 0, text)
+
+
+@comparisons.register("mean-near")
+def mean_near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
+    """Check that the mean of the cells differs from the mean of the others by at most the allowed distance."""
+    if not all(cell.known for cell in (*cells, *against)):
+        return Verdict(None, "")
+    apart, text = _means(cells, against)
+    return Verdict(abs(apart) <= allowed + TINY, text)
 
 
 @comparisons.register("varies-less")

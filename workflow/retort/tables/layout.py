@@ -74,7 +74,8 @@ class Entry:
         bold: whether `text` is printed bold.
         mark: the letters of the cell's footnotes, split by commas; empty if there is none.
         difference: ours minus published, with its interval if it has one.
-        runs: of an inconclusive cell, the runs of ours that would decide it, in brackets; empty if no number would.
+        runs: of an inconclusive cell, the runs of ours that would show equal means to agree, in brackets; empty if no
+            number would.
         dev: our score on dev, in a cell of a test server.
         recorded: the number of a recorded run of ours at the same scale; empty if there is none.
         line: the tidy line that the entry prints; None if it stands for none.

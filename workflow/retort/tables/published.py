@@ -50,7 +50,7 @@ def cells_csv(study: Study) -> str:
     for (paper, name), table in printed_tables(study).items():
         for cell in table.printed_cells():
             if cell.text not in NOTHING:
-                text, std = (cell.number.text, cell.number.std_text) if cell.number else (cell.text, "")
+                text, std = (cell.number.text, cell.number.std_text) if cell.number else (as_text(cell.text), "")
                 writer.writerow([paper, name, as_text(cell.row), as_text(cell.column), text, std])
     return stream.getvalue()
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import yaml
 
 from retort.errors import RetortError
+from retort.specs.judging import assumed_std_of
 from retort.specs.recording import RecordedClaims, Recording
 from retort.specs.schemas import first_line
 from retort.study.study import Study
 from retort.tables.certainty import Outcome, outcome
+from retort.tables.comparison_types import NumberedCell
 from retort.tables.judge import ours
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
@@ -58,8 +60,13 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
 
 def outcomes(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> dict[str, Outcome]:
     """Return what the numbers of some tables of a paper say of each of its claims."""
-    side = ours({name: study.exhibits[paper, name] for name in tables}, tables)
-    return {name: outcome(claim, side) for name, claim in study.claims.get(paper, {}).items()}
+    exhibits = {name: study.exhibits[paper, name] for name in tables}
+    side = ours(exhibits, tables)
+
+    def assumed(cell: NumberedCell) -> float:
+        return assumed_std_of([*exhibits[cell.table].judging(cell.column), study.papers[paper]]).points
+
+    return {name: outcome(claim, side, assumed) for name, claim in study.claims.get(paper, {}).items()}
 
 
 def sorted_claims(found: Mapping[str, Outcome]) -> RecordedClaims:

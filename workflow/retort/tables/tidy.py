@@ -86,7 +86,7 @@ class Line:
         margin: what counts as equal: means that are so far apart or nearer.
         verdict: 'agrees', 'differs', 'inconclusive' or empty (`tables/verdicts.py`).
         assumes: what the verdict takes for granted where a side has no deviation or no number of runs.
-        runs_needed: of an inconclusive cell, the runs of ours that would decide it, or 'none'.
+        runs_needed: of an inconclusive cell, the runs of ours that would show equal means to agree, or 'none'.
         dev: our score on dev, in a cell whose score only a test server can compute.
         recorded: the mean of a recorded run of ours at the same scale; never a published number.
         recorded_std: its standard deviation.

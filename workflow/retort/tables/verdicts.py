@@ -9,18 +9,17 @@ often the verdicts are wrong.
 - Else it differs if p < 0.05 after Holm's correction over all judged cells of the table.
 - Else it is inconclusive. Then the runs are counted with which equal means would be shown to agree in 80 of 100 cases.
 
-What a side does not tell is assumed, and the assumption stands beside the verdict (`spreads`).
+What a side does not tell is assumed, and the assumption stands beside the verdict (`spreads`). A deviation that neither
+side tells is assumed with finite degrees of freedom, because it differs from cell to cell (`specs/judging.py`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from retort.specs.judging import assumed_std_of, margin_of
-from retort.specs.paper import Paper
-from retort.specs.table import MeasuredTable
+from retort.specs.exhibit import Exhibit
+from retort.specs.judging import ASSUMED_FREEDOM, Judging, assumed_std_of, margin_of
 from retort.tables.compare import holm
 from retort.tables.difference import INFINITE, LEVEL, Difference, Part, power_of_equivalence, welch
 from retort.tables.tidy import Line, Status
@@ -30,6 +29,7 @@ VERDICTS = (AGREES, DIFFERS, INCONCLUSIVE)
 POWER = 0.8
 MOST_RUNS = 1000  # more runs than this are not counted
 NO_RUNS = "none"
+HOPELESS = "with that, no number of runs of ours shows equal means to agree with a power of 80 %"
 REPEATED = 0.001  # points: a recorded run has three decimals
 TINY = 1e-9
 Limits = Callable[[Line], tuple[float, float]]  # a line -> its margin and its assumed standard deviation
@@ -37,7 +37,7 @@ Limits = Callable[[Line], tuple[float, float]]  # a line -> its margin and its a
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of single runs, and the degrees of freedom of its estimate: infinite if assumed."""
+    """The standard deviation of single runs, and the degrees of freedom of its estimate."""
 
     std: float
     freedom: float
@@ -45,41 +45,37 @@ class Spread:
 
 @dataclass(frozen=True)
 class Spreads:
-    """The spreads of both sides.
+    """The spreads of both sides; a side that lends the other its own is one estimate, and counted once.
 
     Args:
-        ours: of our runs.
-        published: of the published runs.
-        shared: whether both are one estimate, so that it is counted once.
+        ours: of our runs; None if it is taken to be the published one.
+        published: of the published runs; None if it is taken to be ours.
         assumes: what was assumed, as text.
     """
 
-    ours: Spread
-    published: Spread
-    shared: bool = False
+    ours: Spread | None
+    published: Spread | None
     assumes: tuple[str, ...] = ()
 
     def parts(self, n: float, published_n: int) -> list[Part]:
         """Return the parts of the variance of a difference of means over `n` and `published_n` runs."""
-        if self.shared:
-            return [Part(self.ours.std**2 * (1 / n + 1 / published_n), self.ours.freedom)]
-        ours, published = self.ours, self.published
-        return [Part(ours.std**2 / n, ours.freedom), Part(published.std**2 / published_n, published.freedom)]
+        sides = [(side, runs) for side, runs in ((self.ours, n), (self.published, published_n)) if side]
+        if len(sides) == 2:
+            return [Part(side.std**2 / runs, side.freedom) for side, runs in sides]
+        ((shared, _),) = sides
+        return [Part(shared.std**2 * (1 / n + 1 / published_n), shared.freedom)]
 
     def with_runs(self, n: float) -> Spreads:
-        """Return the spreads after `n` runs of ours, supposing that their deviation is as it is now."""
-        if math.isinf(self.ours.freedom):
-            return self
-        shared = self.shared and math.isinf(self.published.freedom)
-        return replace(self, ours=Spread(self.ours.std, n - 1), shared=shared)
+        """Return the spreads after `n` runs of ours, supposing that their deviation is the one that is taken now."""
+        (known, *_) = filter(None, (self.ours, self.published))
+        return replace(self, ours=Spread(known.std, n - 1))
 
 
-def limits_of(table: MeasuredTable, paper: Paper) -> Limits:
+def limits_of(exhibit: Exhibit, paper: Judging) -> Limits:
     """Return the function that gives the margin and the assumed standard deviation of a line of a table."""
-    columns = {column.name: column for column in table.columns}
 
     def limits(line: Line) -> tuple[float, float]:
-        levels = [*filter(None, [columns.get(line.column)]), table, paper]
+        levels = [*exhibit.judging(line.column), paper]
         return margin_of(levels).points, assumed_std_of(levels).points
 
     return limits
@@ -94,7 +90,8 @@ def spreads(line: Line, assumed: float) -> Spreads:
 
     - If both sides have a deviation, each has its own.
     - If one has none, both have that of the other one: equal variances.
-    - If neither has one, or both are zero (which says nothing of other runs), both have the assumed one.
+    - If neither has one, or both are zero (which says nothing of other runs), both have the assumed one, as one
+      estimate with ASSUMED_FREEDOM degrees of freedom.
     """
     n, published_n = line.n, _published_runs(line)
     ours, published = line.std, line.published_std
@@ -102,13 +99,10 @@ def spreads(line: Line, assumed: float) -> Spreads:
     if all(known) and (ours or published):
         return Spreads(Spread(ours or 0.0, n - 1), Spread(published or 0.0, published_n - 1))
     if known[0] and ours and not known[1]:
-        spread = Spread(ours, n - 1)
-        return Spreads(spread, Spread(ours, INFINITE), True, ("published deviation taken to be ours",))
+        return Spreads(Spread(ours, n - 1), None, ("published deviation taken to be ours",))
     if known[1] and published and not known[0]:
-        spread = Spread(published, published_n - 1)
-        return Spreads(spread, spread, True, ("our deviation taken to be the published one",))
-    spread = Spread(assumed, INFINITE)
-    return Spreads(spread, spread, True, (f"both deviations taken to be {assumed:g}",))
+        return Spreads(None, Spread(published, published_n - 1), ("our deviation taken to be the published one",))
+    return Spreads(Spread(assumed, ASSUMED_FREEDOM), None, (f"both deviations taken to be {assumed:g}",))
 
 
 def _published_runs(line: Line) -> int:
@@ -190,7 +184,9 @@ def _decided(line: Line, p_holm: float, assumed: float) -> Line:
     if p_holm < LEVEL:
         return replace(line, verdict=DIFFERS)
     needed = runs_needed(line, spreads(line, assumed), line.margin or 0.0)
-    return replace(line, verdict=INCONCLUSIVE, runs_needed=needed)
+    hopeless = [HOPELESS] if line.assumes and needed == NO_RUNS else []
+    assumes = "; ".join([line.assumes, *hopeless])
+    return replace(line, verdict=INCONCLUSIVE, runs_needed=needed, assumes=assumes)
 
 
 def judged(lines: Iterable[Line], limits: Limits) -> list[Line]:
@@ -220,6 +216,6 @@ def rule(lines: list[Line]) -> str:
         "In brackets: the 95 % interval of the difference, by Welch, with the rounding of the print. A cell 'agrees' "
         f"when the difference is shown to be within {margins} point{'s' * (margins != '1')} (two one-sided tests at "
         f"5 %); else it 'differs' when p < 0.05 after Holm's correction over {len(tested)} cells; else it is "
-        "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %, if any "
-        "number would."
+        "'inconclusive', with the runs of ours that would show equal means to agree with a power of 80 %; without a "
+        "number, none would, as the published mean alone is too uncertain."
     )
