@@ -1,4 +1,4 @@
-"""Tests that each mistake in a YAML file, a configuration or an archive is answered with one line, and none accepted.
+"""Tests that each mistake in YAML, a configuration, an archive or data is answered with one line, and none accepted.
 
 The tables are in `tests/contracts/mistakes`. A new mistake is a new row.
 """
@@ -12,11 +12,15 @@ import pytest
 from retort.cli import main
 from retort.data import packages
 from retort.errors import RetortError, StudyError
+from retort.specs.cluster import read_cluster
 from retort.specs.config import read_config
 
+from tests.conftest import ROOT
 from tests.contracts.mistakes import (
     archives,
+    clusters,
     config,
+    data,
     families,
     filed,
     files,
@@ -86,6 +90,33 @@ def test_a_mistake_in_the_text_of_a_configuration(
     assert "Traceback" not in written.err
 
 
+@pytest.mark.parametrize(("old", "new", "line"), clusters.MISTAKES)
+def test_a_mistake_in_the_file_of_a_cluster(old: str, new: str, line: str, tmp_path: Path) -> None:
+    text = (ROOT / "slurm/partitions.yaml").read_text()
+    assert old in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(StudyError) as caught:
+        read_cluster(str(path))
+    (found,) = caught.value.problems
+    assert found.startswith(f"{path}: {line}")
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "nowhere.yaml", "folder.yaml"])
+def test_a_configuration_that_cannot_be_read_is_named(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_bytes(b"scale: caf\xe9\n")
+    (tmp_path / "folder.yaml").mkdir()
+    assert main(["check", "--config", str(tmp_path / name)]) != 0
+    lines = {
+        "mine.yaml": "mine.yaml: not UTF-8 text",
+        "nowhere.yaml": "nowhere.yaml does not exist; name a configuration with --config",
+        "folder.yaml": "folder.yaml: cannot be read (Is a directory)",
+    }
+    assert lines[name] in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("name", "make", "fields", "words"), archives.REFUSED)
 def test_an_archive_that_is_refused(
     name: str,
@@ -104,6 +135,35 @@ def test_an_archive_that_is_refused(
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_symlink()]
 
 
+def refused(read: data.Read) -> str:
+    """Return the one line with which the reading of data ends."""
+    with pytest.raises(RetortError) as caught:
+        read()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "text", "says", "line"), data.ROWS, ids=range(len(data.ROWS)))
+def test_a_mistake_in_the_rows_of_a_task(name: str, text: str, says: dict[str, Any], line: str, tmp_path: Path) -> None:
+    assert refused(data.read_rows(tmp_path, name, text, says)).startswith(line)
+
+
+@pytest.mark.parametrize(("text", "options", "line"), data.DRAWN)
+def test_a_mistake_in_rows_that_are_drawn(text: str, options: dict[str, Any], line: str, tmp_path: Path) -> None:
+    assert refused(data.read_drawn(tmp_path, text, options)).startswith(line)
+
+
+@pytest.mark.parametrize(("text", "line"), data.RATED)
+def test_a_mistake_in_ratings(text: str, line: str, tmp_path: Path) -> None:
+    assert refused(data.read_ratings(tmp_path, text)).startswith(line)
+
+
+@pytest.mark.parametrize(("form", "name", "content", "words"), data.TEXTS, ids=range(len(data.TEXTS)))
+def test_a_mistake_in_the_texts_of_a_corpus(form: str, name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    assert words in refused(data.read_texts(tmp_path, form, name, content))
+
+
 def test_there_are_enough_of_them() -> None:
-    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 200
-    assert len(archives.REFUSED) >= 20
+    assert len(ROWS) + len(files.MISTAKES) + len(config.VALUES) + len(config.TEXTS) >= 600
+    assert len(archives.REFUSED) + len(clusters.MISTAKES) >= 60
+    assert len(data.ROWS) + len(data.DRAWN) + len(data.RATED) + len(data.TEXTS) >= 60

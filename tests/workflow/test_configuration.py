@@ -29,9 +29,12 @@ def test_a_mistake_in_the_text_of_a_configuration(text: str, line: str, tmp_path
     assert f"config.yaml: {line}" in dry_run(tmp_path)
 
 
-def test_a_folder_in_place_of_a_configuration(tmp_path: Path) -> None:
+def test_a_folder_or_other_bytes_in_the_place_of_a_configuration(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_bytes(b"scale: caf\xe9\n")
+    assert "config.yaml: not UTF-8 text" in dry_run(tmp_path)
+    (tmp_path / "config.yaml").unlink()
     (tmp_path / "config.yaml").mkdir()
-    assert "config.yaml: " in dry_run(tmp_path)
+    assert "config.yaml: cannot be read (Is a directory)" in dry_run(tmp_path)
 
 
 def test_a_mistake_in_a_file_of_the_command_line(tmp_path: Path) -> None:

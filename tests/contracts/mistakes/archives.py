@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,8 @@ def tar(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE, size: int | 
 def zipped(*members: tuple[str, bytes]) -> bytes:
     """Return a .zip with these members."""
     held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a name stands twice
         for name, data in members:
             archive.writestr(name, data)
     return held.getvalue()
@@ -79,6 +81,10 @@ REFUSED: list[tuple[str, Make, dict[str, Any], str]] = [
     (NAME, lambda: tar(("made-1.0/data", b"")), {}, LACKS),
     (NAME, lambda: tar(FILE, ("made-1.0/data/a.txt/b", b"")), {}, "a.txt is a file and a folder"),
     (NAME, lambda: tar(("made-1.0/data/a/b", b""), ("made-1.0/data/a", b"")), {}, "a is a file and a folder"),
+    (NAME, lambda: tar(FILE, FILE), {}, "made-1.0.tar.gz: a.txt is in it twice; it is no usual archive"),
+    ("made-1.0.zip", lambda: zipped(FILE, FILE), {}, "made-1.0.zip: a.txt is in it twice"),
+    (NAME, lambda: tar((f"made-1.0/data/{'a' * 300}", b"")), {}, "aaa... is too long for a file; it is no usual"),
+    (NAME, lambda: tar((f"made-1.0/data/{'a' * 300}/b", b"")), {}, "aaa... is too long for a file; it is no usual"),
     (NAME, lambda: tar(FILE), {"inner": "more/data.tar.gz"}, "made 1.0 holds no more/data.tar.gz"),
     (NAME, lambda: tar(("made-1.0/data.tar.gz", b"damaged")), {"inner": "data.tar.gz"}, NO_ARCHIVE),
     (NAME, lambda: tar(("made-1.0/data.tar.gz", INNER)), {"inner": "data.tar.gz", "folder": "dat"}, "no folder dat"),

@@ -33,6 +33,12 @@ VALUES: list[tuple[Any, str]] = [
     ({"study": 3}, "study: Input should be a valid string, not 3"),
     ({"study": ""}, "study: String should have at least 1 character"),
     ({"data_dir": "/nowhere"}, "data_dir: there is no folder /nowhere; null takes data and models from the hub"),
+    ({"data_dir": ""}, "data_dir: there is no folder ''; null takes data and models from the hub"),
+    ({"models_dir": " "}, "models_dir: there is no folder ' '; null takes data and models from the hub"),
+    ({"dataloader_num_workers": True}, "dataloader_num_workers: Input should be a valid integer, not True"),
+    ({"dataloader_num_workers": 1_000_000},
+     "dataloader_num_workers: Input should be less than or equal to 64, not 1000000"),
+    ({"dataloader_num_workers": -1}, "dataloader_num_workers: Input should be greater than or equal to 0, not -1"),
     ({"models_dir": 3}, "models_dir: Input should be a valid string, not 3"),
     ([1], "give a mapping, not a list"),
     ("pocket", "give a mapping, not 'pocket'"),
@@ -48,5 +54,6 @@ TEXTS = [
     ("checkpoint_seconds: .inf\n", "line 1: .inf is no number in decimal digits"),
     ("- scale: pocket\n", "give a mapping, not a list"),
     ("study: /nowhere\n", "study: there is no folder /nowhere"),
+    ("study: tests/tiny\n", "study: tests/tiny has no folder 'papers'; name the folder of a study"),
 ]
 # fmt: on

@@ -50,7 +50,7 @@ MISTAKES = [
         ("mapping: initail}]}]\n",
          "kd-{layers}.stages.1.terms.1.mapping: no mapping is called 'initail'; did you mean 'initial'?"),
         ("mapping: initial, weight: 0}]}]\n",
-         "kd-{layers}.stages.1.terms.1.weight: Input should be greater than 0, not 0"),
+         "kd-{layers}.stages.1.terms.1.weight: Input should be greater than or equal to 0.000000001, not 0"),
         ("mapping: initial}]}]\n  titel: x\n", "kd-{layers}.titel: no key is called 'titel'; did you mean 'title'?"),
     ], FAMILIES),
     Edits("papers/tiny/students.yaml",

@@ -30,8 +30,47 @@ sample:
   - {text: a sad day, label: sad}
 """
 
+# the same without subsets
+PLAIN = (
+    FILED.replace("subsets: [one, two]\n", "")
+    .replace("{rows: {one: 4, two: 5}, subsets: true}", "{rows: 9}")
+    .replace("'dev-{subset}.tsv'", "dev.tsv")
+)
+
+CSV_ENCODING = "read.local.options: option 'encoding' of format 'csv' takes an encoding such as utf-8 or latin-1"
 # fmt: off
 MISTAKES = [
+    Edits("tasks/filed.yaml", "train: {rows: 9}", [
+        ("train: {rows: 9, unlabelled_sample: true}",
+         "splits.train.unlabelled_sample: a training needs the labels of train_split; leave it out here"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "subsets: true}", [
+        ("subsets: true, unlabelled_sample: true}",
+         "splits.dev.unlabelled_sample: a training needs the labels of validation_split; leave it out here"),
+    ], FILED),
+    Edits("tasks/filed.yaml", "dev: dev.tsv", [
+        ("dev: train.tsv",
+         "read.local.files.dev: 'train.tsv' is what is trained on, too; its score would say nothing"),
+    ], PLAIN),
+    Edits("tasks/filed.yaml", "evaluation_split: dev", [
+        ("evaluation_split: more",
+         "read.local.files.more: 'train.tsv' is what is trained on, too; its score would say nothing"),
+    ], PLAIN.replace("test: test.tsv", "more: train.tsv").replace("test: {rows: 3, labelled: false}", "more: {rows: 9}")
+       .replace("submission: {files: {test: Mine.tsv}, label_names: ['0', '1']}\n", "")),
+    Edits("tasks/filed.yaml", "format: tsv", [
+        ("format: csv\n    options: {delimiter: ''}",
+         "read.local.options: option 'delimiter' of format 'csv' takes one character, not ''"),
+        ("format: csv\n    options: {delimiter: ';;'}",
+         "read.local.options: option 'delimiter' of format 'csv' takes one character, not ';;'"),
+        ("format: csv\n    options: {quotechar: ''}",
+         "read.local.options: option 'quotechar' of format 'csv' takes one character, not ''"),
+        ("format: csv\n    options: {encoding: utf-9}",
+         f"{CSV_ENCODING}, not 'utf-9'"),
+        ("format: csv\n    options: {encoding: base64}",
+         f"{CSV_ENCODING}, not 'base64'"),
+        ("format: csv\n    options: {column_names: [a, a]}",
+         "read.local.options: option 'column_names' of format 'csv' lists 'a' twice"),
+    ], FILED),
     Edits("tasks/filed.yaml", "format: tsv", [
         ("format: tsv\n    name: plain", "read.local.name: only data sets of the hub have configurations"),
         ("format: tsvv", "read.local: no format is called 'tsvv'; did you mean 'tsv'?"),

@@ -112,6 +112,20 @@ MISTAKES = [
     Edits("papers/tiny/claims.yaml", "compare: above", [
         ("compare: above\n  within: 1e9", "kd-above-attention.within: Input should be less than or equal to 1000"),
     ]),
+    Edits("papers/tiny/claims.yaml", "compare: above", [
+        ("compare: value\n  number: '1e400'", "kd-above-attention: '1e400' is not a number as papers print it"),
+        ("compare: value\n  number: many", "kd-above-attention: 'many' is not a number as papers print it"),
+    ]),
+    Edits("papers/tiny/claims.yaml", "rows: [Attention]", [
+        ("rows: [Vanilla KD]",
+         "kd-above-attention: row 'Vanilla KD', column 'Mood' of table1 is compared with itself"),
+    ]),
+    Edits("papers/tiny/table2.yaml", "kind: profiles", [
+        ("kind: profiles\npublished: {tiny-kd: {Parameters (M): [-5]}}",
+         "published.tiny-kd.Parameters (M): parameters is above 0, not -5"),
+        ("kind: profiles\npublished: {tiny-kd: {Parameters (M): [0]}}",
+         "published.tiny-kd.Parameters (M): parameters is above 0, not 0"),
+    ]),
     Edits("papers/tiny/claims.yaml", "rows: [Vanilla KD], columns: [Mood]", [
         ("rows: [Vanilla KD, Vanilla KD], columns: [Mood]",
          "kd-above-attention.cells.1.rows: 'Vanilla KD' is listed twice"),

@@ -31,6 +31,12 @@ MISTAKES = [
     Edits("papers/tiny/table1.yaml", "{Mood: [50.0, 10.0], Rating: [0.0, 20.0]}", [
         ("{Mood: [.nan]}",
          "line 12: .nan is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
+        ("{Mood: [5000]}", "published.tiny-kd.Mood: accuracy is from 0 to 100, not 5000"),
+        ("{Mood: [-50]}", "published.tiny-kd.Mood: accuracy is from 0 to 100, not -50"),
+        ("{Mood: [1e308]}", "published.tiny-kd.Mood: accuracy is from 0 to 100, not 1e+308"),
+        ("{Mood: [50, 1000]}",
+         "published.tiny-kd.Mood: the standard deviation of accuracy is at most 70.7, not 1000"),
+        ("{Rating: [-101]}", "published.tiny-kd.Rating: pearson is from -100 to 100, not -101"),
         ("{Mood: [50, -1]}", "published.tiny-kd.Mood: a standard deviation is at least 0, not -1"),
         ("{Mood: 50}", "published.tiny-kd.Mood: give a list, not 50"),
         ("{Mood: []}", "published.tiny-kd.Mood: Value should have at least 1 item after validation, not 0"),

@@ -40,6 +40,8 @@ MISTAKES = [
         ("version: 1\nevaluation_split: tset", "evaluation_split: no split is called 'tset'; did you mean 'test'?"),
         ("version: 1\nmetric_for_best_model: acuracy",
          "metric_for_best_model: no metric is called 'acuracy'; did you mean 'accuracy'?"),
+        ("version: 99999999999999999999999",
+         "version: Input should be less than or equal to 100000000, not 99999999999999999999999"),
         ("version: 0", "version: Input should be greater than or equal to 1, not 0"),
         ("version: one", "version: Input should be a valid integer, not 'one'"),
         ("version: 1\njobs: {grid_parts: 0}", "jobs.grid_parts: Input should be greater than or equal to 1, not 0"),
@@ -110,6 +112,19 @@ MISTAKES = [
         ("task_type: regression\nbounds: [0]", "bounds.2: Field required"),
         ("task_type: regression\nbounds: [0, .inf]",
          "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
+    ]),
+    Edits("tasks/rating.yaml", "task_type: regression", [
+        ("task_type: regression\nbounds: [0, 5]", "sample.2.label: give a number from 0 to 5, not -0.5"),
+        ("task_type: regression\nbounds: [-1e308, 5]",
+         "bounds.1: Input should be greater than or equal to -1000000, not -1e+308"),
+    ]),
+    Edits("tasks/rating.yaml", "label: 0.5", [
+        ("label: glad", "sample.1.label: give a number from -1000000 to 1000000, not 'glad'"),
+        ("label: '0.5'", "sample.1.label: give a number from -1000000 to 1000000, not '0.5'"),
+        ("label: true", "sample.1.label: give a number from -1000000 to 1000000, not True"),
+        ("label: null", "sample.1.label: give a number from -1000000 to 1000000, not None"),
+        ("label: [0.5]", "sample.1.label: give a number from -1000000 to 1000000, not [0.5]"),
+        ("label: 1e300", "sample.1.label: give a number from -1000000 to 1000000, not 1e+300"),
     ]),
     Edits("tasks/rating.yaml", "metrics: [pearson, spearman]", [
         ("metrics: [pearson, spearmann]", "metric 'spearmann' is not one of regression's: pearson, spearman"),

@@ -26,6 +26,10 @@ MISTAKES = [
          "kd.stages.1.terms.1.objective: 'masked-lm' reads the masked tokens of a corpus, "
          "and this stage is on the task"),
     ]),
+    Edits("papers/tiny/students.yaml", "weight: 0.5", [
+        ("weight: 1e-40",
+         "kd.stages.1.terms.2.weight: Input should be greater than or equal to 0.000000001, not 1e-40"),
+    ]),
     Edits("papers/tiny/students.yaml", "objective: soft-labels}], steps_factor", [
         ("objective: supervised}], steps_factor",
          "predicting.stages.1.terms.1.objective: 'supervised' reads the labels of a task, "
@@ -185,8 +189,8 @@ MISTAKES = [
          "kd.stages.1.terms.1.options: option 'temperature' of objective 'soft-labels' takes a number, not {'a': 1}"),
     ]),
     Edits("papers/tiny/students.yaml", "weight: 0.5", [
-        ("weight: 0", "kd.stages.1.terms.2.weight: Input should be greater than 0, not 0"),
-        ("weight: -1", "kd.stages.1.terms.2.weight: Input should be greater than 0, not -1"),
+        ("weight: 0", "kd.stages.1.terms.2.weight: Input should be greater than or equal to 0.000000001, not 0"),
+        ("weight: -1", "kd.stages.1.terms.2.weight: Input should be greater than or equal to 0.000000001, not -1"),
         ("weight: .inf",
          "line 7: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("weight: .nan",

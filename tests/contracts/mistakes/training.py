@@ -73,9 +73,12 @@ MISTAKES = [
         ("learning", "schedule.batch_size: Field required"),
     ]),
     Edits("protocols/short.yaml", "learning_rate: 1.0e-3,", [
-        ("learning_rate: 0,", "schedule.learning_rate: Input should be greater than 0, not 0"),
+        ("learning_rate: 0,", "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not 0"),
+        ("learning_rate: 1e-300,",
+         "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not 1e-300"),
         ("learning_rate: 1,", "schedule.learning_rate: Input should be less than 1, not 1"),
-        ("learning_rate: -1e-3,", "schedule.learning_rate: Input should be greater than 0, not -0.001"),
+        ("learning_rate: -1e-3,",
+         "schedule.learning_rate: Input should be greater than or equal to 0.000000001, not -0.001"),
         ("learning_rate: 1e-3x,", "schedule.learning_rate: Input should be a valid number, not '1e-3x'"),
         ("learning_rate: .NaN,",
          "line 2: .NaN is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
@@ -112,7 +115,7 @@ MISTAKES = [
     Edits("protocols/short.yaml", "grid: {learning_rate: [1.0e-3, 2.0e-3], batch_size: [8], seed: 1}", [
         ("grid: {learning_rate: [1e-3, 1e-3], batch_size: [8]}", "grid.learning_rate: 0.001 is listed twice"),
         ("grid: {learning_rate: [-1e-3], batch_size: [8]}",
-         "grid.learning_rate.1: Input should be greater than 0, not -0.001"),
+         "grid.learning_rate.1: Input should be greater than or equal to 0.000000001, not -0.001"),
         ("grid: {learning_rate: [.inf], batch_size: [8]}",
          "line 5: .inf is no number in decimal digits; write one such as 0.5 or 1e-3, or a text in quotes"),
         ("grid: {learning_rate: [1e-3], batch_size: [0]}", "grid.batch_size.1: Input should be greater than 0, not 0"),

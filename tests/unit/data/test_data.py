@@ -39,8 +39,8 @@ def test_rated_sentences_leave_neutral_ones_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "encoding", "said"),
     [
-        ("3\tnan\tgood", "latin-1", "f.txt:2: the rating 'nan' is not a finite number"),
-        ("3\t-inf\tgood", "latin-1", "f.txt:2: the rating '-inf' is not a finite number"),
+        ("3\tnan\tgood", "latin-1", "f.txt:2: the rating 'nan' is not a number in decimal digits"),
+        ("3\t-inf\tgood", "latin-1", "f.txt:2: the rating '-inf' is not a number in decimal digits"),
         ("3\t1.5", "latin-1", "f.txt:2: not 'id, rating, text' with tabs between: '3\\t1.5'"),
         ("3\t1\tcaf\xe9", "utf-8", "f.txt:2: not UTF-8 text ("),
     ],

@@ -34,6 +34,12 @@ def test_every_file_is_a_link_and_every_folder_is_real(data: Path, tmp_path: Pat
     assert not (to / ".snakemake_timestamp").exists()
 
 
+def test_a_link_to_nothing_is_named(data: Path, tmp_path: Path) -> None:
+    (data / "inner" / "gone.txt").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(RetortError, match=r"data/inner/gone.txt is a link to nothing; put a file there, or remove"):
+        fetch(Folder(path=str(data)), tmp_path / "to", tmp_path / "state")
+
+
 def test_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with pytest.raises(RetortError, match="source folder .*data is empty"):

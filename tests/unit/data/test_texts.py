@@ -79,7 +79,7 @@ def test_rows_of_a_parquet_file(tmp_path: Path) -> None:
         ("a.txt.gz", gzip.compress(TWO.encode(), mtime=0)[:-9], "text", "damaged or cut"),
         ("a.txt.gz", b"no gzip at all", "text", "damaged or cut"),
         ("a.txt.xz", lzma.compress(TWO.encode())[:-5], "text", "damaged or cut"),
-        ("a.parquet", b"no parquet", "parquet", "not a Parquet file"),
+        ("a.parquet", b"no parquet", "parquet", "not a whole Parquet file"),
         ("a.xml.bz2", bz2.compress(b"<mediawiki><page>"), "mediawiki", "not a MediaWiki dump"),
         ("a.xml.bz2", bz2.compress(b""), "mediawiki", "not a MediaWiki dump"),
     ],

@@ -14,6 +14,8 @@ from typing import Any
 
 from retort.data import builders
 from retort.data.files import lines
+from retort.data.headers import csv_header, doubled_columns
+from retort.data.json_values import check_json, read_json
 from retort.errors import RetortError
 from retort.registry import Registry
 
@@ -32,35 +34,42 @@ formats: Registry[Format] = Registry("format")
 def tsv(path: Path, broken: Broken, *, header: bool = True) -> Iterator[Row]:
     """Yield the rows of a tab-separated file; columns by number from 1 and by header name; quotes are text."""
     names: list[str] | None = None
+    doubled: Fields = {}
     width = 0
     for number, line in lines(path):
         values = line.split("\t")
         if number == 1:
             width, names = len(values), values if header else None
+            doubled = doubled_columns(names or [])
             if header:
                 continue
         if len(values) != width:
             broken(f"line {number}", f"{len(values)} fields, and line 1 has {width}: {line[:60]!r}")
             continue
         numbered: Fields = dict(enumerate(values, start=1))
-        yield f"line {number}", numbered | (dict(zip(names, values, strict=True)) if names else {})
+        yield f"line {number}", numbered | (dict(zip(names, values, strict=True)) if names else {}) | doubled
 
 
 @formats.register("jsonl")
 def jsonl(path: Path, broken: Broken) -> Iterator[Row]:
     """Yield the rows of a file with one JSON object per line; columns by the object's keys."""
     for number, line in lines(path):
+        if not line.strip():
+            continue
         try:
-            value = json.loads(line)
-        except ValueError:
+            value = read_json(line)
+        except json.JSONDecodeError:
             value = None
+        except RetortError as error:
+            broken(f"line {number}", str(error))
+            continue
         if isinstance(value, dict):
             yield f"line {number}", value
-        elif line.strip():
+        else:
             broken(f"line {number}", f"not a JSON object: {line[:60]!r}")
 
 
-@formats.register("csv")
+@formats.register("csv", one_character=("delimiter", "quotechar"))
 def csv(
     path: Path,
     broken: Broken,
@@ -82,17 +91,19 @@ def csv(
         column_names: the names of the columns, for a file without a header.
         encoding: the encoding of the file.
     """
+    doubled = doubled_columns(column_names or csv_header(path, delimiter, quotechar, encoding))
     as_text = {"converters": dict.fromkeys(range(MOST_COLUMNS), str), "keep_default_na": False, "na_filter": False}
     named = {"delimiter": delimiter, "quotechar": quotechar, "column_names": column_names, "encoding": encoding}
     for location, row in builders.rows("csv", path, **as_text, **named):
         if "__index_level_0__" in row:  # how pandas names a column without a name
             raise RetortError(f"{path.name}, {location}: more fields than the header has", "are quotes missing?")
-        yield location, row
+        yield location, row | doubled
 
 
 @formats.register("json")
 def json_rows(path: Path, broken: Broken, *, field: str | None = None, encoding: str = "utf-8") -> Iterator[Row]:
     """Yield the rows of a JSON file: a list of objects, the list under the key `field`, or an object a line."""
+    check_json(path, encoding)
     return builders.rows("json", path, field=field, encoding=encoding)
 
 
@@ -167,9 +178,12 @@ def _content(path: Path) -> Any:
     """Return the parsed JSON of a file, plain or gzip.
 
     Raises:
-        RetortError: the file is cut short, not UTF-8 or not JSON.
+        RetortError: the file is cut short, not UTF-8, not JSON, or JSON that cannot be kept as it is.
     """
+    text = "\n".join(text for _, text in lines(path))
     try:
-        return json.loads("\n".join(text for _, text in lines(path)))
+        return read_json(text)
     except json.JSONDecodeError as error:
         raise RetortError(f"{path.name}:{error.lineno}: not valid JSON ({error.msg})", "is it cut short?") from error
+    except RetortError as error:
+        raise RetortError(f"{path.name}: {error}") from None

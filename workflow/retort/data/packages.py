@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import shutil
 import tarfile
@@ -56,9 +57,10 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
     The sizes that the archive states are added up before a member is read, so that a bomb is never unpacked.
 
     Raises:
-        RetortError: the archive cannot be read, or holds too much.
+        RetortError: the archive cannot be read, holds too much, or has members that cannot all be written.
     """
-    count = members = size = 0
+    members = size = 0
+    written: set[Path] = set()
     try:
         for name, length, opener in _members(archive):
             members, size = members + 1, size + length
@@ -68,17 +70,30 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
                 )
             inside, stream = _inside(name, folder), None
             if inside and (stream := opener()):
-                (output / inside).parent.mkdir(parents=True, exist_ok=True)
-                with stream, (output / inside).open("wb") as file:
+                place = output / inside
+                if place in written:
+                    raise RetortError(f"{archive.name}: {place.name} is in it twice", "it is no usual archive")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with stream, place.open("wb") as file:
                     shutil.copyfileobj(stream, file)
-                count += 1
-    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        what = f"{archive.name}: {Path(error.filename).name} is a file and a folder"
-        raise RetortError(what, "it is no usual archive") from error
-    except BROKEN as error:
-        reason = str(error).partition("\n")[0]  # tarfile lists what it has tried, a line each
-        raise RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256") from error
-    return count
+                written.add(place)
+    except (*BROKEN, OSError) as error:
+        raise _refusal(archive, error) from error
+    return len(written)
+
+
+def _refusal(archive: Path, error: Exception) -> Exception:
+    """Return the error for an archive that could not be unpacked: the same one if it is not about the archive."""
+    if isinstance(error, OSError) and error.errno is not None:  # gzip and bz2 set none where the data is damaged
+        name = Path(error.filename or "").name
+        whats = {
+            **dict.fromkeys((errno.EEXIST, errno.ENOTDIR, errno.EISDIR), f"{name} is a file and a folder"),
+            errno.ENAMETOOLONG: f"the name {name[:40]}... is too long for a file",
+        }
+        what = whats.get(error.errno)
+        return RetortError(f"{archive.name}: {what}", "it is no usual archive") if what else error
+    reason = str(error).partition("\n")[0]  # tarfile lists what it has tried, a line each
+    return RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256")
 
 
 def _inside(name: str, folder: str) -> str | None:

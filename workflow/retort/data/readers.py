@@ -7,7 +7,6 @@ All records of one group are in the same split.
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Literal
 from retort.data.files import lines
 from retort.errors import RetortError
 from retort.registry import Registry
+from retort.specs.ratings import rating
 
 Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
 
@@ -39,7 +39,7 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
 
     Raises:
         RetortError: the file is missing or outside its source, or a line is not in the encoding, does not have the
-            three fields, or has a rating that is not a finite number.
+            three fields, or has a rating that is not a number, or one that is out of range.
     """
     if ".." in path.parts:
         raise RetortError(f"{path} leaves its source", "give a path inside it")
@@ -51,15 +51,17 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
             continue
         fields = line.split("\t", 2)
         try:
-            identity, rating, text = fields[0], float(fields[1]), fields[2].strip()
-        except (IndexError, ValueError):
+            identity, rated, text = fields[0], fields[1], fields[2].strip()
+        except IndexError:
             raise RetortError(
                 f"{path.name}:{number}: not 'id, rating, text' with tabs between: {line[:60]!r}"
             ) from None
-        if not math.isfinite(rating):
-            raise RetortError(f"{path.name}:{number}: the rating {fields[1]!r} is not a finite number")
+        try:
+            mean = rating(rated)
+        except ValueError as error:
+            raise RetortError(f"{path.name}:{number}: the rating {rated[:60]!r} is {error}") from None
         if text:
-            yield identity, rating, text
+            yield identity, mean, text
 
 
 @readers.register("rated-sentences", limits={"neutral_below": {"ge": 0, "le": 1000}})
@@ -74,7 +76,7 @@ def rated_sentences(
     ]
 
 
-@readers.register("rated-texts", limits={"scale": {"gt": 0, "le": 1000}})
+@readers.register("rated-texts", limits={"scale": {"ge": 0.001, "le": 1000}})
 def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
     """Read texts; the score to predict is their human rating divided by `scale`."""
     rated = rated_lines(folder / file, encoding)
@@ -136,8 +138,8 @@ def rated_pairs(
     text, so that no text is in two splits.
     """
     rows: dict[str, list[tuple[str, float]]] = {}
-    for identity, rating, sentence in rated_lines(folder / file, encoding):
-        rows.setdefault(identity.split("_")[0], []).append((sentence, rating))
+    for identity, mean, sentence in rated_lines(folder / file, encoding):
+        rows.setdefault(identity.split("_")[0], []).append((sentence, mean))
     chosen = random.Random(f"rated-pairs {seed}")
     records, drawn = [], set()
     for name in sorted(rows):

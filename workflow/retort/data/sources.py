@@ -66,6 +66,9 @@ def link(folder: Path, output: Path) -> int:
 
     Folders are real so that Snakemake writes its timestamp in `output`, and so that deleting `output` deletes only
     links. Names that begin with a dot are left out.
+
+    Raises:
+        RetortError: the folder holds a link to nothing.
     """
     count = 0
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
@@ -74,6 +77,8 @@ def link(folder: Path, output: Path) -> int:
         if entry.is_dir(follow_symlinks=False):
             (output / entry.name).mkdir(exist_ok=True)
             count += link(Path(entry.path), output / entry.name)
+        elif not Path(entry.path).exists():
+            raise RetortError(f"{entry.path} is a link to nothing", "put a file there, or remove the link")
         else:
             (output / entry.name).symlink_to(Path(entry.path).absolute())
             count += 1

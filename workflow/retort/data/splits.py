@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from retort.data.builders import split_files
 from retort.data.files import plain_or_gzip, sha256
 from retort.data.formats import Fields, Row, formats
+from retort.data.headers import DOUBLED
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
 from retort.settings import SplitFile, SplitSettings, TaskSettings
@@ -86,6 +87,12 @@ def read_task(task: TaskSettings, task_type: RecordMaker, folders: dict[str, Pat
     if task.reader and task.split:
         (folder,) = folders.values()
         records = readers[task.reader.name](folder, **task.reader.options)
+        if not records:
+            options = ", ".join(f"{name}: {value}" for name, value in task.reader.options.items())
+            raise RetortError(
+                f"{folder.name}: reader '{task.reader.name}' takes no row of it",
+                f"its options leave all rows out ({options})",
+            )
         for name, drawn in split_groups(records, task.split.seed, task.split.test, task.split.dev).items():
             yield name, SplitRows(drawn)
     for split in (task.splits or {}).values():
@@ -194,6 +201,8 @@ class SplitReader:
             self.left_out.append(location)
             return None
         if "id" in row:
+            if isinstance(row["id"], list | dict):
+                raise self._error(location, f"id ({columns['id']}) is {row['id']!r}, not a text or a number")
             file, first = self.locations.setdefault(row["id"], (self.name, location))
             if (file, first) != (self.name, location):
                 other = f" of {file}" if file != self.name else ""
@@ -218,7 +227,7 @@ class SplitReader:
                 raise self._error(location, f"{name} ({columns[name]}) is {row[name]!r}, not a text")
 
     def _check_columns(self, location: str, fields: Fields, row: Fields) -> None:
-        """Raise an error if a column is missing in the row.
+        """Raise an error if a column is missing in the row, or if the header has two of its name.
 
         Only a split whose YAML says `unlabelled_sample` may lack the labels, in a sample and in all rows.
         """
@@ -226,6 +235,9 @@ class SplitReader:
             self.labelled = "label" in row
         if self.split.labelled and not self.labelled and "label" in row:
             raise self._error(location, "has a label, and the rows before have none", "label all rows or none")
+        doubled = [column for column in self.split.columns.values() if fields.get(column) is DOUBLED]
+        if doubled:
+            raise self._error("line 1", f"two columns are called {doubled[0]!r}", "rename one of the two")
         absent = [name for name in self.split.columns if name not in row and (name != "label" or self.labelled)]
         if absent:
             column = self.split.columns[absent[0]]

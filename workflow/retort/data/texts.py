@@ -13,6 +13,7 @@ import bz2
 import contextlib
 import gzip
 import io
+import itertools
 import json
 import lzma
 import zlib
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from retort.data import wikitext
+from retort.data.json_values import read_json
 from retort.data.readers import rated_lines
 from retort.errors import RetortError
 from retort.registry import Registry
@@ -111,7 +113,9 @@ def opened(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
             yield stream
     except UnicodeDecodeError as error:
         raise RetortError(f"{path}: not UTF-8 text ({error.reason})", "convert the file to UTF-8") from error
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk; gzip and bz2 set none
+            raise
         raise RetortError(f"{path}: damaged or cut ({error})", "fetch the file again") from error
 
 
@@ -165,11 +169,13 @@ def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
             if not line.strip():
                 continue
             try:
-                text = json.loads(line)[field]
-            except (ValueError, KeyError, TypeError):
+                text = read_json(line)[field]
+            except (json.JSONDecodeError, KeyError, TypeError):
                 raise RetortError(
                     f"{_location(section, number)}: no JSON object with '{field}': {line[:60]!r}"
                 ) from None
+            except RetortError as error:
+                raise RetortError(f"{_location(section, number)}: {error}") from None
             if not isinstance(text, str):
                 raise RetortError(f"{_location(section, number)}: '{field}' is no text: {str(text)[:60]!r}")
             yield text
@@ -217,21 +223,28 @@ def mediawiki_pages(section: Section) -> Iterator[str]:
 @texts.register("parquet", limits={"rows": {"ge": 1, "le": 1_000_000}})
 def parquet_texts(section: Section, *, column: str = "text", rows: int = 1) -> Iterator[str]:
     """Yield the documents of a Parquet file, the hub's format: `rows` rows of `column`, a line each, make one."""
+    values = _column(section.path, column)
+    while held := list(itertools.islice(values, rows)):
+        yield "\n".join(held)
+
+
+def _column(path: Path, column: str) -> Iterator[str]:
+    """Yield the texts of a column of a Parquet file; an empty one where a row has none."""
     import pyarrow.parquet
 
-    path = section.path
+    number = 0
     try:
         table = pyarrow.parquet.ParquetFile(path)
-    except pyarrow.ArrowInvalid as error:
-        raise RetortError(f"{path}: not a Parquet file ({str(error).splitlines()[0]})") from error
-    if column not in table.schema_arrow.names:
-        raise RetortError(f"{path.name} has no column '{column}'", f"it has {', '.join(table.schema_arrow.names)}")
-    held: list[str] = []
-    for batch in table.iter_batches(batch_size=1000, columns=[column]):
-        for text in batch.column(0).to_pylist():
-            held.append(text or "")
-            if len(held) == rows:
-                yield "\n".join(held)
-                held = []
-    if held:
-        yield "\n".join(held)
+        if column not in table.schema_arrow.names:
+            raise RetortError(f"{path.name} has no column '{column}'", f"it has {', '.join(table.schema_arrow.names)}")
+        for batch in table.iter_batches(batch_size=1000, columns=[column]):
+            for text in batch.column(0).to_pylist():
+                number += 1
+                if not isinstance(text, str | None):
+                    raise RetortError(f"{path.name}, row {number}: '{column}' is no text: {str(text)[:60]!r}")
+                yield text or ""
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk; pyarrow sets none for its own
+            raise
+        reason = (str(error).splitlines() or ["it cannot be read"])[0]
+        raise RetortError(f"{path}: not a whole Parquet file ({reason})", "fetch the file again") from error

@@ -5,54 +5,122 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from retort.errors import StudyError
-from retort.specs.base import Real, Settings, Spec, Text, Whole
+from retort.registry import unknown
+from retort.specs.base import Distinct, Real, Spec, Text, Whole
 from retort.specs.load import Problems
+from retort.specs.rules import WILDCARD, rules
 from retort.specs.yaml_reader import read_yaml
 
-Rule = Text  # such as run_grid
 UNITS = {"d": 24 * 60, "h": 60, "m": 1}  # minutes
+
+
+def minutes(value: Any) -> float:
+    """Return a time in minutes, from a number of them or a text such as '2d'.
+
+    Raises:
+        ValueError: it is no time, or none at all.
+    """
+    written = re.fullmatch(r"(\d+)([dhm])", str(value))
+    try:
+        time = int(written[1]) * UNITS[written[2]] if written else float(value)
+    except (TypeError, ValueError):
+        time = math.nan
+    if isinstance(value, bool) or not time > 0:
+        raise ValueError(f"{value!r} is no time; write minutes, or a text such as 2d or 12h")
+    return time
+
+
+Minutes = Annotated[float, BeforeValidator(minutes)]
+Megabytes = Annotated[Real, Field(gt=0)]
+Count = Annotated[Whole, Field(gt=0)]
+OneWord = Annotated[str, StringConstraints(pattern=r"^\S+$")]  # it becomes a part of Slurm's command line
+
+
+class Partition(Spec):
+    """What a partition allows; what is left out has no limit, but for GPUs.
+
+    The keys are those that snakemake-executor-plugin-slurm reads; it fails at others, and at most that have no value.
+    """
+
+    max_runtime: Minutes = Field(default=math.inf, description="minutes of a job, or a text such as 2d or 12h")
+    max_mem_mb: Megabytes = Field(default=math.inf, description="of a job on a node")
+    max_mem_mb_per_cpu: Megabytes = Field(default=math.inf, description="of a core")
+    max_cpus_per_task: Count | None = Field(default=None, description="cores of a task")
+    max_threads: Count | None = Field(default=None, description="threads of a job")
+    max_nodes: Count | None = Field(default=None, description="nodes of a job")
+    max_tasks: Count | None = Field(default=None, description="tasks of a job")
+    max_tasks_per_node: Count | None = Field(default=None, description="tasks of a job on a node")
+    max_gpu: Whole = Field(default=0, ge=0, description="GPUs of a job")
+    available_gpu_models: Distinct[OneWord] | None = Field(default=None, description="types of GPU; null: any")
+    max_cpus_per_gpu: Count | None = Field(default=None, description="cores of a GPU")
+    supports_mpi: bool = Field(default=True, strict=True, description="whether jobs with MPI can run")
+    max_mpi_tasks: Count | None = Field(default=None, description="tasks of a job with MPI")
+    available_constraints: Distinct[OneWord] | None = Field(default=None, description="features of nodes; null: any")
+    slurm_cluster: OneWord | None = Field(default=None, description="the cluster, where there are several")
+    cluster: OneWord | None = Field(default=None, description="the same")
+    clusters: OneWord | None = Field(default=None, description="the same")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _given(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is None and not str(info.field_name).startswith("available_"):
+            raise ValueError("it has no value; leave the key out if there is no limit")
+        return value
 
 
 class Cluster(Spec):
     """What a job can have on a cluster; no number depends on it but by rounding."""
 
-    partitions: dict[Text, Settings | None] = Field(
-        default={},
-        description="limits of each, as snakemake-executor-plugin-slurm reads them: max_runtime, max_gpu, ...",
+    partitions: dict[OneWord, Partition] = Field(
+        default={}, description="limits of each, as snakemake-executor-plugin-slurm reads them; {} for none"
     )
-    gpu_model: Text | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
-    gpu_rules: list[Rule] = Field(default=[], description="the rules whose jobs ask for that type")
+    gpu_model: OneWord | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
+    gpu_rules: Distinct[Text] = Field(default=[], description="the rules whose jobs ask for that type")
     gpu_memory_gb: Real | None = Field(
         default=None,
-        gt=0,
-        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: no batch is divided",
+        ge=2,
+        le=10_000,
+        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: no batch is divided. "
+        "At least 2, because CUDA and its libraries take more than 1",
     )
     gpus_per_job: Whole = Field(
-        default=1, ge=1, description="GPUs that a training may ask for if one would take longer than a job may last"
+        default=1,
+        ge=1,
+        le=64,
+        description="GPUs that a training may ask for if one would take longer than a job may last; at most 64, more "
+        "than a node has",
     )
 
-    in_turn: dict[Rule, Text] = Field(
+    in_turn: dict[str, Text] = Field(
         default={},
         description="rule -> name with wildcards: its jobs of one name share a Slurm job, and run one after another",
     )
 
-    @field_validator("partitions")
+    @field_validator("gpu_rules")
     @classmethod
-    def _limits(cls, partitions: dict[str, Any]) -> dict[str, Any]:
-        for name, limits in partitions.items():
-            for key, read in (("max_runtime", minutes), ("max_mem_mb", float), ("max_gpu", int)):
-                try:
-                    if not read((limits or {}).get(key, 1)) >= 0:  # .nan is not either
-                        raise ValueError(key)
-                except (TypeError, ValueError):
-                    hint = "minutes, or a text such as 2d or 12h" if key == "max_runtime" else "a number"
-                    raise ValueError(f"{name}.{key} is {limits[key]!r}; write {hint}") from None
-        return partitions
+    def _with_gpus(cls, names: list[str]) -> list[str]:
+        known = {name for name, rule in rules().items() if rule.asks_for_gpu}
+        if wrong := [name for name in names if name not in known]:
+            raise ValueError(str(unknown("rule whose jobs ask for a GPU", wrong[0], known)))
+        return names
+
+    @field_validator("in_turn")
+    @classmethod
+    def _of_wildcards(cls, groups: dict[str, str]) -> dict[str, str]:
+        for name, group in groups.items():
+            if name not in rules():
+                raise ValueError(str(unknown("rule", name, set(rules()))))
+            known = rules()[name].wildcards
+            if wrong := [wildcard for wildcard in WILDCARD.findall(group) if wildcard not in known]:
+                raise ValueError(f"{name}: {unknown(f'wildcard of {name}', wrong[0], set(known))}")
+            if re.search(r"[{}\s]", WILDCARD.sub("", group)):
+                raise ValueError(f"{name}: '{group}' is no name; write one such as {name}.{{{min(known, default='')}}}")
+        return groups
 
     def largest(self, key: str, gpu: bool) -> float:
         """Return the largest limit of the partitions where a job can run; infinite where one has no such limit.
@@ -61,20 +129,9 @@ class Cluster(Spec):
             key: 'max_runtime', in minutes, or 'max_mem_mb'.
             gpu: whether the job asks for a GPU; without a partition that has some, all are asked.
         """
-        every = [limits or {} for limits in self.partitions.values()]
-        fitting = [limits for limits in every if not gpu or limits.get("max_gpu", 0)] or every
-        read = minutes if key == "max_runtime" else float
-        return max((read(limits.get(key, math.inf)) for limits in fitting), default=math.inf)
-
-
-def minutes(value: Any) -> float:
-    """Return a time in minutes, from a number of them or a text such as '2d'.
-
-    Raises:
-        ValueError: the text is no time.
-    """
-    written = re.fullmatch(r"(\d+)([dhm])", str(value))
-    return int(written[1]) * UNITS[written[2]] if written else float(value)
+        every = list(self.partitions.values())
+        fitting = [partition for partition in every if not gpu or partition.max_gpu] or every
+        return max((getattr(partition, key) for partition in fitting), default=math.inf)
 
 
 def read_cluster(path: str | None) -> Cluster:

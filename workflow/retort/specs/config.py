@@ -61,7 +61,10 @@ class Config(Spec):
     dataloader_num_workers: int | None = Field(
         default=None,
         ge=0,
-        description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0",
+        le=64,
+        strict=True,
+        description="processes that prepare batches beside a training; null: 2 beside a GPU, else 0; at most 64, "
+        "because each takes memory, and a few keep up with a GPU",
     )
     students_together: int = Field(
         default=4,
@@ -98,8 +101,9 @@ class Config(Spec):
     @field_validator("data_dir", "models_dir")
     @classmethod
     def _there(cls, path: str | None) -> str | None:
-        if path is not None and not Path(path).expanduser().is_dir():
-            raise ValueError(f"there is no folder {path}; null takes data and models from the hub")
+        if path is not None and (not path or not Path(path).expanduser().is_dir()):
+            shown = path if path.strip() else repr(path)
+            raise ValueError(f"there is no folder {shown}; null takes data and models from the hub")
         return path
 
     @field_validator("precision")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from retort.specs.base import Distinct, Name, Options, Real, Spec, Text, Whole
+from retort.specs.base import Distinct, Name, Options, Real, Spec, Text, Version, Whole
 from retort.specs.source import FirstRows, Relative
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}([_-][A-Za-z]+)*$")]
@@ -76,7 +76,7 @@ class Corpus(Spec):
     )
     smoothing: Real = Field(default=1.0, gt=0, le=1, description="0.3 in Conneau et al. (2020), section 3.1")
     masking: Masking = Field(default=Masking(), description="for masked language modelling")
-    version: Whole = Field(ge=1, description="raised when the same settings would give other numbers")
+    version: Version = Field(description="raised when the same settings would give other numbers")
     jobs: CorpusJobs = Field(default=CorpusJobs(), description="how the work is divided")
 
     @model_validator(mode="after")

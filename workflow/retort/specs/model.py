@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Name, Real, Spec, Text, Whole
+from retort.specs.base import Name, Real, Spec, Text, Version, Whole
 
 
 class Architecture(Spec):
@@ -55,4 +55,4 @@ class Model(Spec):
     )
     tokens_per_word: TokensPerWord | None = Field(default=None, description="of its tokenizer, on English text")
     masked_lm: bool = Field(default=False, description="its files hold the head of its pre-training, read as it is")
-    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")

@@ -43,7 +43,8 @@ def check_options(registered: str, entry: Entry, options: dict[str, Any]) -> lis
             problems.append(str(unknown(f"option of {registered} '{entry.name}'", name, entry.options)))
             continue
         wrong = _wrong_type(entry, name, value)
-        texts = [wrong] if wrong else [*_wrong_list(entry, name, value), *_out_of_range(entry, name, value)]
+        checks = (_wrong_list, _wrong_text, _out_of_range)
+        texts = [wrong] if wrong else [text for check in checks for text in check(entry, name, value)]
         problems += [f"option '{name}' of {registered} '{entry.name}' {text}" for text in texts]
         if not wrong:
             problems += _not_allowed(registered, entry, name, value)
@@ -69,11 +70,22 @@ def _wrong_type(entry: Entry, name: str, value: Any) -> str | None:
     return f"takes {expected}, not {value!r}"
 
 
+def _wrong_text(entry: Entry, name: str, value: Any) -> Iterator[str]:
+    """Yield whether a text is not the one character that it must be, or names no encoding of text."""
+    if name in entry.facts.get("one_character", ()) and not (len(value) == 1 and value not in "\r\n"):
+        yield f"takes one character, not {value!r}"
+    if name == "encoding":
+        try:
+            "a".encode(value)
+        except (LookupError, ValueError):  # also of codecs that are no encodings of text
+            yield f"takes an encoding such as utf-8 or latin-1, not {value!r}"
+
+
 def _wrong_list(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield whether a list is empty, or names one of the values that it may hold twice."""
+    """Yield whether a list is empty, or has a text twice, or one of the values that it may hold."""
     if value == []:
         yield "is an empty list; leave it out"
-    if isinstance(value, list) and name in entry.choices:
+    if isinstance(value, list) and (name in entry.choices or all(isinstance(each, str) for each in value)):
         twice = [each for number, each in enumerate(value) if each in value[:number]]
         yield from (f"lists {each!r} twice" for each in twice[:1])
 

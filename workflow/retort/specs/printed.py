@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -79,11 +80,12 @@ class Number:
 
 
 def read_number(text: str) -> Number | None:
-    """Return the number in the text of a cell; None if the text is not a number or is empty."""
+    """Return the number in the text of a cell; None if the text is not a finite number or is empty."""
     match = _NUMBER.fullmatch(text.strip())
-    if not match:
+    value = float(match["value"].replace(",", "")) if match else math.inf
+    if not match or math.isinf(value):
         return None
-    return Number(match["text"], float(match["value"].replace(",", "")), match["after"] or match["within"] or "")
+    return Number(match["text"], value, match["after"] or match["within"] or "")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, FieldsOf, Name, Real, Seed, Settings, Spec, Text, Whole
+from retort.specs.base import Distinct, FieldsOf, Name, Real, Seed, Settings, Spec, Text, Version, Whole
 
 Steps = Annotated[Whole, Field(gt=0, le=100_000_000)]
 Epochs = Annotated[Real, Field(gt=0, le=10_000)]
 BatchSize = Annotated[Whole, Field(gt=0, le=1_000_000)]
-LearningRate = Annotated[Real, Field(gt=0, lt=1)]
+LearningRate = Annotated[Real, Field(ge=1e-9, lt=1)]  # a step of 1e-9 is lost when a weight of 0.02 is rounded
 Beta = Annotated[Real, Field(ge=0, lt=1)]
 
 
@@ -34,7 +34,7 @@ class Schedule(Spec):
         description="instead of steps: passes over rows or blocks",
     )
     batch_size: BatchSize = Field(description="rows a step, at most")
-    learning_rate: LearningRate = Field(description="at its peak")
+    learning_rate: LearningRate = Field(description="at its peak; below 1e-9, weights of a usual size never change")
     warmup_ratio: Real = Field(default=0.1, ge=0, lt=1, description="fraction of the steps with a rising rate")
     lr_scheduler_type: Literal["linear", "constant_with_warmup"] = Field(
         default="linear",
@@ -136,7 +136,7 @@ class Protocol(Spec):
         default={}, description="task -> the metric by which a point of the grid is chosen; else the task's own"
     )
     seeds: Distinct[Seed] = Field(min_length=1, description="one run each")
-    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _counts(self) -> Protocol:

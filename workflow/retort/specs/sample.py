@@ -11,7 +11,11 @@ TEXTS = {"text", "pair", "question", "context"}  # fields of a record that hold 
 
 
 def check_sample(
-    sample: Sequence[dict[str, Any]], required: Sequence[str], optional: Sequence[str], labels: Sequence[str]
+    sample: Sequence[dict[str, Any]],
+    required: Sequence[str],
+    optional: Sequence[str],
+    labels: Sequence[str],
+    bounds: tuple[float, float] | None = None,
 ) -> None:
     """Raise an error for the first record that the task could not read.
 
@@ -20,10 +24,11 @@ def check_sample(
         required: the fields that a record must have; an `id` may be left out.
         optional: the fields that it may have, too.
         labels: the names of the labels; empty where the task has none.
+        bounds: the least and the greatest label, where labels are numbers; else None.
 
     Raises:
         ValueError: a record has an unknown field, lacks one, has none where a text belongs, or has a label that is not
-            one of the task's.
+            one of the task's or no number.
     """
     for number, record in enumerate(sample, start=1):
         for field in record:
@@ -37,3 +42,11 @@ def check_sample(
                 raise ValueError(f"sample.{number}.{field}: give a text, not {record[field]!r}")
         if len(labels) > 1 and record["label"] not in labels:
             raise ValueError(f"sample.{number}.label: {unknown('label', record['label'], labels)}")
+        if bounds is not None and bounds[0] < bounds[1]:  # others are told elsewhere
+            _check_number(f"sample.{number}.label", record["label"], *bounds)
+
+
+def _check_number(place: str, label: Any, least: float, greatest: float) -> None:
+    """Raise an error if a label is no number, or one out of its bounds."""
+    if isinstance(label, bool) or not isinstance(label, int | float) or not least <= label <= greatest:
+        raise ValueError(f"{place}: give a number from {least:.10g} to {greatest:.10g}, not {label!r}")

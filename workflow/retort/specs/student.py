@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Whole
+from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Version, Whole
 from retort.specs.deviation import Deviation
 from retort.specs.model import Architecture
 from retort.specs.names import StudentName
@@ -58,7 +58,12 @@ class Term(Spec):
     mapping: str | dict[str, dict[str, Any]] | None = Field(
         default=None, description="which teacher layers a student layer learns from: a name, or a name with options"
     )
-    weight: Real = Field(default=1.0, gt=0, le=1_000_000, description="times the objective's value")
+    weight: Real = Field(
+        default=1.0,
+        ge=1e-9,
+        le=1_000_000,
+        description="times the objective's value; below 1e-9, the term would be lost in the rounding of the others",
+    )
     options: Settings = Field(default={}, description="options of the objective")
     not_on: Distinct[Name] = Field(default=[], description="tasks on which the term is left out")
 
@@ -117,7 +122,7 @@ class Student(Spec):
     deviations: list[Deviation] = Field(
         default=[], description="what was chosen for this student where the paper is silent"
     )
-    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")
 
     @model_validator(mode="after")
     def _one_road(self) -> Student:
@@ -151,4 +156,4 @@ class Teacher(Spec):
     model: Name = Field(description="an entry of workflow/models")
     protocol: Name = Field(description="an entry of workflow/protocols")
     seed: Seed = Field(default=1, description="of its fine-tuning")
-    version: Whole = Field(default=1, ge=1, description="raised when the same settings would give other numbers")
+    version: Version = Field(default=1, description="raised when the same settings would give other numbers")

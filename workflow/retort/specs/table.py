@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from retort.specs.base import Real, Whole
 from retort.specs.exhibit import Exhibit, StudyNames, check_known
 from retort.specs.judging import Judging
+from retort.specs.limits import check_possible
 from retort.specs.names import StudentName
 from retort.specs.printed import (
     AVERAGE,
@@ -96,7 +97,19 @@ class MeasuredTable(Judging, TextTable, Exhibit):
             if cell.number is None and cell.text not in NOTHING:
                 raise ValueError(f"row '{cell.row}', column '{cell.column}': '{cell.text}' is no number")
         self._check_columns()
+        self._check_published()
         return self
+
+    def _check_published(self) -> None:
+        metrics = {(cell.row, cell.column): cell.metric for cell in self.cells()}
+        names = {row.student: name for name, row in self.named_rows().items()}
+        for student, numbers in self.published.items():
+            for column, (mean, *std) in numbers.items():
+                if metric := metrics.get((names.get(student, ""), column)):
+                    try:
+                        check_possible(metric, mean, std[0] if std else None)
+                    except ValueError as error:
+                        raise ValueError(f"published.{student}.{column}: {error}") from None
 
     def _check_columns(self) -> None:
         names = [column.name for column in self.columns]

@@ -15,13 +15,15 @@ from pydantic_core import core_schema
 
 from retort.registry import unknown
 from retort.specs import catalogue
-from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Whole
+from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole
 from retort.specs.printed import twice
+from retort.specs.ratings import LARGEST
 from retort.specs.sample import check_sample
 from retort.specs.source import FolderSource, HubSource, PackageSource, relative
 from retort.specs.task_files import Count, Files, FileSplit
 
 ALL = "all"  # stands for all subsets of a split together
+Rating = Annotated[Real, Field(ge=-LARGEST, le=LARGEST)]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.-]*$", max_length=80)]
 
 
@@ -103,7 +105,9 @@ class Task(Spec):
     )
     task_type: Name = Field(description="one of the task types of retort/tasks, such as classification")
     labels: Distinct[Label] = Field(default=[], description="names of the labels, in the order of their numbers")
-    bounds: tuple[Real, Real] | None = Field(default=None, description="least and greatest score of a regression")
+    bounds: tuple[Rating, Rating] | None = Field(
+        default=None, description=f"least and greatest score of a regression; else -{LARGEST} and {LARGEST}"
+    )
     metrics: Distinct[str] = Field(min_length=1, description="what is reported")
     reader: Reader | None = Field(default=None, description="how rows are read, if the splits are drawn")
     split: Split | None = Field(default=None, description="how the splits are drawn")
@@ -119,7 +123,7 @@ class Task(Spec):
     submission: Submission | None = Field(default=None, description="what GLUE's server is sent")
     max_length: Whole = Field(gt=2, le=512, description="tokens")
     windows: Windows | None = Field(default=None, description="of the contexts in which answers are looked for")
-    version: Whole = Field(ge=1, description="raised when a score would change")
+    version: Version = Field(description="raised when a score would change")
     jobs: Jobs = Field(default=Jobs(), description="how the work is divided")
     sample: list[dict[str, Any]] = Field(min_length=2, description="made-up records, for tests")
 
@@ -164,6 +168,12 @@ class Task(Spec):
                 raise ValueError(f"{use}: {unknown('split', name, self.splits or ('train', 'dev', 'test'))}")
             if name in self.splits and not self.splits[name].labelled:
                 raise ValueError(f"{use}: split '{name}' has no labels")
+        for use in ("train_split", "validation_split"):
+            name = getattr(self, use)
+            if name in self.splits and self.splits[name].unlabelled_sample:
+                raise ValueError(
+                    f"splits.{name}.unlabelled_sample: a training needs the labels of {use}; leave it out here"
+                )
         for use in ("validation_split", "evaluation_split"):
             if getattr(self, use) == self.train_split:
                 raise ValueError(f"{use}: '{self.train_split}' is what is trained on; its score would say nothing")
@@ -206,6 +216,24 @@ class Task(Spec):
         return self
 
     @model_validator(mode="after")
+    def _held_out(self) -> Task:
+        for location, files in self.read.items():
+            trained = self._rows_of(files, self.train_split)
+            for name in (self.validation_split, self.evaluation_split):
+                if name != self.train_split and trained and self._rows_of(files, name) == trained:
+                    raise ValueError(
+                        f"read.{location}.files.{name}: '{files.files[name]}' is what is trained on, too; its score "
+                        "would say nothing"
+                    )
+        return self
+
+    def _rows_of(self, files: Files, split: str) -> tuple[Any, ...] | None:
+        """Return what says which rows a split holds: its source, its file, and how it is read; None without a file."""
+        if split not in files.files or split not in self.splits:
+            return None
+        return self.splits[split].source or self.source, files.files[split], files.of(split)
+
+    @model_validator(mode="after")
     def _bounded(self) -> Task:
         if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
             raise ValueError(f"bounds: {self.bounds[0]:g} is not below {self.bounds[1]:g}")
@@ -215,7 +243,8 @@ class Task(Spec):
     def _sampled(self) -> Task:
         facts = catalogue.task_types()[self.task_type].facts
         labels = self.labels if facts["has_label_names"] else []
-        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels)
+        bounds = None if labels or facts["has_windows"] else self.bounds or (-LARGEST, LARGEST)
+        check_sample(self.sample, facts["required_columns"], facts["optional_columns"], labels, bounds)
         return self
 
     @model_validator(mode="after")

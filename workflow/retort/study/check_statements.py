@@ -59,6 +59,18 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
     return lines
 
 
+def _with_itself(statement: Statement) -> list[str]:
+    """Return a line if the only cell of a column on one side of a claim is its only cell on the other side, too.
+
+    Groups may have cells in common: each of a group is near each of it, or one row is not below any row.
+    """
+    sides = [[key for group in side for key in group.keys] for side in (statement.cells, statement.than)]
+    for table, row, column in sides[0]:
+        if all([key for key in side if key[::2] == (table, column)] == [(table, row, column)] for side in sides):
+            return [f"row '{row}', column '{column}' of {table} is compared with itself"]
+    return []
+
+
 def check_statements(study: Study, problems: Problems, known: Known) -> None:
     """Add a problem for each unknown name in a statement, and for each value that its comparison lacks.
 
@@ -91,7 +103,8 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                     continue
                 is_known = known(path, f"{name}.compare", "comparison", statement.compare, comparisons)
                 if is_known and len(problems.lines) == before:  # a wrong name would be reported twice
-                    for line in _shapes(statement, comparisons[statement.compare].options):
+                    wrong = _shapes(statement, comparisons[statement.compare].options)
+                    for line in wrong + (_with_itself(statement) if check is _check_cells else []):
                         problems.add(path, f"{name}: {line}")
 
 

@@ -47,6 +47,9 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     if not config.folder.is_dir():
         problems.add(config.file, f"study: there is no folder {config.study}")
         return study, problems
+    if not (config.folder / "papers").is_dir():
+        problems.add(config.file, f"study: {config.study} has no folder 'papers'; name the folder of a study")
+        return study, problems
     for name, model in FOLDERS.items():
         specs = load.folder(config.folder / name, model, problems, _source_of_its_own(study, problems))
         setattr(study, name, specs)

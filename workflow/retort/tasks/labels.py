@@ -15,6 +15,7 @@ from retort.data.formats import Fields
 from retort.data.readers import Record
 from retort.errors import RetortError
 from retort.settings import TaskSettings
+from retort.specs.ratings import LARGEST, rating
 from retort.tasks.base import task_types
 from retort.tasks.metrics import metrics
 
@@ -39,14 +40,14 @@ def score_of(value: Any, least: float, greatest: float) -> float:
     """Return the score in a file as a float.
 
     Raises:
-        RetortError: the value is not a finite number between the bounds, which are allowed too.
+        RetortError: the value is not a number between the bounds, which are allowed too.
     """
     try:
-        score = float(value)
-    except (TypeError, ValueError):
+        score = rating(value)
+    except ValueError:
         score = math.nan
-    if not (math.isfinite(score) and least <= score <= greatest):
-        raise RetortError(f"score {value!r} is not a number from {least:g} to {greatest:g}")
+    if not least <= score <= greatest:
+        raise RetortError(f"score {str(value)[:60]!r} is not a number from {least:.10g} to {greatest:.10g}")
     return score
 
 
@@ -127,7 +128,7 @@ class Regression(_Labelled):
 
     def record(self, row: Fields, task: TaskSettings, label_names: list[str], labelled: bool) -> Record:
         """Return the record of a row; its label is the score, 0 where the rows have no labels."""
-        bounds = task.bounds or (-math.inf, math.inf)
+        bounds = task.bounds or (-LARGEST, LARGEST)
         return _record(row, score_of(row["label"], *bounds) if labelled else 0)
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:

@@ -6,27 +6,16 @@ training steps of a small student, in each of the study's jobs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from retort.registry import Registry
+from retort.specs.limits import limits as limits
 
 Metric = Callable[[np.ndarray, np.ndarray], float]  # (predicted, true), (rows,) each
 
 metrics: Registry[Metric] = Registry("metric")
-
-CORRELATIONS = ("matthews", "pearson", "spearman")
-UNBOUNDED = "threshold"  # how the names of metrics end that are in logits
-
-
-def limits(metric: str) -> tuple[float, float]:
-    """Return the least and the greatest value that a metric can have; its name may end in '/<subset>'."""
-    name = metric.split("/")[0]
-    if name.endswith(UNBOUNDED):
-        return -math.inf, math.inf
-    return (-1.0 if name in CORRELATIONS else 0.0), 1.0
 
 
 def _counts(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, int]:

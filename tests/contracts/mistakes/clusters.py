@@ -1,0 +1,61 @@
+"""Mistakes in the file of a cluster, slurm/partitions.yaml."""
+
+from __future__ import annotations
+
+TIME = "is no time; write minutes, or a text such as 2d or 12h"
+NO_VALUE = "it has no value; leave the key out if there is no limit"
+WORD = r"does not match the pattern ^\S+$; write a name without spaces"
+# a text of the file, what it is replaced by, how the line begins after the name of the file
+# fmt: off
+MISTAKES: list[tuple[str, str, str]] = [
+    *(("max_gpu: 2", new, f"partitions.gpu.{line}") for new, line in [
+        ("max_gpus: 2", "max_gpus: no key is called 'max_gpus'; did you mean 'max_gpu'?"),
+        ("max_gpu: 2.7", "max_gpu: Input should be a valid integer, not 2.7"),
+        ("max_gpu: '2'", "max_gpu: Input should be a valid integer, not '2'; write the number without quotes"),
+        ("max_gpu: true", "max_gpu: Input should be a valid integer, not True"),
+        ("max_gpu: -2", "max_gpu: Input should be greater than or equal to 0, not -2"),
+        ("max_gpu: null", f"max_gpu: {NO_VALUE}"),
+        ("max_runtime: 0", f"max_runtime: 0 {TIME}"),
+        ("max_runtime: -5", f"max_runtime: -5 {TIME}"),
+        ("max_runtime: 0h", f"max_runtime: '0h' {TIME}"),
+        ("max_runtime: 2-00", f"max_runtime: '2-00' {TIME}"),
+        ("max_runtime: 2 days", f"max_runtime: '2 days' {TIME}"),
+        ("max_runtime: true", f"max_runtime: True {TIME}"),
+        ("max_runtime: [1]", f"max_runtime: [1] {TIME}"),
+        ("max_runtime: null", f"max_runtime: {NO_VALUE}"),
+        ("max_mem_mb: 0", "max_mem_mb: Input should be greater than 0, not 0"),
+        ("max_mem_mb: 80GB", "max_mem_mb: Input should be a valid number, not '80GB'"),
+        ("max_threads: many", "max_threads: Input should be a valid integer, not 'many'"),
+        ("max_nodes: null", f"max_nodes: {NO_VALUE}"),
+        ("supports_mpi: maybe", "supports_mpi: Input should be a valid boolean, not 'maybe'"),
+        ("available_gpu_models: h100", "available_gpu_models: give a list, not 'h100'"),
+        ("available_gpu_models: [h100, h100]", "available_gpu_models: 'h100' is listed twice"),
+    ]),
+    ("cpu: {}", "cpu: null", "partitions.cpu: give a mapping, not nothing"),
+    ("cpu: {}", "cpu: 3", "partitions.cpu: give a mapping, not 3"),
+    ("cpu: {}", "'a b': {}", f"partitions.a b: 'a b' {WORD}"),
+    ("cpu: {}", "gpu: {}", "line 7: 'gpu' is given twice; rename one of the two"),
+    ("partitions:", "partitons:", "partitons: no key is called 'partitons'; did you mean 'partitions'?"),
+    ("gpu_model: null", "gpu_model: 3", "gpu_model: Input should be a valid string, not 3"),
+    ("gpu_model: null", "gpu_model: h100 --x", f"gpu_model: 'h100 --x' {WORD}"),
+    ("- run_grid", "- run_gird",
+     "gpu_rules: no rule whose jobs ask for a GPU is called 'run_gird'; did you mean 'run_grid'?"),
+    ("- run_grid", "- encode_task", "gpu_rules: no rule whose jobs ask for a GPU is called 'encode_task'; there are:"),
+    ("- run_grid", "- run_grid\n  - run_grid", "gpu_rules: 'run_grid' is listed twice"),
+    ("in_turn: {}", "in_turn: null", "in_turn: give a mapping, not nothing"),
+    ("in_turn: {}", "in_turn: [encode_task]", "in_turn: give a mapping, not a list"),
+    ("in_turn: {}", "in_turn: {encode_tsk: e}", "in_turn: no rule is called 'encode_tsk'; did you mean 'encode_task'?"),
+    ("in_turn: {}", "in_turn: {encode_task: '{tokeniser}'}",
+     "in_turn: encode_task: no wildcard of encode_task is called 'tokeniser'; did you mean 'tokenizer'?"),
+    ("in_turn: {}", "in_turn: {finetune_student: 'f.{tokenizer}'}",
+     "in_turn: finetune_student: no wildcard of finetune_student is called 'tokenizer'; there are: seed"),
+    ("in_turn: {}", "in_turn: {encode_task: 'e.{task'}",
+     "in_turn: encode_task: 'e.{task' is no name; write one such as encode_task.{task}"),
+    ("gpu_memory_gb: 80", "gpu_memory_gb: 1e-9",
+     "gpu_memory_gb: Input should be greater than or equal to 2, not 1e-09"),
+    ("gpu_memory_gb: 80", "gpu_memory_gb: 80000", "gpu_memory_gb: Input should be less than or equal to 10000"),
+    ("gpu_memory_gb: 80", "gpu_memory: 80", "gpu_memory: no key is called 'gpu_memory'; did you mean 'gpu_memory_gb'?"),
+    ("gpus_per_job: 1", "gpus_per_job: 0", "gpus_per_job: Input should be greater than or equal to 1, not 0"),
+    ("gpus_per_job: 1", "gpus_per_job: 1000000", "gpus_per_job: Input should be less than or equal to 64, not 1000000"),
+]
+# fmt: on
