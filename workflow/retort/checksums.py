@@ -91,6 +91,11 @@ class Maker(BaseModel):
     commit: str
     code: str
 
+    @property
+    def words(self) -> str:
+        """The maker as readers are told of it."""
+        return f"commit {self.commit} (code {self.code})"
+
 
 class Parent(Maker):
     """A result that a job read: the code with which it was made, and the digest of its content."""

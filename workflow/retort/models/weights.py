@@ -68,7 +68,9 @@ def check_shapes(folder: Path | str, differing: Iterable[tuple[str, Iterable[int
     """
     for name, held, right in sorted(differing):
         sizes = [" x ".join(map(str, shape)) for shape in (held, right)]
-        raise RetortError(f"{_file(folder)} holds {name} of {sizes[0]} numbers, not {sizes[1]}", remedy_of_model(folder))
+        raise RetortError(
+            f"{_file(folder)} holds {name} of {sizes[0]} numbers, not {sizes[1]}", remedy_of_model(folder)
+        )
 
 
 def check_finite(folder: Path | str, model: torch.nn.Module) -> None:
