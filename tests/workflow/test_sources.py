@@ -13,6 +13,7 @@ from retort.specs.task import Task
 from tests.tiny.forms import add_to_card, write_sample
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_study
+from tests.workflow.test_incremental import planned
 
 pytestmark = pytest.mark.workflow
 COMMIT = "a" * 40
@@ -29,6 +30,30 @@ def test_data_outlives_all_that_snakemake_does_to_its_links(tmp_path: Path, run_
     run_in(folder, "results/sources/texts", "--delete-all-output")
     assert not link.parent.exists()
     assert {path: path.stat().st_mtime_ns for path in (folder / "texts").rglob("*")} == kept
+
+
+def test_a_run_knows_what_lies_behind_linked_folders_and_reads_nothing_unchecked(
+    tmp_path: Path, run_in: Callable
+) -> None:
+    folder, texts = make_study(tmp_path), "results/sources/texts"
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "more.txt").write_text("before")
+    (folder / "texts" / "linked").symlink_to(tmp_path / "scratch")
+    run_in(folder, texts)
+    assert planned(folder, texts) == ({}, set())
+    (tmp_path / "scratch" / "more.txt").write_text("behind")
+    assert planned(folder, texts)[0] == {"fetch_source": 1}
+    (folder / "texts" / "gone").symlink_to(tmp_path / "nowhere")
+    failed = run_in(folder, texts, check=False)
+    assert failed.returncode != 0
+    assert "fetch_source(texts): 'gone' in the folder of the source is a link that leads nowhere" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    (folder / "texts" / "gone").unlink()
+    run_in(folder, texts)
+    (folder / texts / ".checksums.json").unlink()  # as a copy with `cp -r folder/*` does
+    failed = run_in(folder, "results/encoded/mood/encoder", check=False)
+    assert failed.returncode != 0
+    assert f"{texts} has no checksum: no job has made it; delete {texts} and run again" in failed.stderr
 
 
 def test_a_study_moves_from_a_folder_to_a_commit_of_the_hub(

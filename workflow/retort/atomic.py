@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from retort import machine
+from retort.errors import RetortError
 
 PART = ".part"  # how the name of a file ends that is being written
 OLD = 3600.0  # seconds without a write after which what a process of another machine writes counts as left behind
@@ -25,7 +26,12 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a file to write, which takes the place of `path` when the block ends; an error deletes it.
 
     A crash of the machine may lose the content: call `flush` at the end of the block where it must not.
+
+    Raises:
+        RetortError: there is a folder at `path`.
     """
+    if path.is_dir():
+        raise RetortError(f"{path} is a folder, and a file belongs there", "delete it and run again")
     part = part_of(path)
     try:
         yield part

@@ -81,7 +81,7 @@ def of_latest_run() -> bool:
     """Return whether the run of this job is the latest; another Snakemake may have begun a run since."""
     try:
         return LATEST.read_text(encoding="utf-8") == os.environ.get(RUN, "")
-    except OSError:
+    except (OSError, ValueError):  # it is gone, or damaged: it names no other run
         return True
 
 

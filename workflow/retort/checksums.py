@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,12 @@ NAME = ".checksums.json"
 TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
 DIGEST = "sha256"  # the key of a record's own digest
 UNCHECKED = {NAME, TIMESTAMP}  # the files of a folder that are no results
+RESULTS = Path("results")
+# The folders of results/ that only jobs fill, with checksums; what else lies there is of running jobs, or no result.
+KINDS = (
+    "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
+    "tables", "tokenized", "test_sets",
+)  # fmt: skip
 
 
 def canonical(record: Any) -> bytes:
@@ -85,6 +91,11 @@ class Maker(BaseModel):
     commit: str
     code: str
 
+    @property
+    def words(self) -> str:
+        """The maker as readers are told of it."""
+        return f"commit {self.commit} (code {self.code})"
+
 
 class Parent(Maker):
     """A result that a job read: the code with which it was made, and the digest of its content."""
@@ -128,6 +139,11 @@ def result_of(place: Path) -> Path:
     return place.parent if place.name == NAME else place.with_name(own)
 
 
+def is_place(path: Path) -> bool:
+    """Return whether a path is one at which checksums of a folder or of a single file lie."""
+    return path.name == NAME or (path.name.endswith(NAME) and path.name.startswith(".") and path.name != f".{NAME}")
+
+
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield (path in the folder, path) for each file of a folder, or (name, path) of a single file."""
     if not path.is_dir():
@@ -159,8 +175,10 @@ def read(path: Path) -> Checksums | None:
         RetortError: the file that holds them is damaged.
     """
     place = place_of(path)
-    if not place.is_file():
+    if not os.path.lexists(place):
         return None
+    if place.is_dir():
+        raise RetortError(f"{place} is a folder, and checksums belong there", f"delete it; {remedy(path)}")
     try:
         content = json.loads(place.read_text(encoding="utf-8"))
         if not is_sealed(content):
@@ -176,6 +194,11 @@ def remedy(path: Path) -> str:
     return f"delete {path} and run again: snakemake makes it anew"
 
 
+def remedy_of_model(folder: Path | str) -> str:
+    """Return the hint that tells how the files of a model are made whole, whose content was damaged from the first."""
+    return f"delete {folder} and run again; if it links to files of yours, replace them first"
+
+
 def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[str]:
     """Yield a line for each file of a result that is missing or has another content than when it was made.
 
@@ -186,6 +209,9 @@ def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[st
     """
     for name, known in checksums.files.items():
         file = path / name if path.is_dir() else path
+        if file.name != Path(name).name:
+            yield f"{place_of(path)} holds the checksum of another file, {name}"
+            continue
         try:
             if (thorough or known.has_moved(file)) and not known.fits(file):
                 yield f"{file} is not as it was made: {_size(file, known)}"
@@ -212,3 +238,30 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
     for line in differences(path, checksums, thorough):
         raise RetortError(line, remedy(path))
     return checksums
+
+
+def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
+    """Compare a result that a job reads with the checksums of its making, and return them.
+
+    Only an emptied folder has none, such as that of activations after a run, and what another workflow has made, which
+    deploys this one as a module and keeps its own results beside ours: a line tells that it is read unchecked.
+
+    Args:
+        path: the folder or file.
+        warn: called with that line.
+
+    Raises:
+        RetortError: a file is missing or changed, or the checksums are damaged or gone.
+    """
+    taken = check(path) or (check(path.resolve()) if path.is_symlink() else None)
+    if taken is None and any(True for _ in files_of(path)):
+        line = f"{path} has no checksum: no job has made it"
+        if is_of_jobs(path):
+            raise RetortError(line, remedy(path))
+        warn(f"{line}; it is read unchecked")
+    return taken
+
+
+def is_of_jobs(path: Path) -> bool:
+    """Return whether a path lies in a folder that only jobs fill."""
+    return any(path.is_relative_to(RESULTS / kind) for kind in KINDS)

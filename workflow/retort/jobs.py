@@ -19,13 +19,12 @@ from typing import Any, TextIO
 from retort import checksums, forkserver, handover, provenance, slurm
 from retort.atomic import remove_leftovers
 from retort.attempts import attempt
-from retort.checksums import Maker, Parent, digest_of
+from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
 from retort.run_config import of_this_run
 from retort.signals import Interrupted, kept_for_next_training
 
-RESULTS = Path("results")
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 # variables that hold a token, or an address with a password, of what is downloaded from
 TOKENS = (
@@ -285,10 +284,10 @@ def read_parents(running: Job, inputs: Iterable[Path]) -> None:
     """Check the results that a job reads and note the code that made them; content is read only where a time moved.
 
     Raises:
-        RetortError: one of them is not as it was made.
+        RetortError: one of them is not as it was made, or its checksums are gone.
     """
     for path in inputs:
-        taken = checksums.check(path)
+        taken = checksums.check_parent(path, running.say)
         if taken is not None:
             running.parents[str(path)] = Parent(**taken.maker.model_dump(), sha256=taken.digest)
             running.ancestors |= {taken.maker, *taken.ancestors}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from retort import forkserver
-from retort.checksums import TIMESTAMP
-from retort.jobs import RESULTS, STAMPS, TOKENS, kept_results
+from retort.checksums import RESULTS, TIMESTAMP
+from retort.jobs import STAMPS, TOKENS, kept_results
 
 FEW = 3  # jobs for which a server would cost more than it saves
 

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import place_of, read, take
+from retort.checksums import place_of, read, sha256, take
 from retort.cli import main
 from retort.errors import RetortError
 from retort.jobs import job, this_code
-from retort.settings import PointSettings
 from retort.tables.collect import read_profiles, read_scores
-from retort.training.grid import Trial, choose
 
 from tests.rule_job import rule_job
 from tests.tiny.results import change_record, write_results
@@ -199,6 +197,16 @@ def other(student: str) -> Callable[[], Any]:
     return lambda: [shutil.copy(path, path.replace(student, "tiny-kd")) for path in (there,)]
 
 
+def answer(text: str) -> Callable[[], Any]:
+    """Return a function that writes other answers, and computes both checksums again."""
+
+    def write() -> None:
+        Path(ANSWERS).write_text(text)
+        change_record(Path(SCORE), answers_sha256=sha256(Path(ANSWERS)))
+
+    return write
+
+
 EDITED = {
     "metric far too high": (edit(SCORE, "0.72", "9.72"), "its content and its checksum differ"),
     "metric a little higher": (edit(SCORE, "0.72", "0.99"), "its content and its checksum differ"),
@@ -212,6 +220,20 @@ EDITED = {
     "forged metric": (forge(metrics={"accuracy": 0.72, "exact": 0.9}), "exact is 0.9, and the answers beside it give"),
     "forged, diverged with metrics": (forge(status="diverged", step=3), "has metrics, though its training diverged"),
     "forged seed": (forge(seed=3), "is of seed 3, not 2"),
+    "forged, no metrics": (forge(metrics={}), "has no metric, and the answers beside it give accuracy"),
+    "forged, unlabelled": (forge(metrics={}, unlabelled=["test"]), "has no metric, and the answers beside it give"),
+    "forged, metrics a list": (forge(metrics=[]), "is not a whole result (metrics: "),
+    "forged, metrics null": (forge(metrics=None), "is not a whole result (metrics: "),
+    "forged, metric a word": (forge(metrics={"accuracy": "high"}), "is not a whole result (metrics.accuracy: "),
+    "forged status": (forge(status="fine"), "is not a whole result (status: "),
+    "forged, diverged nowhere": (forge(status="diverged", metrics={}), "(status: a training that diverged has a step"),
+    "forged, a step of none": (forge(step=3), "(status: a training that diverged has a step, and no other)"),
+    "forged split": (forge(split="dev"), "accuracy is 0.72, and the answers beside it give nan"),
+    "forged, no split": (forge(split=None), "can be computed from the answers beside it"),
+    "forged ancestors": (forge(ancestors="x"), "is not a whole result (ancestors: "),
+    "forged maker": (forge(resumed_from=[{"commit": 3}]), "is not a whole result (resumed_from.0.commit: "),
+    "forged sample": (forge(sample={"train": [1]}), "is not a whole result (sample.train: "),
+    "forged seconds": (forge(seconds="many"), "is not a whole result (seconds: "),
     "no checksum": (lambda: Path(SCORE).write_text('{"settings": {}}'), "has no checksum of itself"),
     "no object": (lambda: Path(SCORE).write_text("[]"), "is not a whole result"),
     "null": (lambda: Path(SCORE).write_text("null"), "is not a whole result"),
@@ -223,6 +245,12 @@ EDITED = {
     "answers deleted": (lambda: Path(ANSWERS).unlink(), "is missing, the answers of"),
     "answers empty": (lambda: Path(ANSWERS).write_text(""), "does not hold the answers that"),
     "answers of another": (lambda: shutil.copy(ANSWERS.replace("seed-2", "seed-1"), ANSWERS), "does not hold"),
+    "answers forged, not JSON": (answer("x"), "holds no answers"),
+    "answers forged, a number": (answer("3"), "holds no answers"),
+    "answers forged, a list": (answer("[]"), "can be computed from the answers beside it"),
+    "answers forged, none": (answer("{}"), "can be computed from the answers beside it"),
+    "answers forged, junk": (answer('{"test": 3}'), "can be computed from the answers beside it"),
+    "answers forged, words": (answer('{"test": {"answers": "a", "truth": null}}'), "the answers beside it give nan"),
     "profile edited": (edit(PROFILE, "1500000", "150000"), "its content and its checksum differ"),
     "profile of another": (lambda: shutil.copy("results/profiles/tiny-teacher.json", PROFILE), "is of student"),
     "profile empty": (lambda: Path(PROFILE).write_text(""), "is not a whole result"),
@@ -240,37 +268,4 @@ def test_an_edited_score_is_not_collected(mistake: str, config: dict[str, Any]) 
         _ = read_scores(study, [SCORE]), read_profiles(study, [PROFILE])
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-    assert "delete " in str(refused.value)
-
-
-# --- trials: what the files of a grid hold, and what the line says
-
-POINTS = [PointSettings(learning_rate=rate) for rate in (0.1, 0.2)]
-LINES = [json.dumps(Trial(number, point, dev=number / 10).as_json()) for number, point in enumerate(POINTS, start=1)]
-TRIALS = {
-    "empty": ("", "holds 0 trials of point 1"),
-    "one of two": (LINES[0], "holds 0 trials of point 2"),
-    "twice the same": (f"{LINES[0]}\n{LINES[0]}\n{LINES[1]}", "holds 2 trials of point 1"),
-    "one too many": ("\n".join([*LINES, LINES[1].replace('"number": 2', '"number": 3')]), "3 trials of 2 points"),
-    "cut line": (f"{LINES[0]}\n{LINES[1][:20]}", "1-of-1.jsonl:2 is no trial"),
-    "not JSON": ("hello", "1-of-1.jsonl:1 is no trial"),
-    "a list": ("[]", "1-of-1.jsonl:1 is no trial"),
-    "no number": ("{}", "1-of-1.jsonl:1 is no trial"),
-    "no metric": (f"{LINES[0]}\n" + LINES[1].replace('"dev"', '"test"'), "1-of-1.jsonl:2 is no trial"),
-    "metric is a word": (LINES[0].replace("0.1}", '"high"}'), "1-of-1.jsonl:1 is no trial"),
-    "unknown status": (LINES[0].replace('"ok"', '"fine"'), "1-of-1.jsonl:1 is no trial"),
-    "another point": (f"{LINES[0]}\n" + LINES[1].replace(": 0.2,", ": 0.9,", 1), "trial 2 is of another point"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", TRIALS)
-def test_a_grid_with_other_trials_than_its_points_is_refused(mistake: str, tmp_path: Path) -> None:
-    path = tmp_path / "1-of-1.jsonl"
-    path.write_text("\n".join(LINES))
-    assert choose([str(path)], POINTS) == POINTS[1]
-    content, said = TRIALS[mistake]
-    path.write_text(content)
-    with pytest.raises(RetortError) as refused:
-        choose([str(path)], POINTS)
-    assert said in str(refused.value)
     assert "delete " in str(refused.value)

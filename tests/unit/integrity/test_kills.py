@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.checksums import NAME
+from retort.checksums import NAME, take
+from retort.jobs import this_code
 
 from tests.contracts.mistakes.archives import tar
 from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_study
-from tests.unit.integrity.killed import BUILD, ENCODE, FETCH, TEXTS, TOKENIZE, Stage, run
+from tests.unit.integrity.killed import BUILD, ENCODE, ENCODER, FETCH, TEXTS, TOKENIZE, Stage, run
 
 KILLS = 4
 COMMIT = "a" * 40
@@ -60,8 +61,9 @@ def hub() -> Iterator[str]:
 def folder(tmp_path: Path) -> Path:
     """Return the folder of a tiny study, with its sources fetched."""
     study = make_study(tmp_path / "study")
-    shutil.copytree(study / "texts", study / TEXTS)
-    shutil.copytree(study / "encoder", study / "results/sources/encoder")
+    for source, fetched in (("texts", study / TEXTS), ("encoder", study / ENCODER)):
+        shutil.copytree(study / source, fetched)
+        take(fetched, f"fetch_source({source})", this_code(), (), {})
     return study
 
 

@@ -42,7 +42,7 @@ MAY: dict[str, set[str]] = {
 TOP: dict[str, set[str]] = {
     "__init__": set(),
     "__main__": {"cli"},
-    "atomic": {"machine"},
+    "atomic": {"errors", "machine"},
     "attempts": {"atomic", "errors", "slurm"},
     "batch": set(),
     "checksums": {"atomic", "errors"},

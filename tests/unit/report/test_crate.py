@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from retort.report.crate import METADATA, PROFILES, make_crate
 
-from tests.tiny.results import quiet, write_results
+from tests.tiny.results import change_record, quiet, write_results
 from tests.tiny.variant import write_study
 
 
@@ -52,3 +52,18 @@ def test_the_archive_describes_itself(archive: Path) -> None:
     assert {"results/scores/tiny-kd/mood/seed-1.json"} <= {one["@id"] for one in run["result"]}
     linked = [one["@id"] for key in ("object", "result", "softwareRequirements") for one in run[key]]
     assert all(name in graph for name in linked)
+
+
+def test_the_archive_says_that_its_results_are_mixed(archive: Path) -> None:
+    def described(name: str) -> str:
+        make_crate(quiet(), config, f"reports/{name}")
+        with zipfile.ZipFile(f"reports/{name}") as packed:
+            graph = {entity["@id"]: entity for entity in json.loads(packed.read(METADATA))["@graph"]}
+        return str(graph["./"]["description"])
+
+    config = write_study(Path("study").absolute())
+    assert "Mixed" not in described("three.zip")
+    ancestor = {"commit": "other", "code": "other"}
+    change_record(Path("results/scores/tiny-kd/mood/seed-1.json"), ancestors=[ancestor])
+    warning = "Mixed results: different commits, states of the code stand behind these numbers."
+    assert described("four.zip").endswith(f"the scores behind. {warning}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.checksums import sha256
 from retort.errors import RetortError
 from retort.formatters import number, p_value
 from retort.tables import render
@@ -214,7 +215,9 @@ def test_a_sample_is_named_under_the_table(config: dict[str, Any]):
 def test_rows_without_labels_have_no_score(config: dict[str, Any]):
     study = write_results(config)
     path = Path("results/scores/tiny-teacher/mood/seed-1.json")
-    change_record(path, metrics={}, unlabelled=["test"])
+    answers = path.with_suffix(".answers.json")
+    answers.write_text('{"test": {"answers": [1, 0], "truth": null}}')
+    change_record(path, metrics={}, unlabelled=["test"], answers_sha256=sha256(answers))
     _, lines = collected(study, "table1", read_scores(study, paths()[0]))
     cell = next(line for line in lines if (line.student, line.column) == ("tiny-teacher", "Acc. %"))
     assert (cell.mean, cell.state) == (None, "missing (the rows have no labels)")

@@ -8,16 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retort.checksums import NAME, Checksums, differences, files_of, place_of, read, remedy, result_of
+from retort.checksums import (
+    KINDS,
+    NAME,
+    RESULTS,
+    Checksums,
+    differences,
+    files_of,
+    is_place,
+    place_of,
+    read,
+    remedy,
+    result_of,
+)
 from retort.cli.base import argument, config_of, verb
 from retort.data.contents import KNOWN
 from retort.errors import RetortError
 
-# The folders of results; what else lies in results/ is of running jobs, or no result.
-FOLDERS = (
-    "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
-    "tables", "tokenized",
-)  # fmt: skip
+SINGLE_FILES = {".json", ".jsonl", ".csv"}  # the endings of results that are single files, outside of sources
 NOTES = (Path("results/sources"), KNOWN)  # what was fetched, and what the user's folders hold: no results
 
 
@@ -33,11 +41,11 @@ class Verified:
 @verb("verify", argument("path", nargs="*", help="files or folders of results (default: all of results/)"))
 def verify(arguments: argparse.Namespace) -> int:
     """Compare finished results with the checksums of their making, and tell how to heal those that differ."""
-    paths = [Path(path) for path in arguments.path] or [Path("results") / name for name in FOLDERS]
+    paths = [Path(path) for path in arguments.path] or [RESULTS / name for name in KINDS]
     for path in map(Path, arguments.path):
         if not path.exists():
             raise RetortError(f"{path} does not exist", "paths count from the working directory")
-        if not path.resolve().is_relative_to(Path("results").resolve()):
+        if not path.resolve().is_relative_to(RESULTS.resolve()):
             raise RetortError(f"{path} does not lie in results/", "give a folder or a file of it, or no path for all")
     results = list(dict.fromkeys(result for path in paths for result in results_below(path)))
     with ThreadPoolExecutor(max_workers=4) as pool:  # hashing leaves Python's lock
@@ -45,6 +53,7 @@ def verify(arguments: argparse.Namespace) -> int:
     lines = [line for each in verified for line in each.lines]
     covered = {str(path) for result in results for _, path in files_of(result)}
     lines += [f"{path} has no checksum: no job has made it; delete it" for path in uncovered(paths, covered)]
+    lines += [f"{path} is a folder, and a file belongs there; {remedy(path)}" for path in misplaced(paths)]
     lines += scores_that_do_not_follow(arguments, [result for result in results if result.match("seed-*.json")])
     for line in dict.fromkeys(lines):
         print(line)
@@ -56,7 +65,7 @@ def verify(arguments: argparse.Namespace) -> int:
 def results_below(path: Path) -> Iterator[Path]:
     """Yield each result with checksums at a path, in it, or above it."""
     if path.is_dir():
-        yield from (result_of(place) for place in sorted(path.rglob(f"*{NAME}")))
+        yield from (result_of(place) for place in sorted(path.rglob(f"*{NAME}")) if is_place(place))
     for above in (path, *path.parents):
         if place_of(above).is_file():
             yield above
@@ -73,7 +82,8 @@ def compare(path: Path) -> Verified:
         checksums = read(path)
     except RetortError as error:
         return Verified(lines=[str(error)])
-    assert checksums is not None
+    if checksums is None:  # a folder has taken the place of a file
+        return Verified()
     lines = [f"{line}; {remedy(path)}" for line in differences(path, checksums, thorough=True)]
     lines += [f"{file} was added after {path} was made; delete it" for file in _added(path, checksums)]
     return Verified(len(checksums.files), sum(file.bytes for file in checksums.files.values()), lines)
@@ -89,7 +99,17 @@ def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
     return [
         file
         for file in files
-        if str(file) not in covered and not file.name.endswith((NAME, ".part")) and file.parent not in NOTES
+        if not (str(file) in covered or is_place(file) or file.name.endswith(".part") or file.parent in NOTES)
+    ]
+
+
+def misplaced(paths: Iterable[Path]) -> list[Path]:
+    """Return the folders that lie where a job makes a file; a source may hold folders of any name."""
+    below = (each for path in paths if path.is_dir() for each in (path, *path.rglob("*")))
+    return [
+        each
+        for each in below
+        if each.suffix in SINGLE_FILES and each.is_dir() and not (is_place(each) or each.is_relative_to(NOTES[0]))
     ]
 
 

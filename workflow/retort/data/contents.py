@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +20,32 @@ KNOWN = Path("results/sources/.contents")
 ABSENT = "absent"  # the digest of a folder that is not there and never was
 
 
-def files_in(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (path in the folder, path) for each file; names that begin with a dot are left out, as when linking."""
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith(".") for part in name.parts):
-            yield name.as_posix(), path
+def files_in(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[tuple[str, Path]]:
+    """Yield (path in the folder, path) for each file in a folder and in the folders to which its links lead.
+
+    What is neither a file nor a folder that can be read is yielded too. Names that begin with a dot are left out, and
+    so is a link that leads back to a folder in which it lies.
+
+    Args:
+        folder: the folder.
+        above: the folders in which it lies, without links in their paths.
+    """
+    real = os.path.realpath(folder)
+    if real in above:
+        return
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except PermissionError:
+        yield folder.name, folder
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False) or (entry.is_symlink() and path.is_dir()):
+            yield from ((f"{entry.name}/{name}", file) for name, file in files_in(path, above | {real}))
+        else:
+            yield entry.name, path
 
 
 @functools.cache
@@ -39,7 +60,7 @@ def content_of(name: str, folder: Path) -> str:
     known = _read(note)
     if not folder.is_dir():
         return _digest(known) if known else ABSENT
-    now = {each: _checksum(path, known.get(each)) for each, path in files_in(folder)}
+    now = {each: _checksum(path, known.get(each)) for each, path in files_in(folder) if path.is_file()}
     if now != known:
         with contextlib.suppress(OSError):  # a folder of results that cannot be written only makes the next start slow
             write_json(note, sealed({"files": {each: file.model_dump() for each, file in now.items()}}))

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from retort.data.encoded import DATASET_DICT, Encoded, RowCounts
 from retort.data.splits import RecordMaker, read_task
+from retort.data.tokenizers import read_tokenizer
 from retort.errors import RetortError
 from retort.settings import TaskSettings
 
@@ -55,9 +56,7 @@ def encode_task(
         output: the folder of the encoded task, a `DatasetDict` with `rows.json` beside it.
         say: called with lines about the progress and about rows that were left out.
     """
-    from tokenizers import Tokenizer
-
-    encoder = Tokenizer.from_file(str(tokenizer))
+    encoder = read_tokenizer(tokenizer)
     tokenise, writer, counts = Tokeniser.of(encoder, say), SplitWriter(output, task.labels), RowCounts()
     encoder.enable_truncation(**task_type.truncation(task))
     for name, rows in read_task(task, task_type, folders):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import singledispatch
 from pathlib import Path
 
 from retort.data import hub, packages, streams
+from retort.data.contents import files_in
 from retort.errors import RetortError
 from retort.settings import FetchSettings
 from retort.specs.source import Folder, HubRepository, Package
@@ -64,24 +64,20 @@ def _(source: Folder, output: Path, state: Path) -> int:
 def link(folder: Path, output: Path) -> int:
     """Mirror a folder in `output`, with real folders and one symbolic link per file; return the number of links.
 
-    Folders are real so that Snakemake writes its timestamp in `output`, and so that deleting `output` deletes only
-    links. Names that begin with a dot are left out.
+    Folders are real so that Snakemake writes its timestamp in `output`, so that deleting `output` deletes only links,
+    and so that every file has a checksum. Names that begin with a dot are left out.
 
     Raises:
-        RetortError: the folder holds a link to nothing.
+        RetortError: the folder holds a link that leads nowhere, or what is no file.
     """
     count = 0
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            (output / entry.name).mkdir(exist_ok=True)
-            count += link(Path(entry.path), output / entry.name)
-        elif not Path(entry.path).exists():
-            raise RetortError(f"{entry.path} is a link to nothing", "put a file there, or remove the link")
-        else:
-            (output / entry.name).symlink_to(Path(entry.path).absolute())
-            count += 1
+    for name, path in files_in(folder):
+        if not path.is_file():
+            what = "a link that leads nowhere" if path.is_symlink() else "nothing that can be read"
+            raise RetortError(f"'{name}' in the folder of the source is {what}", "correct it, or take it away")
+        (output / name).parent.mkdir(parents=True, exist_ok=True)
+        (output / name).symlink_to(path.absolute())
+        count += 1
     return count
 
 

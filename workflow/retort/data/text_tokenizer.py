@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from retort.data.tokenizers import read_tokenizer
 from retort.data.vocabulary import Special, special_tokens
 
 WORDS = 1 << 19  # words that are remembered; their memory is about 100 MB
@@ -176,9 +177,7 @@ class CorpusTokenizer:
     @classmethod
     def load(cls, model: Path) -> CorpusTokenizer:
         """Load the tokenizer of a model's folder."""
-        from tokenizers import Tokenizer
-
-        encoder = Tokenizer.from_file(str(model / "tokenizer.json"))
+        encoder = read_tokenizer(model / "tokenizer.json")
         encoder.no_padding()
         encoder.no_truncation()
         encoder.encode_special_tokens = True  # the characters '[MASK]' in a text are encoded as ordinary text

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from retort.checksums import remedy_of_model
 from retort.errors import RetortError
 
 FILE = "tokenizer.json"
@@ -25,15 +26,28 @@ def tokenizer_file(folder: Path) -> Path:
     return folder / FILE
 
 
+def read_tokenizer(file: Path) -> Any:
+    """Return the tokenizer that a tokenizer.json describes.
+
+    Raises:
+        RetortError: it describes none.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises no narrower one
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise RetortError(f"{file} cannot be read ({reason})", remedy_of_model(file.parent)) from error
+
+
 def _described(file: Path) -> dict[str, Any]:
     """Return what decides the tokens of a text, by name; padding and truncation, which jobs set, are left out.
 
     The file is read and written again by the library, so that files of its older versions describe the same. What is
     put around texts is compared by its effect, as the same can be described in several ways.
     """
-    from tokenizers import Tokenizer
-
-    encoder = Tokenizer.from_file(str(file))
+    encoder = read_tokenizer(file)
     encoder.no_padding()
     encoder.no_truncation()
     content = json.loads(encoder.to_str())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from retort.checksums import remedy_of_model
 from retort.errors import RetortError
 
 FILES = ("special_tokens_map.json", "tokenizer_config.json")
@@ -30,12 +31,18 @@ class Special:
 
 def _named(folder: Path, key: str) -> str | None:
     """Return the token that a configuration file gives for a key such as 'mask_token'; None if no file has it."""
-    for name in FILES:
-        path = folder / name
-        token = json.loads(path.read_text(encoding="utf-8")).get(key) if path.is_file() else None
+    for path in (folder / name for name in FILES):
+        token = _content(path).get(key) if path.is_file() else None
         if token is not None:
             return str(token["content"] if isinstance(token, dict) else token)
     return None
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise RetortError(f"{path} cannot be read ({error})", remedy_of_model(path.parent)) from None
 
 
 def _id(folder: Path, encoder: Any, role: str, added: list[str]) -> int:

@@ -23,6 +23,7 @@ from retort.batch import Shape
 from retort.errors import RetortError
 from retort.models.distilbert import DISTILBERT, as_bert, weights_as_bert
 from retort.models.recorder import embeddings_of, family_of
+from retort.models.weights import check_complete, check_finite, check_shapes, reading_weights
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 
@@ -78,23 +79,35 @@ def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int
             it. None keeps the folder's.
 
     Raises:
-        RetortError: the folder has no safetensors weights.
+        RetortError: the folder has no safetensors weights; they cannot be read, or lack some of the encoder's; or they
+            are not finite, though the training that made them is not noted as one that diverged.
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     overrides: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
-    if _published(folder).model_type == DISTILBERT:
-        return _translated(folder, head, overrides)
+    with reading_weights(folder):
+        translate = _published(folder).model_type == DISTILBERT
+        model = (_translated if translate else _pretrained)(folder, head, overrides)
+    check_finite(folder, model)
+    return model
+
+
+def _pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
     # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
-    model: torch.nn.Module = HEADS[head].from_pretrained(
+    model: torch.nn.Module
+    model, loading = HEADS[head].from_pretrained(
         str(folder),
         use_safetensors=True,
         dtype=torch.float32,
         trust_remote_code=False,
         local_files_only=True,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # they are refused below, by name
         **overrides,
     )
+    check_shapes(folder, loading["mismatched_keys"])
+    check_complete(folder, model, loading["missing_keys"])
     return model
 
 
@@ -106,16 +119,16 @@ def _translated(folder: Path | str, head: str, overrides: dict[str, Any]) -> tor
     model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
     encoder: Any = model.base_model
     lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
-    # DistilBERT has no pooler: a missing one is right
-    if unknown or any(not name.startswith("pooler.") for name in lacks):
-        raise RetortError(f"{folder}/model.safetensors does not hold a {DISTILBERT}", f"it lacks {', '.join(lacks)}")
+    check_complete(folder, encoder, lacks)  # DistilBERT has no pooler: a missing one is right
+    if unknown:
+        raise RetortError(f"{folder}/model.safetensors does not hold a {DISTILBERT}", f"it holds {unknown[0]}")
     return model
 
 
 def has_masked_lm(folder: Path | str) -> bool:
     """Return True if the weights of a folder have a masked-LM head."""
     names = family_of(_config(folder)).masked_lm
-    with safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
+    with reading_weights(folder), safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
         return any(key.split(".")[0] in names for key in weights.keys())  # noqa: SIM118 - not a dictionary
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from torch import nn
 
-from retort.jobs import Job
+from retort.checksums import Maker
+from retort.jobs import Job, this_code
 from retort.models import build
 from retort.provenance import stamp
 from retort.settings import Settings
 from retort.settings.card import section
 
 
-def card(title: str, settings: Settings, device: str) -> str:
-    """Return a README.md in the format of model hubs: what the model is, how it was made and what it is not for."""
+def card(title: str, settings: Settings, device: str, others: Iterable[Maker] = ()) -> str:
+    """Return a README.md in the format of model hubs: what the model is, how it was made and what it is not for.
+
+    Args:
+        title: the title.
+        settings: the settings of the job.
+        device: the device that it ran on.
+        others: the code that made what the model was made from, or trained a part of it, where it is not this code.
+    """
     origin = stamp(device, 1)
     return f"""---
 library_name: transformers
@@ -24,7 +33,7 @@ tags: [retort, distillation]
 # {title}
 
 Made by `retort` at commit `{origin["commit"]}` on {origin["device"]}.
-
+{mixed(others)}
 Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.AutoTokenizer.from_pretrained(folder)`.
 
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
@@ -33,10 +42,18 @@ alone: expect a baseline, not a product. Its licence follows those of the model 
 {section(settings)}"""
 
 
+def mixed(others: Iterable[Maker]) -> str:
+    """Return a paragraph that names the other code with which a model was made; '' if there is none."""
+    words = sorted(maker.words for maker in others)
+    about = "other code has made a part of it, or of what it was made from"
+    return f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
+
+
 def save_with_card(
     job: Job, settings: Settings, model: nn.Module, tokenizer_folder: Path | str, output: Path | str, title: str
 ) -> None:
     """Save a model with the tokenizer of a folder, and a model card with the title, the settings and the device."""
     if not job.writes:
         return
-    build.save(model, tokenizer_folder, output, card(title, settings, job.device))
+    others = (job.ancestors | job.resumed_from) - {this_code()}
+    build.save(model, tokenizer_folder, output, card(title, settings, job.device, others))

@@ -15,7 +15,8 @@ from typing import Any
 from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, Attempt
-from retort.jobs import RESULTS, kept_results
+from retort.checksums import RESULTS
+from retort.jobs import kept_results
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (

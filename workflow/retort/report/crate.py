@@ -80,7 +80,8 @@ def description(study: Study, contents: dict[str, bytes]) -> Entity:
         "@id": "./",
         "@type": "Dataset",
         "name": f"Tables on distilling BERT-like encoders: {papers}",
-        "description": f"A run of retort at scale {study.config.scale}: tables, figures, claims and the scores behind.",
+        "description": f"A run of retort at scale {study.config.scale}: tables, figures, claims and the scores behind."
+        + f" {made.warning}" * bool(made.warning),
         "datePublished": made.newest or "1970-01-01",
         "license": {"@id": LICENCE},
         "conformsTo": [{"@id": profile} for profile in PROFILES],

@@ -71,6 +71,7 @@ def distill_on_task(
     result = _distil(trainee, source, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
         save_with_card(job, settings, network, folders.tokenizer, weights_folder, f"{student} on {task}, seed {seed}")
+        divergence.note_result(weights_folder, result)
     write_score(job, files, student, task, seed, settings, result)
     trainee.checkpoint.remove()
 

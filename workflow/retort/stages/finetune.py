@@ -9,7 +9,7 @@ from torch import nn
 from retort.atomic import write_text
 from retort.errors import Diverged
 from retort.jobs import Job
-from retort.models import build
+from retort.models import build, divergence
 from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreFiles, evaluate, measure, write_score
@@ -101,6 +101,7 @@ def finetune_student(
         result = error
     if weights_folder:
         _save_weights(job, settings, network, student_folder, weights_folder, f"{student} on {task}, seed {seed}")
+        divergence.note_result(weights_folder, result)
     write_score(job, files, student, task, seed, settings, result, chosen=point)
     checkpoint.remove()
 

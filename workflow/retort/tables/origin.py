@@ -51,6 +51,11 @@ class Origin:
     mixed: list[str] = field(default_factory=list)
 
     @property
+    def warning(self) -> str:
+        """A sentence that says what is mixed behind the numbers; '' if nothing is."""
+        return f"Mixed results: different {', '.join(self.mixed)} stand behind these numbers." if self.mixed else ""
+
+    @property
     def took(self) -> str:
         """The summed time of all jobs, as '1 h 23 min' or '45 s'."""
         return in_words(self.seconds)
@@ -150,8 +155,7 @@ def _makers(record: dict[str, Any], key: str) -> Iterator[str | None]:
 
 def mixed_in(study: Study, paper: str, names: Iterable[str]) -> str:
     """Return a sentence that says what is mixed behind the numbers of some tables or figures; '' if nothing is."""
-    mixed = origin(collect_runs(study, {(paper, name) for name in names})).mixed
-    return f"Mixed results: different {', '.join(mixed)} stand behind these numbers." if mixed else ""
+    return origin(collect_runs(study, {(paper, name) for name in names})).warning
 
 
 def origin(runs: Iterable[Run]) -> Origin:

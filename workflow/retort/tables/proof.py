@@ -11,6 +11,7 @@ from retort.checksums import is_sealed, sha256
 from retort.errors import RetortError
 from retort.settings import TaskSettings
 from retort.study.cells import answers_address
+from retort.tables.shape import Score, Stamp, check_shape
 from retort.tables.tidy import AGAIN, Status
 from retort.tasks.answers import Answers, metrics_of
 from retort.tasks.metrics import limits
@@ -35,6 +36,7 @@ def read_record(path: Path | str) -> Record:
         raise RetortError(f"{path} has no checksum of itself", AGAIN)
     if not is_sealed(record):
         raise RetortError(f"{path} is not as it was made: its content and its checksum differ", AGAIN)
+    check_shape(path, record, Stamp)
     return record
 
 
@@ -42,9 +44,10 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     """Compute the metrics of a score again, from the answers beside it.
 
     Raises:
-        RetortError: a metric is out of its range, or does not follow from the answers; or the answers are missing or
-            not those that the score was computed from.
+        RetortError: a metric is out of its range, or does not follow from the answers, or is left out; or the answers
+            are missing or not those that the score was computed from; or the record has not the shape of a score.
     """
+    check_shape(path, record, Score)
     for name, value in record["metrics"].items():
         least, greatest = limits(name)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
@@ -59,6 +62,8 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
         other = again.get(name, math.nan)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
             raise RetortError(f"{path}: {name} is {value:g}, and the answers beside it give {other:g}", AGAIN)
+    if again and not record["metrics"]:
+        raise RetortError(f"{path} has no metric, and the answers beside it give {', '.join(sorted(again))}", AGAIN)
 
 
 def _answers(path: Path | str, record: Record) -> dict[str, Any]:
@@ -71,12 +76,16 @@ def _answers(path: Path | str, record: Record) -> dict[str, Any]:
             f"{beside} does not hold the answers that {path} was computed from",
             f"delete {path}, the next run makes both",
         )
-    content: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
-    return content
+    try:
+        return dict(json.loads(beside.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
+        raise RetortError(f"{beside} holds no answers", f"delete {path}, the next run makes both") from None
 
 
 def _computed(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
     try:
+        if not answers:
+            raise ValueError("there are none")
         return metrics_of(task, split, {name: Answers(**stored) for name, stored in answers.items()})
-    except (TypeError, ValueError, KeyError, IndexError) as error:
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise RetortError(f"no metric of {path} can be computed from the answers beside it ({error})", AGAIN) from None

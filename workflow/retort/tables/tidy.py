@@ -14,6 +14,7 @@ from retort.errors import RetortError
 from retort.jobs import this_code
 
 AGAIN = "delete it, the next run makes it again"
+PLACE = "results/tables/*/*.csv"  # the paper, and its table or figure
 AVERAGE = "Average"  # the column that a study of ours adds
 INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed from cells of which one is missing
 # fields that hold a number or nothing, and fields that count
@@ -173,11 +174,20 @@ def read(path: Path | str) -> list[Line]:
 
     Raises:
         RetortError: the file is not as it was written, or has other columns, an unknown status, or no number where one
-            belongs.
+            belongs; or it holds another table or figure than its path says.
     """
-    if checksums.check(Path(path), thorough=True) is None:
+    path = Path(path)
+    if checksums.check(path, thorough=True) is None:
         raise RetortError(f"{path} has no checksum beside it", AGAIN)
-    with Path(path).open(encoding="utf-8", newline="") as stream:
+    lines = _lines(path)
+    at = (path.parent.name, path.stem) if path.match(PLACE) else None
+    for paper, table in {(line.paper, line.table) for line in lines} - {at} if at else ():
+        raise RetortError(f"{path} holds {table} of '{paper}'", AGAIN)
+    return lines
+
+
+def _lines(path: Path) -> list[Line]:
+    with path.open(encoding="utf-8", newline="") as stream:
         reader = csv.DictReader(stream)
         names = list(reader.fieldnames or [])
         if len(names) < REQUIRED or names != HEADER[: len(names)]:

@@ -165,6 +165,8 @@ class Checkpoint:
     def _write(self, name: str, text: str) -> None:
         """Write a file of the folder so that not even a crash of the machine loses it."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if (self.folder / name).is_dir():  # no file can take the place of a folder; reading it has told of the damage
+            shutil.rmtree(self.folder / name)
         with replacing(self.folder / name) as part:
             part.write_text(text)
             flush(part)

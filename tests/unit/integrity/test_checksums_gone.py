@@ -1,0 +1,255 @@
+"""Tests of checksums that are gone or of something else, and of folders that lie where files belong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from retort import attempts
+from retort.checksums import KINDS, RESULTS, place_of, read, take
+from retort.cli import main
+from retort.errors import RetortError
+from retort.jobs import job, this_code
+from retort.tables import tidy
+from retort.training.checkpoint import Checkpoint
+
+from tests.rule_job import rule_job
+from tests.tiny.results import line
+from tests.tiny.variant import write_study
+
+SCORE = Path("results/scores/s/mood/seed-1.json")
+MODEL = Path("results/teachers/t/mood/model")
+
+
+def make(path: Path, file: str = "") -> Path:
+    """Make a result, a folder with a file or a single file, with its checksums."""
+    (path / file).parent.mkdir(parents=True, exist_ok=True)
+    (path / file).write_text("content")
+    take(path, "job", this_code(), (), {})
+    return path
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a folder and a single file in a folder of results."""
+    monkeypatch.chdir(tmp_path)
+    make(SCORE)
+    make(MODEL, "model.safetensors")
+
+
+def parents_of_job(*inputs: Path) -> list[str]:
+    """Return the parents of a job that reads these results."""
+    with job(rule_job(input=list(map(str, inputs)), log=["job.log"])) as running:
+        return list(running.parents)
+
+
+def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the line with which a job ends that reads a result."""
+    with pytest.raises(SystemExit):
+        parents_of_job(path)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1:] == ["  log: job.log"]
+    return lines[0]
+
+
+def verified(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the lines of `retort verify`, without the last, which counts."""
+    config = Path("config.yaml")
+    config.write_text(json.dumps(write_study(Path("study").absolute())))
+    capsys.readouterr()
+    code = main(["verify", "--config", str(config)])
+    *lines, _ = capsys.readouterr().out.splitlines()
+    assert code == bool(lines)
+    return lines
+
+
+# --- what a job reads
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("file", ["", "file"])
+def test_a_result_whose_checksums_are_gone_is_not_read(
+    kind: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(RESULTS / kind / "a" / "b", file)
+    assert parents_of_job(path) == [str(path)]
+    place_of(path).unlink()
+    assert refused(path, capsys) == (
+        f"rule(a): {path} has no checksum: no job has made it; delete {path} and run again: snakemake makes it anew"
+    )
+
+
+def test_what_legitimately_has_no_checksum(capsys: pytest.CaptureFixture[str]) -> None:
+    emptied = RESULTS / "activations" / "t" / "mood"  # as the end of a run leaves it
+    emptied.mkdir(parents=True)
+    (emptied / ".snakemake_timestamp").touch()
+    stamp = RESULTS / "together" / "a.1.done"
+    stamp.parent.mkdir()
+    stamp.touch()
+    file_of_study = Path("workflow/papers/tiny/table1.yaml")
+    file_of_study.parent.mkdir(parents=True)
+    file_of_study.write_text("title: T")
+    absent = RESULTS / "profiles" / "s.json"
+    assert parents_of_job(emptied, stamp, file_of_study, absent, SCORE) == [str(SCORE)]
+    assert capsys.readouterr().err == ""
+
+
+def test_what_another_workflow_keeps_beside_ours_is_read_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    own = RESULTS / "mine" / "notes.txt"
+    own.parent.mkdir()
+    own.write_text("of a rule of a workflow that deploys this one as a module")
+    assert parents_of_job(own) == []
+    warning = f"{own} has no checksum: no job has made it; it is read unchecked"
+    assert warning in Path("job.log").read_text()
+    assert warning in capsys.readouterr().err
+
+
+def test_a_link_is_known_by_what_it_leads_to(capsys: pytest.CaptureFixture[str]) -> None:
+    folder, other = MODEL.with_name("link"), RESULTS / "scores" / "other" / SCORE.name
+    other.parent.mkdir()
+    other.symlink_to(SCORE.absolute())
+    folder.symlink_to(MODEL.absolute())
+    assert parents_of_job(other, folder) == [str(other), str(folder)]
+    SCORE.write_text("changed")
+    assert "is not as it was made" in refused(other, capsys)
+
+
+def test_checksums_of_another_file(capsys: pytest.CaptureFixture[str]) -> None:
+    second = SCORE.with_name("seed-2.json")
+    shutil.copy(SCORE, second)
+    shutil.copy(place_of(SCORE), place_of(second))
+    words = f"{place_of(second)} holds the checksum of another file, seed-1.json; delete {second} and run again"
+    assert words in refused(second, capsys)
+    assert words in verified(capsys)[0]
+
+
+def test_a_table_copied_over_another_is_not_read() -> None:
+    first, second = (RESULTS / "tables" / "p" / f"table{number}.csv" for number in (1, 2))
+    abroad = RESULTS / "tables" / "q" / "table1.csv"
+    for path in (first, second, abroad):
+        tidy.write(path, [line(0.5)])
+    assert tidy.read(first)[0].table == "table1"
+    for path, words in ((second, "holds table1 of 'p'"), (abroad, "holds table1 of 'p'")):
+        with pytest.raises(RetortError) as error:
+            tidy.read(path)
+        assert str(error.value) == f"{path} {words}; delete it, the next run makes it again"
+    shutil.copy(first, second)
+    shutil.copy(place_of(first), place_of(second))
+    with pytest.raises(RetortError, match=r"holds the checksum of another file, table1\.csv"):
+        tidy.read(second)
+
+
+# --- what `retort verify` says
+
+
+def folder_of_checksums() -> None:
+    """Put a folder where the checksums of a score belong."""
+    place_of(SCORE).unlink()
+    place_of(SCORE).mkdir()
+
+
+def folder_of_score(*files: str) -> Callable[[], Any]:
+    """Return a function that puts a folder with some files where a score belongs."""
+
+    def put() -> None:
+        SCORE.unlink()
+        SCORE.mkdir()
+        for name in files:
+            (SCORE / name).write_text("x")
+
+    return put
+
+
+HEAL = f"delete {SCORE} and run again: snakemake makes it anew"
+FOLDER = f"{SCORE} is a folder, and a file belongs there; {HEAL}"
+MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "a folder of checksums": (
+        folder_of_checksums,
+        f"{place_of(SCORE)} is a folder, and checksums belong there; delete it; {HEAL}",
+    ),
+    "checksums of a folder without a name": (
+        lambda: SCORE.with_name("..checksums.json").write_text("{}"),
+        f"{SCORE.parent}/..checksums.json has no checksum: no job has made it; delete it",
+    ),
+    "checksums without a dot": (
+        lambda: SCORE.with_name("seed-1.checksums.json").write_text("{}"),
+        f"{SCORE.parent}/seed-1.checksums.json has no checksum: no job has made it; delete it",
+    ),
+    "a link that leads nowhere": (
+        lambda: (place_of(SCORE).unlink(), place_of(SCORE).symlink_to("nowhere")),
+        f"{place_of(SCORE)} is damaged ([Errno 2] No such file or directory: '{place_of(SCORE)}'); {HEAL}",
+    ),
+    "an empty folder for a score": (folder_of_score(), FOLDER),
+    "a folder for a score": (folder_of_score("x"), FOLDER),
+    "a folder of checksums in a folder": (
+        lambda: ((MODEL / ".checksums.json").unlink(), (MODEL / ".checksums.json").mkdir()),
+        f"{MODEL}/.checksums.json is a folder, and checksums belong there; delete it; "
+        f"delete {MODEL} and run again: snakemake makes it anew",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_verify_has_a_line_for_what_is_no_file(mistake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verified(capsys) == []
+    spoil, words = MISTAKES[mistake]
+    spoil()
+    assert words in verified(capsys)
+
+
+def test_a_source_may_hold_folders_of_any_name(capsys: pytest.CaptureFixture[str]) -> None:
+    make(RESULTS / "sources" / "texts", "train.json/part.txt")
+    assert verified(capsys) == []
+
+
+def test_a_job_does_not_read_what_lies_beside_a_folder_of_checksums(capsys: pytest.CaptureFixture[str]) -> None:
+    folder_of_checksums()
+    assert "is a folder, and checksums belong there; delete it" in refused(SCORE, capsys)
+    shutil.rmtree(place_of(SCORE))
+    folder_of_score("x")()
+    assert f"{SCORE} has no checksum: no job has made it" in refused(SCORE, capsys)
+
+
+# --- what jobs write
+
+
+def test_a_folder_where_a_job_writes_a_file_has_a_line() -> None:
+    path = SCORE.with_name("seed-3.json")
+    path.mkdir()
+    with pytest.raises(RetortError, match=r"seed-3\.json is a folder, and a file belongs there; delete it"):
+        tidy.write(path, [])
+    assert [each.name for each in path.parent.glob("*.part")] == []
+
+
+@pytest.mark.parametrize("name", ["state.json", "notes.jsonl"])
+def test_a_checkpoint_takes_the_place_of_a_folder(name: str, tmp_path: Path) -> None:
+    import torch
+
+    (tmp_path / "c" / name / "inner").mkdir(parents=True)
+    lines: list[str] = []
+    checkpoint = Checkpoint(tmp_path / "c", "settings", 0.0, None, lines.append)
+    assert len(lines) == (name == "state.json")
+    checkpoint.write(1, 1, {"weight": torch.arange(2.0)})
+    checkpoint.note("one")
+    again = Checkpoint(tmp_path / "c", "settings", 0.0)
+    assert again.state is not None
+    assert again.notes() == ["one"]
+
+
+def test_a_damaged_name_of_the_latest_run_stops_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(attempts.RUN, "1-2")
+    attempts.LATEST.parent.mkdir(parents=True)
+    attempts.LATEST.write_bytes(b"\xff\xfe\x00")
+    assert attempts.of_latest_run()
+    attempts.LATEST.write_text("3-4")
+    assert not attempts.of_latest_run()
+
+
+def test_a_copy_with_all_its_files_keeps_its_checksums() -> None:
+    shutil.copytree(MODEL, MODEL.with_name("copy"))
+    assert read(MODEL.with_name("copy")) == read(MODEL)
+    assert parents_of_job(MODEL.with_name("copy"))
