@@ -51,7 +51,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 def test_its_jobs_are_those_of_snakemake(scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = planned(tmp_path, scale)
     monkeypatch.chdir(tmp_path)
-    plan = Plan(read_config({"scale": scale, "precision": "bfloat16"}))
+    plan = Plan(read_config({"scale": scale, "precision": "bfloat16", "cluster": "cluster.yaml"}))
     pages = Pages(plan)
     jobs = Jobs(plan).behind(["reports/index.html", *pages.pages, *pages.audit])
     assert {(job.rule, frozenset(job.wildcards.items())) for job in jobs} == set(theirs)
