@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.cost import memory
-from retort.cost.estimates import Estimates
+from retort.cost.estimates import step_on_corpus
 from retort.cost.side_by_side import fits_one_job
 from retort.plan.companions import jobs_of
 from retort.plan.plan import Plan
@@ -30,10 +30,10 @@ def longest_job(plan: Plan) -> int:
 
 def test_students_on_a_gpu_divide_no_batch_that_the_largest_needs_whole(tmp_path: Path) -> None:
     plan, gigabytes = plan_for(tmp_path, gpu_memory_gb=24), 24e9
-    jobs, steps_of = jobs_of(plan, plan.task_agnostic, fits_one_job(plan)), Estimates(plan)
+    jobs = jobs_of(plan, plan.task_agnostic, fits_one_job(plan))
     assert len(jobs) > len(jobs_of(plan, plan.task_agnostic))
     for job in jobs:
-        steps = [steps_of.step_on_corpus(plan.settings.students[name]) for name in job]
+        steps = [step_on_corpus(plan.settings.students[name]) for name in job]
         known = [step for step in steps if step]
         alone = [memory.micro_batch(step, gigabytes) or step.rows for step in known]
         shared = memory.together(known)

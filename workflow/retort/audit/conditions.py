@@ -88,21 +88,18 @@ def noise(printed: Printed) -> CheckResult:
 @checks.register("sources")
 def sources(printed: Printed) -> CheckResult:
     """Check that a row of other work names where its numbers are from; all rows of a paper are one finding."""
-    papers: dict[str, dict[tuple[str, str], str]] = {}
-    for entry in printed.entries:
-        if entry.cell.quoted:
-            papers.setdefault(entry.paper, {})[label_of(entry.table), entry.cell.row] = entry.cell.quoted
+    quoted = [entry for entry in printed.entries if entry.cell.quoted]
+    rows = {(entry.paper, label_of(entry.table), entry.cell.row): entry.cell.quoted for entry in quoted}
+    unnamed: dict[str, dict[str, list[str]]] = {}  # paper -> table -> rows
+    for (paper, table, row), source in rows.items():
+        if UNNAMED in source:
+            unnamed.setdefault(paper, {}).setdefault(table, []).append(row)
     findings = []
-    for paper, quoted in papers.items():
-        unnamed: dict[str, list[str]] = {}
-        for (table, row), source in quoted.items():
-            if UNNAMED in source:
-                unnamed.setdefault(table, []).append(row)
-        if unnamed:
-            where = "; ".join(f"{table}, {', '.join(rows)}" for table, rows in unnamed.items())
-            count = sum(map(len, unnamed.values()))
-            findings.append(Finding(paper, where, f"{count} rows of other work", "no source", ""))
-    return CheckResult(sum(map(len, papers.values())), findings)
+    for paper, tables in unnamed.items():
+        where = "; ".join(f"{table}, {', '.join(names)}" for table, names in tables.items())
+        count = sum(map(len, tables.values()))
+        findings.append(Finding(paper, where, f"{count} rows of other work", "no source", ""))
+    return CheckResult(len(rows), findings)
 
 
 def _spreads(runs: int) -> set[str]:

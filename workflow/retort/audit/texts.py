@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retort.audit.base import CheckResult, Entry, Finding, Printed, by_column, checks
 from retort.specs.statement import Statement
-from retort.tables.judge import decide, published, recomputed
+from retort.tables.judge import Side, decide, published, recomputed
 from retort.tables.layout import label_of
 
 Key = tuple[str, str, str]  # table, row, column
@@ -73,6 +73,11 @@ def _finding(paper: str, statement: Statement, other: str) -> Finding:
     return Finding(paper, where, statement.says.removesuffix(".") + number, other, statement.why)
 
 
+def _holds(statement: Statement, side: Side) -> bool:
+    verdict = decide(statement, side)
+    return not isinstance(verdict, str) and verdict.holds is True
+
+
 @checks.register("texts")
 def texts(printed: Printed) -> CheckResult:
     """Check that what a paper's text says and claims of its numbers is what its tables print.
@@ -89,8 +94,7 @@ def texts(printed: Printed) -> CheckResult:
             if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
                 continue
             count += 1
-            again = decide(statement, anew)
-            if not verdict.holds and not (not isinstance(again, str) and again.holds):
+            if not (verdict.holds or _holds(statement, anew)):
                 findings.append(_finding(paper, statement, verdict.result or verdict.numbers))
     return CheckResult(count, findings)
 

@@ -170,7 +170,7 @@ class Estimates:
         """Return the work of a task-agnostic student and that of its teacher, and the memory of its largest step."""
         settings = self.settings.students[student]
         own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
-        return own, taught, self.step_on_corpus(settings)
+        return own, taught, step_on_corpus(settings)
 
     def _together(self, job: str) -> Estimate:
         """Return the estimate of a job that distils students side by side: the teacher runs for the longest of them."""
@@ -183,17 +183,6 @@ class Estimates:
         done = sum((own for own, _, _ in parts), taught)
         ram = max(self.alone(student).ram for student in students) + (0.0 if self.gpu else others)
         return Estimate(done, ram, True, step)
-
-    def step_on_corpus(self, settings: CorpusDistillationSettings) -> Step | None:
-        """Return the memory of the largest step of a task-agnostic student."""
-        model = settings.teacher.model
-        steps = []
-        for stage in settings.stages:
-            corpus = settings.corpora[stage.data]
-            outputs = corpus.masking.probability * corpus.block * model.vocabulary
-            sizes = (settings.architecture, model.architecture, model.vocabulary, corpus.block, outputs)
-            steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
-        return _largest(steps)
 
     def _grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
         settings = self.settings.grids[student][task]
@@ -248,6 +237,18 @@ class Estimates:
 
     def _run(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
         return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu), True)
+
+
+def step_on_corpus(settings: CorpusDistillationSettings) -> Step | None:
+    """Return the memory of the largest step of a task-agnostic student."""
+    model = settings.teacher.model
+    steps = []
+    for stage in settings.stages:
+        corpus = settings.corpora[stage.data]
+        outputs = corpus.masking.probability * corpus.block * model.vocabulary
+        sizes = (settings.architecture, model.architecture, model.vocabulary, corpus.block, outputs)
+        steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
+    return _largest(steps)
 
 
 def _largest(steps: list[Step]) -> Step | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retort.cost import memory
-from retort.cost.estimates import Estimates
+from retort.cost.estimates import step_on_corpus
 from retort.cost.memory import Step
 from retort.plan.companions import Fits
 from retort.plan.plan import Plan
@@ -20,7 +20,7 @@ def fits_one_job(plan: Plan) -> Fits:
     Raises:
         RetortError: the file of the cluster cannot be read.
     """
-    cluster, students, steps_of = read_cluster(plan.config.cluster), plan.settings.students, Estimates(plan)
+    cluster, students = read_cluster(plan.config.cluster), plan.settings.students
     gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9
     ram_bytes = cluster.largest("max_mem_mb", False) * 1e6
 
@@ -29,7 +29,7 @@ def fits_one_job(plan: Plan) -> Fits:
         return (memory.micro_batch(step, gpu_bytes) if gpu_bytes else None) or step.rows
 
     def fits(names: list[str]) -> bool:
-        steps = [step for name in names if (step := steps_of.step_on_corpus(students[name]))]
+        steps = [step for name in names if (step := step_on_corpus(students[name]))]
         together = memory.together(steps)
         if plan.config.gpus:
             return at_once(together) >= min(map(at_once, steps))

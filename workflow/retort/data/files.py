@@ -6,6 +6,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from retort.checksums import sha256 as sha256
 from retort.errors import RetortError
@@ -23,6 +24,18 @@ def plain_or_gzip(path: Path) -> Path:
     names = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
     listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     raise RetortError(f"{path} does not exist", f"{path.parent} holds {listed or 'nothing'}")
+
+
+def open_text(path: Path, encoding: str, newline: str | None = None) -> IO[str]:
+    """Open a text file, plain or gzip."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding=encoding, newline=newline)
+    return path.open(encoding=encoding, newline=newline)
+
+
+def system_error(error: Exception) -> int | None:
+    """Return the number of an error of the disk or the system; gzip, bz2 and pyarrow set none for damaged data."""
+    return error.errno if isinstance(error, OSError) else None
 
 
 def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:

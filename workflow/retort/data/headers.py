@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections
 import csv
-import gzip
 from collections.abc import Iterable
 from pathlib import Path
+
+from retort.data.files import open_text
 
 
 class Doubled:
@@ -28,7 +29,7 @@ def csv_header(path: Path, delimiter: str, quotechar: str, encoding: str) -> lis
     returned: the reading of the rows says what is wrong.
     """
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding=encoding, newline="") as stream:
+        with open_text(path, encoding, newline="") as stream:
             rows = csv.reader(stream, delimiter=delimiter, quotechar=quotechar)
             names = next((row for row in rows if row), [])
     except (OSError, EOFError, UnicodeError, LookupError, TypeError, csv.Error):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+from retort.data.files import open_text
 from retort.errors import RetortError
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON escapes each half of a character beyond 16 bits
@@ -62,7 +62,7 @@ def check_json(path: Path, encoding: str) -> None:
         RetortError: the file holds what `read_json` refuses.
     """
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding=encoding) as stream:
+        with open_text(path, encoding) as stream:
             text = stream.read()
     except (OSError, EOFError, UnicodeError, LookupError):
         return

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from retort.data import package_index
-from retort.data.files import sha256
+from retort.data.files import sha256, system_error
 from retort.errors import RetortError
 from retort.specs.source import Package
 
@@ -84,13 +84,14 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
 
 def _refusal(archive: Path, error: Exception) -> Exception:
     """Return the error for an archive that could not be unpacked: the same one if it is not about the archive."""
-    if isinstance(error, OSError) and error.errno is not None:  # gzip and bz2 set none where the data is damaged
+    number = system_error(error)
+    if isinstance(error, OSError) and number is not None:
         name = Path(error.filename or "").name
         whats = {
             **dict.fromkeys((errno.EEXIST, errno.ENOTDIR, errno.EISDIR), f"{name} is a file and a folder"),
             errno.ENAMETOOLONG: f"the name {name[:40]}... is too long for a file",
         }
-        what = whats.get(error.errno)
+        what = whats.get(number)
         return RetortError(f"{archive.name}: {what}", "it is no usual archive") if what else error
     reason = str(error).partition("\n")[0]  # tarfile lists what it has tried, a line each
     return RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256")

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from retort.data import wikitext
+from retort.data.files import system_error
 from retort.data.json_values import read_json
 from retort.data.readers import rated_lines
 from retort.errors import RetortError
@@ -114,7 +115,7 @@ def opened(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
     except UnicodeDecodeError as error:
         raise RetortError(f"{path}: not UTF-8 text ({error.reason})", "convert the file to UTF-8") from error
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the disk; gzip and bz2 set none
+        if system_error(error) is not None:
             raise
         raise RetortError(f"{path}: damaged or cut ({error})", "fetch the file again") from error
 
@@ -244,7 +245,7 @@ def _column(path: Path, column: str) -> Iterator[str]:
                     raise RetortError(f"{path.name}, row {number}: '{column}' is no text: {str(text)[:60]!r}")
                 yield text or ""
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the disk; pyarrow sets none for its own
+        if system_error(error) is not None:
             raise
         reason = (str(error).splitlines() or ["it cannot be read"])[0]
         raise RetortError(f"{path}: not a whole Parquet file ({reason})", "fetch the file again") from error

@@ -1,8 +1,7 @@
 """The settings of a run, frozen at its start: its jobs read them, whatever is edited meanwhile.
 
-A job starts minutes or days after the run was planned. So the run keeps the
-configuration and the YAML files that it was planned with, in a folder named after their content, and the environment
-of its jobs names that folder.
+A job starts minutes or days after the run was planned. So the run keeps the configuration and the YAML files that it
+was planned with, in a folder named after their content, and the environment of its jobs names that folder.
 """
 
 from __future__ import annotations

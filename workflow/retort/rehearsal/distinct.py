@@ -21,18 +21,18 @@ def distinct_trainings(plan: Plan) -> list[str]:
     - Fine-tunings are distinct in the start of a student that is not distilled, in the family and in the type of the
       task; each task is learnt at least once.
     """
-    study, chosen, met = plan.study, dict[str, None](), set[Hashable]()
+    study, chosen, met = plan.study, list[str](), set[Hashable]()
     for student, task in plan.pairs:
         if keys := _training(plan, student, task) - met:
             met |= keys
-            chosen[_score(study, student, task)] = None
+            chosen.append(_score(study, student, task))
     finetuned = {address.split("/")[2] for address in chosen}
     distilled = sorted(plan.task_agnostic, key=lambda student: student not in finetuned)  # these are trained anyway
     for student in distilled:
         if (key := _distillation(study, student)) not in met:
             met.add(key)
-            chosen[f"results/students/{student}/model"] = None
-    return list(chosen)
+            chosen.append(f"results/students/{student}/model")
+    return chosen
 
 
 def _training(plan: Plan, student: str, task: str) -> set[Hashable]:

@@ -152,7 +152,7 @@ def _origin_of(study: Study, name: str) -> str:
     source = study.sources[name]
     if source.location(study.config) not in OWN_FOLDERS:
         return source.place(study.config)
-    taken = checksums.read(Path("results/sources", name))
+    taken = checksums.read(checksums.RESULTS / "sources" / name)
     return f"a folder of the user{f', sha256 of its content {taken.digest}' if taken else ''}"
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from retort.checksums import is_sealed, sha256
 from retort.errors import RetortError
 from retort.settings import TaskSettings
+from retort.specs.limits import limits
 from retort.study.cells import answers_address
 from retort.tables.shape import Score, Stamp, check_shape
 from retort.tables.tidy import AGAIN, Status
 from retort.tasks.answers import Answers, metrics_of
-from retort.tasks.metrics import limits
 
 Record = dict[str, Any]
 ROUNDING = 1e-9  # a sum in another order differs by less; so does another processor

@@ -180,8 +180,9 @@ def read(path: Path | str) -> list[Line]:
     if checksums.check(path, thorough=True) is None:
         raise RetortError(f"{path} has no checksum beside it", AGAIN)
     lines = _lines(path)
-    at = (path.parent.name, path.stem) if path.match(PLACE) else None
-    for paper, table in {(line.paper, line.table) for line in lines} - {at} if at else ():
+    strange = {(line.paper, line.table) for line in lines} - {(path.parent.name, path.stem)}
+    if strange and path.match(PLACE):
+        paper, table = min(strange)
         raise RetortError(f"{path} holds {table} of '{paper}'", AGAIN)
     return lines
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from retort.registry import Registry
-from retort.specs.limits import limits as limits
 
 Metric = Callable[[np.ndarray, np.ndarray], float]  # (predicted, true), (rows,) each
 
