@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, forkserver, handover, provenance, slurm
+from retort import checksums, forkserver, handover, machine, provenance, slurm
 from retort.atomic import remove_leftovers
 from retort.attempts import attempt
 from retort.checksums import RESULTS, Maker, Parent, digest_of
@@ -151,6 +151,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
         forkserver.hand_over()
     _prepare_environment(snakemake)
+    machine.keep_freed_memory()
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import functools
 import os
 import resource
@@ -11,6 +13,7 @@ from pathlib import Path
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
 STATUS = Path("/proc/self/status")
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc.h> numbers them
 
 
 @functools.cache
@@ -36,6 +39,18 @@ def is_alive(process: int) -> bool:
     except OSError:  # of another user
         return True
     return True
+
+
+def keep_freed_memory() -> None:
+    """Make the C library keep the memory that this process frees, for its next allocations.
+
+    By default the GNU library returns every large block to the system as soon as it is freed, so that each step of a
+    training gets its tensors page by page anew. Other C libraries have no mallopt(3), or ignore these options.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_THRESHOLD, 2**30)  # bytes from which on an allocation is mapped, and unmapped, by itself
+        library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)  # bytes that may stay free at the end of the heap
 
 
 def max_rss_mb() -> float:

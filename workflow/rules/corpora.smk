@@ -47,7 +47,6 @@ rule encode_task:
         "results/logs/encode_task/{task}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
-    threads: 4
     resources:
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,

@@ -16,7 +16,6 @@ rule encode_test:
         "results/logs/encode_test/{task}.{tokenizer}.log",
     conda:
         "../../envs/retort.yaml"
-    threads: 4
     resources:
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
