@@ -51,6 +51,8 @@ try:
         keep_going()
         config.update(of_this_run())
     plan = Plan(read_config(config), decide)
+    if workflow.is_main_process:
+        plan.settings.resolve_all()
     companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))
     needs = JobResources(plan, companions)
 except RetortError as error:

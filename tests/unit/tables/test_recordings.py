@@ -69,6 +69,20 @@ def test_a_recording_of_other_settings_is_not_shown(reduced: dict[str, object], 
     assert OTHER_SETTINGS in after["md"]
 
 
+def test_a_recording_outlives_changes_that_only_other_papers_and_tasks_read(
+    reduced: dict[str, object], tmp_path: Path
+) -> None:
+    made(reduced)
+    record_scale(open_study(read_config(reduced)), "tiny")
+    for key, value in {"tasks_of": {"tiny": ["mood"]}, "training_on": {"rating": {"steps": 9}}}.items():
+        set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", key, to=value)
+    _, shown = made(reduced)
+    assert OTHER_SETTINGS not in shown["md"]
+    set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", "training_on", to={"mood": {"steps": 9}})
+    _, shown = made(reduced)
+    assert OTHER_SETTINGS in shown["md"]
+
+
 def test_only_a_scale_that_replaces_something_is_recorded(tmp_path: Path) -> None:
     study = open_study(read_config(study_config(tmp_path, "paper")))
     with pytest.raises(RetortError, match="scale 'paper' runs what 'tiny' prints"):

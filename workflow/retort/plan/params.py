@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeVar
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from retort.plan import resolve
 from retort.plan.resolve_submission import predictions, submission, test_sets
@@ -29,28 +30,71 @@ from retort.study.study import Study
 Resolved = TypeVar("Resolved")
 
 
+class OnDemand(Mapping[str, Resolved]):
+    """Settings by name, each resolved when it is first read: a job on a cluster reads few of a study's thousands.
+
+    Args:
+        names: the names.
+        resolve: called with a name, at most once; returns its settings.
+    """
+
+    def __init__(self, names: Iterable[str], resolve: Callable[[str], Resolved]) -> None:
+        self._names = dict.fromkeys(names)
+        self._resolve = functools.cache(resolve)
+
+    def __getitem__(self, name: str) -> Resolved:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._resolve(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+Nested = Mapping[str, Mapping[str, Resolved]]
+
+
 @dataclass(frozen=True)
 class Params:
     """The settings of every job: by name, or by student, teacher or tokenizer and then by task or corpus."""
 
-    sources: dict[str, SourceSettings]
-    tasks: dict[str, dict[str, TokenizedTaskSettings]]
-    corpora: dict[str, dict[str, TokenizedCorpusSettings]]
-    teachers: dict[str, dict[str, TeacherSettings]]
-    teacher_heads: dict[str, dict[str, TeacherHeadSettings]]
-    activations: dict[str, dict[str, ActivationSettings]]
-    distillations: dict[str, dict[str, TaskDistillationSettings]]
-    students: dict[str, CorpusDistillationSettings]
-    grids: dict[str, dict[str, GridSettings]]
-    finetunings: dict[str, dict[str, FinetuneSettings]]
+    sources: Mapping[str, SourceSettings]
+    tasks: Nested[TokenizedTaskSettings]
+    corpora: Nested[TokenizedCorpusSettings]
+    teachers: Nested[TeacherSettings]
+    teacher_heads: Nested[TeacherHeadSettings]
+    activations: Nested[ActivationSettings]
+    distillations: Nested[TaskDistillationSettings]
+    students: Mapping[str, CorpusDistillationSettings]
+    grids: Nested[GridSettings]
+    finetunings: Nested[FinetuneSettings]
     predictions: dict[str, PredictionSettings]
-    test_sets: dict[str, dict[str, TokenizedTaskSettings]]
+    test_sets: Nested[TokenizedTaskSettings]
     submission: SubmissionSettings
-    profiles: dict[str, ProfileSettings]
+    profiles: Mapping[str, ProfileSettings]
+
+    def resolve_all(self) -> None:
+        """Resolve the settings of every job, so that an error in one of them comes before the first job.
+
+        Raises:
+            RetortError: settings of a job cannot be resolved.
+        """
+        for field in fields(self):
+            _read(getattr(self, field.name))
+
+
+def _read(settings: Any) -> None:
+    """Read all settings of a mapping, and those of the mappings in it."""
+    if isinstance(settings, Mapping):
+        for name in settings:
+            _read(settings[name])
 
 
 def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
-    """Return the settings of every job.
+    """Return the settings of every job, which are resolved when they are read.
 
     Args:
         study: the study.
@@ -64,27 +108,28 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
             if student in tasks_of:
                 tasks_of[student].append(task)
 
-    def each(
-        names: dict[str, list[str]], settings_of: Callable[[Study, str, str], Resolved]
-    ) -> dict[str, dict[str, Resolved]]:
-        return {name: {other: settings_of(study, name, other) for other in others} for name, others in names.items()}
+    def each(names: dict[str, list[str]], settings_of: Callable[[Study, str, str], Resolved]) -> Nested[Resolved]:
+        def inner(name: str) -> Mapping[str, Resolved]:
+            return OnDemand(names[name], functools.partial(settings_of, study, name))
+
+        return OnDemand(names, inner)
 
     corpora = list(study.corpora)
     on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
     sent = predictions(study)
     return Params(
-        sources={name: resolve.fetched_content(study, name) for name in study.sources},
+        sources=OnDemand(study.sources, functools.partial(resolve.fetched_content, study)),
         tasks=each(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
         corpora=each(dict.fromkeys(study.tokenizers, corpora), resolve.tokenized_corpus),
         teachers=each(on_tasks, resolve.teacher),
         teacher_heads=each(on_corpora, resolve.teacher_head),
         activations=each(on_tasks, resolve.activations),
         distillations=each(specific, resolve.task_distillation),
-        students={name: resolve.corpus_distillation(study, name) for name in agnostic},
+        students=OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study)),
         grids=each(agnostic, resolve.grid),
         finetunings=each(agnostic, resolve.finetuning),
         predictions=sent,
         test_sets=each({name: list(sent) for name in study.tokenizers}, test_sets),
         submission=submission(study),
-        profiles={name: resolve.profile(study, name) for name in (*study.running, *study.teachers)},
+        profiles=OnDemand((*study.running, *study.teachers), functools.partial(resolve.profile, study)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any, Literal
 
@@ -152,6 +153,7 @@ class Config(Spec):
         return "bfloat16" if cpu_flags() & BF16_FLAGS else "float32"
 
 
+@functools.cache
 def cpu_flags() -> set[str]:
     """Return the feature flags of this machine's CPU; empty if the system does not list them."""
     try:
