@@ -150,8 +150,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     """
     if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
         forkserver.hand_over()
-    _prepare_environment(snakemake)
-    machine.keep_freed_memory()
+    _prepare_process(snakemake)
     name, slug = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     try:
@@ -224,8 +223,9 @@ def weights_folder(snakemake: Any) -> str | None:
     return str(folder) if folder else None
 
 
-def _prepare_environment(snakemake: Any) -> None:
-    """Set the environment variables of a job, and remove tokens from that of a job that downloads nothing."""
+def _prepare_process(snakemake: Any) -> None:
+    """Set the environment variables and the memory of a job; a job that downloads nothing loses the tokens."""
+    machine.keep_freed_memory()
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ["HF_HUB_OFFLINE"] = "1"
