@@ -58,6 +58,7 @@ TOP: dict[str, set[str]] = {
         "forkserver",
         "handover",
         "locks",
+        "machine",
         "provenance",
         "run_config",
         "signals",
