@@ -27,8 +27,8 @@ $(VENV)/.done: requirements.lock pyproject.toml
 run: install ## run the study of config.yaml, then write reports/index.html, with the pages of all papers
 	PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete --keep-going --logger retort
 
-check: install ## linters, types and the fast tests: no workflow, no guide; about four minutes
-	PATH="$(BIN):$$PATH" pytest -n 2 tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
+check: install ## linters, types and the fast tests: no workflow, no guide, nothing slow; about two minutes
+	PATH="$(BIN):$$PATH" pytest -n 2 -m "not slow" tests/unit tests/contracts tests/references --ignore=tests/contracts/test_guides.py
 
 test: install ## everything: what `make check` does, the guides step by step, and the whole workflow on a tiny study
 	PATH="$(BIN):$$PATH" pytest -n 2

@@ -46,6 +46,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
+@pytest.mark.slow
 def test_the_papers_largest_steps(name: str) -> None:
     sizes, terms, rows, length, vocabulary = STEPS[name]
     head = "masked-lm" if any("logits" in catalogue.objectives()[t.objective].activations for t in terms) else "none"
@@ -61,6 +62,7 @@ METERED = [name for name, entry in catalogue.objectives().items() if not entry.f
 
 
 @pytest.mark.parametrize("name", METERED)
+@pytest.mark.slow
 def test_a_step_with_each_objective(name: str) -> None:
     entry, rows, length = catalogue.objectives()[name], 128, 128
     pairs = [] if entry.level in ("input", "output") else [(3, 6), (6, 12)]

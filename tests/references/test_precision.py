@@ -44,6 +44,7 @@ def labelled(batch: Batch, dtype: torch.dtype) -> Batch:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.slow
 def test_at_most_twice_the_error_of_plain_pytorch(case: Case, dtype: torch.dtype) -> None:
     lengths = LENGTHS["padded"]
     rounded = [

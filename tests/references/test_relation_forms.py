@@ -67,6 +67,7 @@ def test_the_objectives_on_relations_are_found() -> None:
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=list(LENGTHS))
 @pytest.mark.parametrize("case", RELATIONAL, ids=str)
+@pytest.mark.slow
 def test_the_plain_form_agrees_with_the_reference(
     case: Case, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_the_plain_form_agrees_with_the_reference(
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("case", RELATIONAL, ids=str)
+@pytest.mark.slow
 def test_the_plain_form_is_as_precise_as_plain_pytorch(
     case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ TINY = Setting((3, 12, 96, 48), (2, 12, 48, 32), batch=4, length=12, precision="
 EQUAL = dataclasses.replace(TINY, student=(2, 12, 96, 32))  # a student as wide as its teacher
 
 
+@pytest.mark.slow
 def test_every_objective_has_a_cost() -> None:
     costs = list(measure(TINY, list(objectives)))
     misfits = {cost.objective for cost in costs if cost.reason}

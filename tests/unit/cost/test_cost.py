@@ -159,6 +159,7 @@ def test_hours_are_those_of_all_work() -> None:
     assert speed.hours(Work(), jobs=3600) == 7
 
 
+@pytest.mark.slow
 def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "a guess" in speed_of_device(None, gpu=False).origin

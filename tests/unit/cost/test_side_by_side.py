@@ -14,6 +14,8 @@ from retort.plan.companions import jobs_of
 from retort.plan.plan import Plan
 from retort.specs.config import read_config
 
+pytestmark = pytest.mark.slow
+
 
 def plan_for(folder: Path, scale: str = "paper", **cluster: Any) -> Plan:
     """Return the plan of the papers for a cluster."""

@@ -18,7 +18,10 @@ from retort.study.load import open_study
 from retort.tasks import task_type_of
 
 DATA = Path(os.environ.get("RETORT_DATA") or ROOT.parent / "shared" / "data")
-pytestmark = pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (DATA / "CoLA").is_dir(), reason="the benchmarks' files are not here (RETORT_DATA)"),
+]
 
 
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:

@@ -23,6 +23,8 @@ from tests.conftest import ROOT
 from tests.tiny.edit import write
 from tests.tiny.hub import TinyHub, serve
 
+pytestmark = pytest.mark.slow
+
 COMMIT = "a" * 40
 REPOSITORY = "datasets/someone/texts"
 ROWS, GROUP = 40_000, 4000

@@ -23,6 +23,8 @@ from tests.tiny.hub import TinyHub, serve
 from tests.tiny.make import make_study
 from tests.unit.integrity.killed import BUILD, ENCODE, ENCODER, FETCH, TEXTS, TOKENIZE, Stage, run
 
+pytestmark = pytest.mark.slow
+
 KILLS = 4
 COMMIT = "a" * 40
 

@@ -20,6 +20,8 @@ from retort import locks, machine, slurm
 from retort.errors import RetortError
 from retort.locks import Claim, Owner, locked
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = """
 import os, sys, time
 from pathlib import Path

@@ -38,6 +38,7 @@ def run(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
 
 
+@pytest.mark.slow
 def test_a_file_is_made_before_all_others(tmp_path: Path) -> None:
     said = run(tmp_path)
     made = re.findall(r"output: (\S+/\d)", said)
@@ -48,5 +49,6 @@ def test_a_file_is_made_before_all_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", ["50/1s", "100/2s"])
+@pytest.mark.slow
 def test_a_limit_of_the_command_line_holds(limit: str, tmp_path: Path) -> None:
     assert "JobRateLimiter" in run(tmp_path, "tables/1", "--max-jobs-per-timespan", limit)

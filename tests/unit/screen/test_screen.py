@@ -145,6 +145,7 @@ def run_plugin(folder: Path, **streams: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, env=environment, **streams)
 
 
+@pytest.mark.slow
 def test_plain_lines_where_standard_error_is_no_terminal(tmp_path: Path) -> None:
     _, err = run_plugin(tmp_path, stderr=subprocess.PIPE).communicate()
     text = err.decode()
@@ -153,6 +154,7 @@ def test_plain_lines_where_standard_error_is_no_terminal(tmp_path: Path) -> None
     assert "\x1b[" not in text
 
 
+@pytest.mark.slow
 def test_a_quiet_screen_on_a_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     process = run_plugin(tmp_path, stderr=theirs)

@@ -162,6 +162,7 @@ def test_a_head_that_the_study_promises_must_be_there(
         distilled(resolved(study_folder), encoder, corpus, tmp_path / "to")
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_student_of_one(
     study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

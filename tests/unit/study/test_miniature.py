@@ -67,6 +67,7 @@ def test_what_is_printed_narrower_than_its_teacher_stays_narrower(printed: Plan,
         assert narrow.hidden <= wide.hidden / 1.5
 
 
+@pytest.mark.slow
 def test_grids_have_two_points_and_students_one_seed(printed: Plan, miniature: Plan) -> None:
     for student, task in [pair for pair in printed.pairs if pair[0] in printed.task_agnostic]:
         points = len(printed.settings.grids[student][task].points)

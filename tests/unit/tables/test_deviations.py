@@ -23,6 +23,7 @@ def study() -> Study:
     return open_whole(Config())
 
 
+@pytest.mark.slow
 def test_every_deviation_of_the_papers_names_a_cell_or_a_setting(study: Study) -> None:
     assert unnamed(study) == []
 

@@ -33,6 +33,7 @@ def numbers(text: str) -> list[int]:
     return [int(found) for found in NUMBER.findall(text)]
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_readme_are_those_of_the_simulation() -> None:
     for simulated in tables().split("\n\n"):
         head, rule, *rows = simulated.splitlines()

@@ -137,6 +137,7 @@ def test_show_prints_headings_groups_and_cells(study: Study) -> None:
     assert show(study, "mlkd2024/table5").splitlines()[2] == "| Model | Method | m | mm | SST-2 | QQP | Avg |"
 
 
+@pytest.mark.slow
 def test_the_commands(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["published", "check"]) == 0
     assert main(["published", "cells"]) == 0

@@ -14,6 +14,8 @@ from retort.tables.verdicts import HOPELESS, NO_RUNS, is_comparable
 from tests.conftest import ROOT
 from tests.paper_results import filled, lines_of, made_up, whole_study
 
+pytestmark = pytest.mark.slow
+
 Tables = dict[tuple[str, str], list[Line]]
 README = (ROOT / "workflow/retort/tables/README.md").read_text()
 

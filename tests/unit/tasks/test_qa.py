@@ -175,6 +175,7 @@ def test_recorded_logits_are_those_of_the_teacher(model: Any, tiny: Encoded, enc
     ("file", "task_type", "count"),
     [("dev-v1.1.json", "span", 10570), ("dev-v2.0.json", "span-or-none", 11873)],
 )
+@pytest.mark.slow
 def test_every_question_of_a_real_dev_set(file: str, task_type: str, count: int, tmp_path: Path) -> None:
     """Each answer lies completely in some window, and logits that point to the labels find it again."""
     columns = COLUMNS | ({"impossible": "is_impossible"} if task_type == "span-or-none" else {})

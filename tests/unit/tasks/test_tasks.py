@@ -67,6 +67,7 @@ def test_the_files_of_each_location_are_read(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TWICE)
+@pytest.mark.slow
 def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(name: str, tmp_path: Path) -> None:
     _, local = read_sample(name, "local", tmp_path / "local")
     _, hub = read_sample(name, "hub", tmp_path / "hub")

@@ -48,6 +48,7 @@ def trained(folder: Path, received: int = 0) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.slow
 def test_a_signal_to_one_process_makes_all_write_one_state_and_end(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def runs(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_job_is_killed() -> None:
     command = [sys.executable, "-c", TRAINING]
     trainings = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

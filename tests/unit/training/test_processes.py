@@ -23,6 +23,8 @@ from torch.utils.data import Dataset
 
 from tests.unit.training.test_parts import MASKED, MIXED, SHORT, Texts, assert_close, distillation
 
+pytestmark = pytest.mark.slow
+
 TOGETHER = 4
 
 
