@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 SOURCE = """
 from retort.provenance import memory
 before = memory("cpu")["max_rss_mb"]
@@ -27,8 +28,7 @@ for _ in range(20):
 
 def test_the_most_memory_is_remembered() -> None:
     """Ask a process of its own, for this one has held much more."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    said = subprocess.run([sys.executable, "-c", SOURCE], capture_output=True, text=True, check=True, env=environment)
+    said = subprocess.run([sys.executable, "-c", SOURCE], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     before, held, after = map(int, said.stdout.split())
     assert 5 < before < 200 <= held < before + 260
     assert abs(after - held) <= 2  # the kernel adds up the counts of its processors now and then
@@ -36,11 +36,9 @@ def test_the_most_memory_is_remembered() -> None:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the GNU C library alone returns freed blocks at once")
 def test_a_job_takes_its_memory_from_the_system_once() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
     def page_faults(prepare: str) -> int:
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
-        subprocess.run([sys.executable, "-c", STEPS.format(prepare=prepare)], check=True, env=environment)
+        subprocess.run([sys.executable, "-c", STEPS.format(prepare=prepare)], check=True, env=ENVIRONMENT)
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
 
     kept = page_faults("from retort.machine import keep_freed_memory; keep_freed_memory()")

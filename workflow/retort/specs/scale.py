@@ -42,6 +42,19 @@ class Replacements(Spec):
                 raise ValueError(f"{name}: {missing[0]} is missing, which finetuning sets")
         return self
 
+    def tasks_for(self, paper: str) -> list[str]:
+        """Return the tasks that are run for the students and teachers of a paper."""
+        return self.tasks_of.get(paper, self.tasks)
+
+    def read_by(self, paper: str) -> Replacements:
+        """Return the replacements without what is for other papers, or for tasks that the paper does not run."""
+        tasks = self.tasks_for(paper)
+        on_tasks = {
+            name: {task: changes for task, changes in getattr(self, name).items() if task in tasks}
+            for name in ("training_on", "teaching_on")
+        }
+        return self.model_copy(update={**on_tasks, "tasks": tasks, "tasks_of": {}})
+
 
 class MadeRows(Spec):
     """How many rows the made data sets have."""

@@ -120,7 +120,7 @@ class Study:
         replacements = self.scale.replacements
         if replacements is None or not self.is_printed(name):
             return True
-        return task in replacements.tasks_of.get(self.paper_of(name), replacements.tasks)
+        return task in replacements.tasks_for(self.paper_of(name))
 
     def exhibits_of(self, paper: str) -> list[str]:
         """Return the names of a paper's tables and figures in the order of the report: `show`, then the others."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -21,32 +20,18 @@ from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
 OTHER_SETTINGS = "A recorded run of this scale had other settings and is not shown."
-OF_PAPERS, ON_TASKS = "tasks_of", ("training_on", "teaching_on")  # replacements by paper, and by task
 
 
-def replacements_of(study: Study, paper: str) -> dict[str, Any]:
+def replacements_of(study: Study, paper: str) -> dict[str, object]:
     """Return what the scale puts in place of what a paper prints, as a recording of the paper keeps it."""
     replacements = study.scale.replacements
-    return _read_by(paper, replacements.model_dump(mode="json", exclude_defaults=True)) if replacements else {}
-
-
-def _read_by(paper: str, replacements: dict[str, Any]) -> dict[str, Any]:
-    """Return the replacements without what is for other papers, or for tasks that the paper does not run."""
-    tasks = replacements.get(OF_PAPERS, {}).get(paper, replacements["tasks"])
-    on = {
-        key: {task: changes for task, changes in replacements[key].items() if task in tasks}
-        for key in ON_TASKS
-        if key in replacements
-    }
-    others = {key: value for key, value in replacements.items() if key not in (OF_PAPERS, *ON_TASKS)}
-    return {**others, **{key: changes for key, changes in on.items() if changes}, "tasks": tasks}
+    return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
 
 
 def recording_of(study: Study, paper: str) -> Recording | None:
     """Return the recorded run of a paper at the scale of the study; None without one of the same settings."""
     recording = study.recordings.get((paper, study.config.scale))
-    alike = recording and _read_by(paper, recording.replacements) == replacements_of(study, paper)
-    return recording if alike else None
+    return recording if recording and recording.replacements == replacements_of(study, paper) else None
 
 
 def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
