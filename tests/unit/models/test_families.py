@@ -149,7 +149,36 @@ def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind:
     with torch.no_grad():
         expected = model(**inputs(model, given)).logits
         found = Recorder(model, {("logits", None), ("hidden", 2)})(given)["logits", None]
-    assert torch.equal(found, expected)
+    torch.testing.assert_close(found, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("head", ["classification", "masked-lm", "span"])
+@pytest.mark.parametrize("read", [None, "queries", "cls", "hidden", "ffn", "context"])
+def test_only_position_0_of_the_last_layer_runs_where_nothing_else_is_read(
+    folders: dict[str, Path], kind: str, head: str, read: str | None
+) -> None:
+    """Logits, activations and every gradient are those of the whole model."""
+    given = batch()
+    models: list[Any] = [build.load(folders[kind], head, 2).double().eval() for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())  # also the head, which is drawn at random
+    keys: set[Key] = {("logits", None)} | ({(read, DEPTH)} if read else set())
+    seen: list[int] = []
+    recorder = Recorder(models[0], keys)
+    whole = Recorder(models[1], keys | {("hidden", DEPTH)})
+    feed_forward = models[0].base_model.encoder.layer[-1].intermediate
+    feed_forward.register_forward_hook(lambda _, __, out: seen.append(out.shape[1]))
+    for given_to in (recorder, whole):
+        outputs = given_to(given)
+        sum(outputs[key].square().sum() for key in sorted(keys, key=str)).backward()
+    assert seen == [1 if head == "classification" and read in (None, "queries", "cls") else 7]
+    for key in keys:
+        torch.testing.assert_close(recorder(given)[key], whole(given)[key])
+    weights = [dict(model.named_parameters()) for model in models]
+    for name, weight in weights[0].items():
+        assert (weight.grad is None) == (weights[1][name].grad is None), name
+        if weight.grad is not None:
+            torch.testing.assert_close(weight.grad, weights[1][name].grad)
 
 
 @pytest.mark.parametrize("kind", KINDS)

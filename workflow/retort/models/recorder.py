@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from retort.batch import Batch
 from retort.objectives.base import heads_of, product
 from retort.registry import unknown
-from retort.specs.catalogue import BASIS
+from retort.specs.catalogue import BASIS, at_all_positions
 
 Key = tuple[str, int | None]  # (activation, layer); layer 0 is the embeddings, None what a model has once
 
@@ -170,6 +170,9 @@ def mask_of(batch: Batch) -> Tensor | None:
 class Recorder:
     """A recorder, which runs a model and returns its activations.
 
+    What nothing reads is not computed: layers above the last one read, and, where only position 0 of the last layer is
+    read, the other positions after its attention.
+
     Args:
         model: an encoder of transformers, with or without a head.
         keys: the (activation, layer) keys to record; the logits are ('logits', None).
@@ -183,12 +186,27 @@ class Recorder:
         self.logits = ("logits", None) in self.keys
         self.stop = stop and not self.logits
         self.caught: dict[Key, Tensor] = {}
-        self.recording = False  # hooks do nothing while others run the model
+        self.running = False  # hooks do nothing while others run the model
         self.handles = [self._hook(activation, layer or 0) for activation, layer in self.to_record]
+        if self._first_position_suffices():
+            last = layers_of(model)[-1].get_submodule("attention.output")
+            self.handles.append(last.register_forward_pre_hook(self._cut))
+
+    def _first_position_suffices(self) -> bool:
+        """Return whether nothing reads what the last layer computes from its attention, but at position 0."""
+        read = {activation for activation, layer in self.keys if layer == len(layers_of(self.model))}
+        return not at_all_positions(read) and (not self.logits or "classifier" in heads_on(self.model))
+
+    def _cut(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        """Keep position 0 of the context and of the layer's input, twice (batch, length, width) -> (batch, 1, width).
+
+        Poolers and classifiers read this position alone, and the layers' later products are three quarters of all.
+        """
+        return tuple(tensor[:, :1] for tensor in inputs) if self.running else None
 
     def _keep(self, key: Key, value: Any) -> None:
         """Keep a recorded value, and stop the forward pass if it was the last one needed."""
-        if not self.recording:
+        if not self.running:
             return
         self.caught[key] = value[0] if isinstance(value, tuple) else value  # modules and pre-hooks may give tuples
         if self.stop and len(self.caught) == len(self.to_record):
@@ -214,15 +232,15 @@ class Recorder:
             inputs["token_type_ids"] = batch.token_type_ids
         # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers
         masked = self.logits and batch.positions is not None
-        self.recording = bool(self.to_record)
+        self.running = True
         try:
-            passes = self.recording or self.logits
+            passes = self.to_record or self.logits
             model = self.model.base_model if masked or not self.logits else self.model
             output = model(**inputs) if passes else None
         except _StopForward:
             output = None
         finally:
-            self.recording = False
+            self.running = False
         if output is not None and self.logits:
             if masked:
                 hidden = output.last_hidden_state.flatten(0, 1)[batch.positions]  # (positions, width)

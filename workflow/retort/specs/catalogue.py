@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,14 @@ BASIS = {
     "undropped-context": ("queries", "keys", "values"),
     "words": (),  # computed from the input ids
 }
+AFTER_ATTENTION = ("context", "hidden", "ffn")  # what a layer computes from its attention, at every position
 PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def at_all_positions(activations: Iterable[str]) -> bool:
+    """Return whether some of a layer's activations need all that it computes from its attention, at every position."""
+    needed = {name for each in activations if each != "cls" for name in BASIS.get(each, (each,))}
+    return not needed.isdisjoint(AFTER_ATTENTION)
 
 
 @dataclass(frozen=True)
