@@ -223,6 +223,7 @@ def _run(request: dict[str, Any], streams: list[int]) -> None:
         os.chdir(request["folder"])
         sys.argv, sys.path[:] = request["arguments"], request["path"]
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         runpy.run_path(sys.argv[0], run_name="__main__")
         status = 0
     except SystemExit as end:
@@ -246,7 +247,8 @@ def _exit_status(end: SystemExit) -> int:
 
 def main(listener: socket.socket, preloaded: list[str]) -> None:
     """Import the modules and serve the clients of a socket."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started the server decides when it ends
+    for number in (signal.SIGINT, signal.SIGTERM):  # whoever started the server decides when it ends; Slurm tells all
+        signal.signal(number, signal.SIG_IGN)
     folder = Path(listener.getsockname()).parent
     try:
         server = Server(listener)

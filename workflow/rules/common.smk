@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free
 from retort.plan import frozen
 from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
-from retort.plan import failed_jobs, run_sources, slurm_status
+from retort.plan import failed_jobs, run_sources, slurm_status, slurm_step
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.run_hooks import (
@@ -45,10 +45,12 @@ else:
     decide = run_sources.with_answers_of_the_hub
 ignore_script_times()
 slurm_status.adapt_plugin()
+slurm_step.adapt_plugin()
 ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         keep_going()
+        start_forkserver(slurm_step.jobs_in_turn())
         config.update(of_this_run())
     plan = Plan(read_config(config), decide)
     if workflow.is_main_process:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from retort.batch import Batch
 from retort.cost import flops, losses, work
 from retort.cost.data import Rows
 from retort.cost.work import Work
 from retort.models import build
+from retort.models.recorder import Recorder
 from retort.settings import StageSettings, TermSettings
 from retort.specs import catalogue
 from retort.specs.model import Architecture
@@ -53,6 +55,17 @@ def test_flops_are_those_that_torch_counts(encoder: Path, architecture: Architec
     model, found = counted(encoder, architecture, "classification", backward)
     once = flops.forward(architecture, LENGTH) + flops.classifier(architecture, model.config.num_labels)
     assert found == ROWS * once * (flops.TRAINED if backward else 1)
+
+
+@pytest.mark.parametrize("architecture", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_flops_of_a_model_of_which_the_head_alone_is_read(encoder: Path, architecture: Architecture) -> None:
+    model: Any = build.blank(encoder, architecture, "classification")
+    model.set_attn_implementation("eager")
+    ones = torch.ones(ROWS, LENGTH, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter:
+        Recorder(model, {("logits", None)})(Batch(ones, ones * 0, ones.bool()))
+    once = flops.forward(architecture, LENGTH, kept=1) + flops.classifier(architecture, model.config.num_labels)
+    assert counter.get_total_flops() == ROWS * once
 
 
 def test_flops_of_a_masked_lm_head(encoder: Path) -> None:
@@ -104,6 +117,16 @@ def test_a_stage_stops_at_the_last_layer_that_is_read(
     assert own.flops == 10 * 3 * student_pass
     assert taught == Work(flops=10 * teacher_pass)
     assert own.traffic > 0
+
+
+@pytest.mark.parametrize(("objective", "kept"), [("soft-labels", 1), ("hidden-cls", 1), ("hidden-sequence", None)])
+def test_a_stage_computes_the_positions_of_the_last_layer_that_are_read(objective: str, kept: int | None) -> None:
+    terms: Any = [term("soft-labels"), *([term(objective, (3, 2))] if objective != "soft-labels" else [])]
+    stage = StageSettings(data="task", terms=terms, schedule=schedule(steps=2, batch_size=5), teacher_dropout=False)
+    teacher = WIDE.model_copy(update={"layers": 4, "hidden": 20})
+    own, taught = work.stage(stage, Rows(100, LENGTH), WIDE, teacher, (11.0, 13.0), outputs=2, kept=1)
+    assert own.flops == 10 * 3 * (flops.forward(WIDE, LENGTH, kept=kept) + 11)
+    assert taught == Work(flops=10 * (flops.forward(teacher, LENGTH, kept=1) + 13))
 
 
 def test_relations_are_products_of_their_vectors_and_traffic_of_their_numbers() -> None:

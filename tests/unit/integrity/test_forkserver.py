@@ -114,6 +114,27 @@ def test_a_signal_to_the_client_reaches_the_fork(address: str, start: Start) -> 
     assert client.wait(20) == 7
 
 
+def test_a_signal_to_all_processes_ends_the_fork_alone(address: str, start: Start) -> None:
+    """Slurm sends SIGTERM to every process of a step; the fork has the time that it takes to write its state."""
+    body = (
+        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), sys.exit(7)))\n"
+        "print(os.getpid(), flush=True)\ntime.sleep(60)"
+    )
+    client = start(body)
+    assert client.stdout is not None
+    fork = int(client.stdout.readline())
+    for process in (forkserver._servers[-1].pid, client.pid, fork):
+        os.kill(process, signal.SIGTERM)
+    assert client.wait(20) == 7
+
+
+def test_a_fork_that_knows_no_signal_ends_by_it(address: str, start: Start) -> None:
+    client = start("import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)")
+    assert client.stdout is not None
+    os.kill(int(client.stdout.readline()), signal.SIGTERM)
+    assert client.wait(20) == 128 + signal.SIGTERM
+
+
 def test_a_killed_client_takes_its_fork_along(address: str, start: Start) -> None:
     """Nobody waits for a fork whose client is gone, and it would hold the job's lock."""
     client = start("import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)")

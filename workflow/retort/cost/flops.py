@@ -44,11 +44,20 @@ def parameters(architecture: Architecture, vocabulary: int, frozen: Sequence[str
     return sum(count for name, count in counts.items() if name not in frozen)
 
 
-def forward(architecture: Architecture, length: float, layers: int | None = None) -> float:
-    """Return the FLOPs of one row of `length` tokens through an encoder, or through its first `layers` only."""
+def forward(architecture: Architecture, length: float, layers: int | None = None, kept: float | None = None) -> float:
+    """Return the FLOPs of one row through an encoder.
+
+    Args:
+        architecture: the sizes of the encoder.
+        length: tokens of the row.
+        layers: run only this many of the first layers; None for all.
+        kept: positions at which the last of them computes what follows its attention; None for all.
+    """
     depth = architecture.layers if layers is None else layers
     attention = 4 * length**2 * architecture.hidden  # queries times keys, attention weights times values
-    return 2 * matmul_parameters(architecture, layers) * length + depth * attention
+    after = architecture.hidden**2 + 2 * architecture.hidden * architecture.intermediate  # output; up, down
+    left_out = 0.0 if kept is None or not depth else after * (length - kept)
+    return 2 * (matmul_parameters(architecture, layers) * length - left_out) + depth * attention
 
 
 def classifier(architecture: Architecture, outputs: int) -> float:

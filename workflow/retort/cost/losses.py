@@ -68,6 +68,13 @@ def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, 
     return last, False
 
 
+def reads_all_positions(terms: list[TermSettings], side: int, layer: int) -> bool:
+    """Return whether the terms read all that a layer of one side computes from its attention, at every position."""
+    objectives = catalogue.objectives()
+    at_layer = [objectives[term.objective] for term in terms if any(pair[side] == layer for pair in term.pairs)]
+    return catalogue.at_all_positions(name for entry in at_layer for name in activations_of(entry, side))
+
+
 def activations_of(entry: Entry, side: int) -> tuple[str, ...]:
     """Return the activations that an objective reads on one side (0: student, 1: teacher)."""
     return entry.teacher_activations if side else entry.activations

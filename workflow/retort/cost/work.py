@@ -79,10 +79,12 @@ def stage(
     teacher: Architecture,
     heads: tuple[float, float],
     outputs: float,
+    kept: int | None = None,
 ) -> tuple[Work, Work]:
     """Return the work of one stage: that of the student with its loss, and that of the teacher, which only predicts.
 
     Both models run only up to the last layer that a term reads, and to the head only if a term reads the logits.
+    What only a head reads of the last layer is computed at the positions of that head.
 
     Args:
         stage: the stage's terms and schedule.
@@ -91,12 +93,14 @@ def stage(
         teacher: the teacher's architecture.
         heads: FLOPs of one row through the student's and the teacher's head.
         outputs: logits of a row.
+        kept: positions that the head reads; None for all.
     """
     passes = []
     for side, (model, head) in enumerate(zip((student, teacher), heads, strict=True)):
         layers, logits = losses.last_layer(stage.terms, side, model.layers)
-        once = flops.forward(model, rows.length, layers) + (head if logits else 0) if layers or logits else 0.0
-        passes.append(once)
+        whole = not logits or losses.reads_all_positions(stage.terms, side, model.layers)
+        through = flops.forward(model, rows.length, layers, None if whole else kept)
+        passes.append(through + (head if logits else 0) if layers or logits else 0.0)
     loss = losses.cost_of(stage.terms, student, teacher, rows.length, outputs)
     seen = examples(stage.schedule, rows.count)
     return Work(TRAINED * passes[0] + loss.flops, loss.traffic).times(seen), Work(passes[1]).times(seen)
@@ -112,7 +116,12 @@ def tuned(
 
 
 def _pass(architecture: Architecture, task: TaskSettings, length: float) -> float:
-    return flops.forward(architecture, length) + task_head(architecture, task, length)
+    return flops.forward(architecture, length, kept=_kept(task)) + task_head(architecture, task, length)
+
+
+def _kept(task: TaskSettings) -> int | None:
+    """Return how many positions the head of a task reads; None for all."""
+    return None if catalogue.task_types()[task.task_type].facts["has_windows"] else 1
 
 
 def _at_points(
@@ -185,7 +194,7 @@ def task_training(
     for each in settings.stages:
         train = volume.batches(task, data, model, each.schedule)
         heads = (task_head(student, data, train.length), task_head(teacher_size, data, train.length))
-        own, taught = stage(each, train, student, teacher_size, heads, outputs_on(data, train.length))
+        own, taught = stage(each, train, student, teacher_size, heads, outputs_on(data, train.length), _kept(data))
         updated = updates(student, settings.teacher.model.vocabulary, each.schedule, train.count)
         total += own + updated + (taught if teacher_runs else Work())
     return total

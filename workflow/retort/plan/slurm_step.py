@@ -1,0 +1,80 @@
+"""Start Snakemake once in a Slurm job, not twice.
+
+The executor plugin submits a Snakemake that only starts a second one with srun, and that one runs the job. For a short
+job the first is half of the cost. Adapted, the plugin submits the srun itself, which starts through this file.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PLUGIN = "snakemake_executor_plugin_slurm"
+JOBS = "RETORT_JOBS_IN_TURN"  # environment variable: how many jobs of the study run in this Slurm job
+# What a step may know of its Slurm job. Sizes that are set for the whole job contradict those that srun is given.
+KEPT = (
+    "SLURM_ARRAY_JOB_ID",
+    "SLURM_ARRAY_TASK_ID",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_JOBID",
+    "SLURM_JOB_ID",
+    "SLURM_SUBMIT_DIR",
+    "SLURM_SUBMIT_HOST",
+)
+
+
+def adapt_plugin() -> None:
+    """Let the plugin submit the step of a job itself, if this process has loaded it."""
+    plugin = sys.modules.get(PLUGIN)
+    if plugin is not None:
+        executor = plugin.Executor
+        executor.format_job_exec = in_a_step(executor.format_job_exec)
+        executor.additional_general_args = without_executor(executor.additional_general_args)
+
+
+def _in_arrays(executor: Any) -> bool:
+    """Return whether the jobs of an array are submitted at once: only the plugin's own Snakemake tells them apart."""
+    return bool(executor.workflow.executor_settings.array_jobs)
+
+
+def without_executor(arguments: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Return a function that gives Snakemake no executor: it then runs the job in its own process."""
+    return lambda executor: arguments(executor) if _in_arrays(executor) else ""
+
+
+def in_a_step(command: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
+    """Return a function that makes the command of a job, in a step that has all cores and GPUs of the Slurm job."""
+
+    def make(executor: Any, job: Any) -> str:
+        if _in_arrays(executor):
+            return command(executor, job)
+        from snakemake_executor_plugin_slurm_jobstep import get_cpu_setting, get_gpu_setting, get_node_setting
+
+        sizes = (get_cpu_setting(job, bool(job.resources.get("gpu"))), get_gpu_setting(job), get_node_setting(job))
+        start = f"{sys.executable} -I {shlex.quote(str(Path(__file__).resolve()))} {len(job)}"
+        return " ".join([start, "srun -n1 --cpu-bind=q", *filter(None, sizes), command(executor, job)])
+
+    return make
+
+
+def jobs_in_turn() -> int:
+    """Return how many jobs of the study run in the Slurm job of this process; 1 outside of Slurm."""
+    return int(os.environ.get(JOBS, 1))
+
+
+def main(number: str, command: list[str]) -> None:
+    """Become srun, without the variables of the Slurm job that would contradict its arguments."""
+    ours = {name: value for name, value in os.environ.items() if name in KEPT or not _of_slurm(name)}
+    os.execvpe(command[0], command, ours | {JOBS: number})
+
+
+def _of_slurm(name: str) -> bool:
+    return name.startswith(("SLURM_", "SRUN_", "SBATCH_"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
