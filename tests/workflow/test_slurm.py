@@ -81,11 +81,13 @@ def test_jobs_that_share_a_slurm_job_are_filled_in_at_the_same_place(tmp_path: P
     shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
     uncomment_turns(tmp_path)
     asked = profile(tmp_path)
-    assert {"groups", "group-components", "resources", "set-resource-scopes"}.isdisjoint(PROFILE)
+    keys = {"groups", "group-components", "resources", "set-resource-scopes", "slurm-pass-command-as-script"}
+    assert keys.isdisjoint(PROFILE)
     assert asked["groups"]["finetune_student"] == "finetune.{student}.{task}"
     assert set(asked["group-components"]) == set(asked["groups"].values())
     assert asked["set-resources"] == {rule: {"in_turn": 1} for rule in asked["groups"]}
     assert (asked["resources"], asked["set-resource-scopes"]) == ({"in_turn": 1}, {"in_turn": "local"})
+    assert asked["slurm-pass-command-as-script"] is True
 
 
 def uncomment_turns(folder: Path) -> None:

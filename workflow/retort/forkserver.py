@@ -1,4 +1,4 @@
-"""Start local jobs as forks of one process that has imported torch and transformers.
+"""Start the jobs of one machine, or of one Slurm job, as forks of a process that has imported torch and transformers.
 
 These imports take seconds of CPU time, and a study has hundreds of short jobs. Snakemake starts each job's script in a
 new process. The script asks the server for a fork, in which it runs from its first line, and waits for the end of it.
@@ -29,18 +29,21 @@ from retort import provenance
 ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket
 TERMINATE = b"T"  # a client was told to end, and so is its fork
 GREETING = 1 << 20  # largest size of a request: arguments, environment and module path
-PRELOADED = (
-    "matplotlib.pyplot",
-    "pandas",
-    "scipy.stats",
+ON_NODES = (  # what jobs of a cluster's nodes import
     "transformers.models.bert.modeling_bert",
     "transformers.models.roberta.modeling_roberta",
     "snakemake.script",
     "retort.stages.distill",
     "retort.stages.finetune",
     "retort.stages.preprocess",
-    "retort.stages.submission",
     "retort.stages.teacher",
+)
+PRELOADED = (
+    *ON_NODES,
+    "matplotlib.pyplot",
+    "pandas",
+    "scipy.stats",
+    "retort.stages.submission",
     "retort.tables.make",
     "retort.report.page",
 )
@@ -51,7 +54,7 @@ def identity() -> str:
     return f"{sys.executable} {provenance.code()}"
 
 
-def start(environment: dict[str, str], preloaded: tuple[str, ...] = PRELOADED) -> None:
+def start(environment: dict[str, str], preloaded: tuple[str, ...]) -> None:
     """Start a server that ends with this process, and set its address in this process's environment.
 
     Args:

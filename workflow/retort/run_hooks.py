@@ -17,9 +17,20 @@ FEW = 3  # jobs for which a server would cost more than it saves
 def start_forkserver(jobs: int) -> None:
     """Start a server that forks the jobs of this run, unless they are too few to pay for it."""
     if jobs > FEW:
-        kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
-        # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
-        forkserver.start(kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
+        forkserver.start(_environment(), forkserver.PRELOADED)
+
+
+def start_forkserver_on_node(jobs: int) -> None:
+    """Start a server that forks the jobs that share this Slurm job, if it has several: most of them train."""
+    if jobs > 1:
+        forkserver.start(_environment(), forkserver.ON_NODES)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment variables of a server."""
+    kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
+    # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
+    return kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
 def share_package() -> None:

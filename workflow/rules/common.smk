@@ -19,6 +19,7 @@ from retort.run_hooks import (
     remove_kept_results,
     share_package,
     start_forkserver,
+    start_forkserver_on_node,
 )
 from retort.plan.companions import Companions
 from retort.plan.plan import Plan
@@ -50,7 +51,7 @@ ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         keep_going()
-        start_forkserver(slurm_step.jobs_in_turn())
+        start_forkserver_on_node(slurm_step.jobs_in_turn())
         config.update(of_this_run())
     plan = Plan(read_config(config), decide)
     if workflow.is_main_process:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from retort import forkserver
+from retort import forkserver, run_hooks
 
 from tests.conftest import ROOT
 
@@ -143,3 +143,19 @@ def test_a_killed_client_takes_its_fork_along(address: str, start: Start) -> Non
     assert fork != client.pid
     client.kill()
     assert is_gone(fork)
+
+
+def test_a_server_starts_where_it_pays_and_sees_no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on one machine pays from its fourth job on; a Slurm job, of which most train, from its second."""
+    started: list[tuple[str, ...]] = []
+
+    def start(environment: dict[str, str], preloaded: tuple[str, ...]) -> None:
+        assert "HF_TOKEN" not in environment
+        started.append(preloaded)
+
+    monkeypatch.setattr(forkserver, "start", start)
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    for jobs in (1, 2, 4):
+        run_hooks.start_forkserver(jobs)
+        run_hooks.start_forkserver_on_node(jobs)
+    assert started == [forkserver.ON_NODES, forkserver.PRELOADED, forkserver.ON_NODES]
