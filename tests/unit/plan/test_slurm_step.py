@@ -53,13 +53,14 @@ def test_jobs_of_an_array_are_left_to_the_plugin() -> None:
 
 def test_a_step_inherits_no_sizes_of_its_slurm_job() -> None:
     """Variables that contradict its arguments are refused by srun."""
-    inherited = {"SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "9", "SRUN_CPUS_PER_TASK": "9", "COLOUR": "red"}
+    kept = {"SLURM_JOB_ID": "7", "SLURM_CONF": "here", "COLOUR": "red"}
+    dropped = {"SLURM_CPUS_PER_TASK": "9", "SRUN_CPUS_PER_TASK": "9"}
     show = "import json, os; print(json.dumps(dict(os.environ)))"
     command = [sys.executable, "-I", slurm_step.__file__, "3", sys.executable, "-c", show]
-    done = subprocess.run(command, env=os.environ | inherited, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=os.environ | kept | dropped, capture_output=True, text=True, check=True)
     shown = json.loads(done.stdout)
-    assert (shown["SLURM_JOB_ID"], shown["COLOUR"], shown[slurm_step.JOBS]) == ("7", "red", "3")
-    assert not {"SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK"} & set(shown)
+    assert {name: shown[name] for name in (*kept, slurm_step.JOBS)} == kept | {slurm_step.JOBS: "3"}
+    assert not dropped.keys() & shown.keys()
 
 
 def test_a_process_knows_how_many_jobs_share_its_slurm_job(monkeypatch: pytest.MonkeyPatch) -> None:
