@@ -8,6 +8,7 @@ Without a server, and wherever the server cannot stand in for the process that a
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -257,6 +258,7 @@ def main(listener: socket.socket, preloaded: list[str]) -> None:
         server = Server(listener)
         for name in preloaded:
             importlib.import_module(name)
+        gc.freeze()  # a fork that collects garbage would copy the memory of all imported modules
         server.serve()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,10 @@ from retort.specs.protocol import Schedule
 
 logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+with contextlib.suppress(ImportError):  # it compiles a thousand patterns: here once, and not in each fork of a job
+    from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+
+    get_checkpoint_conversion_mapping("bert")  # type: ignore[no-untyped-call]
 
 HEADS: dict[str, Any] = {
     "none": AutoModel,
