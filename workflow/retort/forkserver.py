@@ -218,6 +218,8 @@ class Server:
 
 def _run(request: dict[str, Any], streams: list[int]) -> None:
     """Run a client's script in this process, a fork, as if the client had gone on; never return."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     status = 1
     try:
         for number, stream in enumerate(streams):
@@ -226,8 +228,6 @@ def _run(request: dict[str, Any], streams: list[int]) -> None:
         os.environ.update(request["environment"])
         os.chdir(request["folder"])
         sys.argv, sys.path[:] = request["arguments"], request["path"]
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         runpy.run_path(sys.argv[0], run_name="__main__")
         status = 0
     except SystemExit as end:

@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-PLUGIN = "snakemake_executor_plugin_slurm"
+from retort.plan.slurm_step import PLUGIN
+
 ANSWERS = 3  # in a row, from which a job is absent
 ENDED = "UNKNOWN"  # the status with which the plugin lets Snakemake look for the results
 

@@ -17,8 +17,6 @@ PLUGIN = "snakemake_executor_plugin_slurm"
 JOBS = "RETORT_JOBS_IN_TURN"  # environment variable: how many jobs of the study run in this Slurm job
 # What a step may know of its Slurm job. Sizes that are set for the whole job contradict those that srun is given.
 KEPT = (
-    "SLURM_ARRAY_JOB_ID",
-    "SLURM_ARRAY_TASK_ID",
     "SLURM_CLUSTER_NAME",
     "SLURM_CONF",
     "SLURM_JOBID",
