@@ -39,4 +39,4 @@ def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list
 
 
 def _without_number(line: Line) -> Line:
-    return replace(line, mean=None, std=None, status=Status.NOT_RUN, reason=NO_JUDGEMENT)
+    return replace(line, mean=None, std=None, dev=None, status=Status.NOT_RUN, reason=NO_JUDGEMENT)
