@@ -16,6 +16,7 @@ from retort import forkserver, run_hooks
 from tests.conftest import ROOT
 
 HEAD = "import os, sys\nfrom retort.forkserver import hand_over\nstarted = os.getpid()\nhand_over()\n"
+SLEEP = "import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)"  # of a fork that tells its process number
 Start = Callable[..., subprocess.Popen[str]]
 
 
@@ -45,6 +46,12 @@ def start(tmp_path: Path) -> Start:
         return subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True, env=environment)
 
     return start
+
+
+def started_fork(client: subprocess.Popen[str]) -> int:
+    """Wait for the first line of a client's fork, its process number, and return that."""
+    assert client.stdout is not None
+    return int(client.stdout.readline())
 
 
 def is_gone(process: int) -> bool:
@@ -103,43 +110,30 @@ def test_the_client_ends_as_its_fork_did(address: str, start: Start, body: str, 
 
 def test_a_signal_to_the_client_reaches_the_fork(address: str, start: Start) -> None:
     """The fork can act on SIGTERM before it ends, such as write a checkpoint."""
-    body = (
-        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
-        "print(os.getpid(), flush=True)\ntime.sleep(60)"
-    )
-    client = start(body)
-    assert client.stdout is not None
-    client.stdout.readline()
+    client = start(f"import signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n{SLEEP}")
+    started_fork(client)
     client.send_signal(signal.SIGTERM)
     assert client.wait(20) == 7
 
 
 def test_a_signal_to_all_processes_ends_the_fork_alone(address: str, start: Start) -> None:
     """Slurm sends SIGTERM to every process of a step; the fork has the time that it takes to write its state."""
-    body = (
-        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), sys.exit(7)))\n"
-        "print(os.getpid(), flush=True)\ntime.sleep(60)"
-    )
-    client = start(body)
-    assert client.stdout is not None
-    fork = int(client.stdout.readline())
-    for process in (forkserver._servers[-1].pid, client.pid, fork):
+    client = start(f"import signal\nsignal.signal(signal.SIGTERM, lambda *_: (time.sleep(1), sys.exit(7)))\n{SLEEP}")
+    for process in (forkserver._servers[-1].pid, client.pid, started_fork(client)):
         os.kill(process, signal.SIGTERM)
     assert client.wait(20) == 7
 
 
 def test_a_fork_that_knows_no_signal_ends_by_it(address: str, start: Start) -> None:
-    client = start("import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)")
-    assert client.stdout is not None
-    os.kill(int(client.stdout.readline()), signal.SIGTERM)
+    client = start(SLEEP)
+    os.kill(started_fork(client), signal.SIGTERM)
     assert client.wait(20) == 128 + signal.SIGTERM
 
 
 def test_a_killed_client_takes_its_fork_along(address: str, start: Start) -> None:
     """Nobody waits for a fork whose client is gone, and it would hold the job's lock."""
-    client = start("import time\nprint(os.getpid(), flush=True)\ntime.sleep(60)")
-    assert client.stdout is not None
-    fork = int(client.stdout.readline())
+    client = start(SLEEP)
+    fork = started_fork(client)
     assert fork != client.pid
     client.kill()
     assert is_gone(fork)

@@ -14,6 +14,11 @@ POSITIONS = 516  # rows of the position and token type embeddings, and of a norm
 TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
 
 
+def _after_attention(architecture: Architecture) -> int:
+    """Count the weights of a layer that are multiplied after its attention: output; up, down."""
+    return architecture.hidden**2 + 2 * architecture.hidden * architecture.intermediate
+
+
 def matmul_parameters(architecture: Architecture, layers: int | None = None) -> int:
     """Count the weights of an encoder that are multiplied at every token; embeddings are looked up, so they are not.
 
@@ -23,7 +28,7 @@ def matmul_parameters(architecture: Architecture, layers: int | None = None) -> 
     """
     hidden, narrow = architecture.hidden, architecture.embedding
     depth = architecture.layers if layers is None else layers
-    each: int = 4 * hidden**2 + 2 * hidden * architecture.intermediate  # queries, keys, values, output; up, down
+    each: int = 3 * hidden**2 + _after_attention(architecture)  # queries, keys, values; the rest
     return depth * each + (narrow * hidden if narrow else 0)
 
 
@@ -55,8 +60,7 @@ def forward(architecture: Architecture, length: float, layers: int | None = None
     """
     depth = architecture.layers if layers is None else layers
     attention = 4 * length**2 * architecture.hidden  # queries times keys, attention weights times values
-    after = architecture.hidden**2 + 2 * architecture.hidden * architecture.intermediate  # output; up, down
-    left_out = 0.0 if kept is None or not depth else after * (length - kept)
+    left_out = 0.0 if kept is None or not depth else _after_attention(architecture) * (length - kept)
     return 2 * (matmul_parameters(architecture, layers) * length - left_out) + depth * attention
 
 

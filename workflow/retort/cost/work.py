@@ -61,9 +61,24 @@ def examples(schedule: Schedule, rows: int) -> float:
 
 def task_head(architecture: Architecture, task: TaskSettings, length: float) -> float:
     """Return the FLOPs of one row through the head of the task type."""
-    if catalogue.task_types()[task.task_type].facts["has_windows"]:
+    if _reads_all_positions(task):
         return flops.span(architecture, length)
     return flops.classifier(architecture, len(task.labels) or 1)
+
+
+def outputs_on(task: TaskSettings, length: float) -> float:
+    """Return the number of logits of a row of a task: two a token, or one for each label."""
+    return 2 * length if _reads_all_positions(task) else len(task.labels) or 1
+
+
+def _reads_all_positions(task: TaskSettings) -> bool:
+    """Return whether the head of a task reads every position, as that of span extraction does, or the first alone."""
+    return bool(catalogue.task_types()[task.task_type].facts["has_windows"])
+
+
+def _kept(task: TaskSettings) -> int | None:
+    """Return how many positions the head of a task reads; None for all."""
+    return None if _reads_all_positions(task) else 1
 
 
 def updates(architecture: Architecture, vocabulary: int, schedule: Schedule, rows: int) -> Work:
@@ -117,11 +132,6 @@ def tuned(
 
 def _pass(architecture: Architecture, task: TaskSettings, length: float) -> float:
     return flops.forward(architecture, length, kept=_kept(task)) + task_head(architecture, task, length)
-
-
-def _kept(task: TaskSettings) -> int | None:
-    """Return how many positions the head of a task reads; None for all."""
-    return None if catalogue.task_types()[task.task_type].facts["has_windows"] else 1
 
 
 def _at_points(
@@ -198,11 +208,6 @@ def task_training(
         updated = updates(student, settings.teacher.model.vocabulary, each.schedule, train.count)
         total += own + updated + (taught if teacher_runs else Work())
     return total
-
-
-def outputs_on(task: TaskSettings, length: float) -> float:
-    """Return the number of logits of a row of a task: two a token, or one for each label."""
-    return 2 * length if catalogue.task_types()[task.task_type].facts["has_windows"] else len(task.labels) or 1
 
 
 def corpus_distillation(settings: CorpusDistillationSettings, volume: Volume, model: str) -> tuple[Work, Work]:
