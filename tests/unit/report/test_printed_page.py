@@ -94,7 +94,7 @@ def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(
     config = build(tmp_path)
     recording = {
         "run": {"machine": "a laptop", "date": "2026-01-02"}, "replacements": {}, "runs": 3,
-        "tables": {"table1": {"B": {"Acc. %": [70.0, 1.0]}}}, "claims": {"hold": ["a-beats-b"]},
+        "tables": {"table1": {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}}},
     }  # fmt: skip
     write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
     write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from retort.specs.config import read_config
 from retort.specs.printed import Number
@@ -14,7 +15,7 @@ from retort.tables import certainty
 from retort.tables.certainty import TRIED, Outcome
 from retort.tables.comparison_types import NumberedCell, Reached
 from retort.tables.judge import Side
-from retort.tables.recordings import outcomes
+from retort.tables.outcomes import outcomes, side_of_lines
 
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made
@@ -35,6 +36,23 @@ def side(apart: float, std: float | None = 1.0, n: int = 4, unit: str = "x100") 
     cells = {
         ("t", row, "c"): NumberedCell("t", row, "c", Number(f"{mean}", mean), n, unit, std)
         for row, mean in means.items()
+    }
+    return Side(cells, {}, Reached)
+
+
+FALLING = Statement.model_validate(
+    {
+        "says": "a to e never rise", "where": "here", "compare": "not-rising",
+        "cells": [{"table": "t", "rows": list("abcde"), "columns": ["c"]}],
+    }
+)  # fmt: skip
+
+
+def in_order(means: list[float], std: float) -> Side:
+    """Return the means of rows a to e, of four runs each."""
+    cells = {
+        ("t", row, "c"): NumberedCell("t", row, "c", Number(f"{mean}", mean), 4, "x100", std)
+        for row, mean in zip("abcde", means, strict=True)
     }
     return Side(cells, {}, Reached)
 
@@ -90,6 +108,48 @@ def test_a_number_that_is_no_score_is_taken_as_it_is(unit: str) -> None:
     assert outcome(ABOVE, side(0.1, std=None, n=1, unit=unit)).holds is True
 
 
+def test_an_order_of_rows_that_chance_made_is_not_shown() -> None:
+    """As claimed, but 0.1 apart where a mean has an error of 1: hardly any draw has this order."""
+    found = outcome(FALLING, in_order([80.0, 79.9, 79.8, 79.7, 79.6], 2.0))
+    assert (found.holds, found.runs) == (None, 0)
+
+
+def test_an_order_that_chance_broke_is_not_shown_to_be_wrong() -> None:
+    """Some step is up in nearly every draw, but no step is up in most of them."""
+    assert outcome(FALLING, in_order([80.0, 79.9, 79.8, 79.6, 79.7], 10.0)).holds is None
+
+
+def test_one_step_that_is_clearly_up_shows_an_order_to_be_wrong() -> None:
+    assert outcome(FALLING, in_order([80.0, 79.9, 79.8, 74.0, 79.7], 0.5)).holds is False
+    assert outcome(FALLING, in_order([80.0, 78.0, 76.0, 74.0, 72.0], 0.5)).holds is True
+
+
+def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> None:
+    """The claim is true where all are equal: at most 2.5 % of such tables may say that it is not."""
+    generator = np.random.default_rng(7)
+    runs = generator.normal(80.0, 1.0, (80, 5, 4))
+    wrong = 0
+    for table in runs:
+        cells = {
+            ("t", row, "c"): NumberedCell("t", row, "c", Number("", values.mean()), 4, "x100", values.std(ddof=1))
+            for row, values in zip("abcde", table, strict=True)
+        }
+        wrong += certainty._shares(FALLING, Side(cells, {}, Reached), lambda _: 0.6).shows_false
+    assert wrong <= 5  # more than 5 of 80 happen in 2 % of such tests if 2.5 % are wrong
+
+
+def test_a_column_without_a_number_decides_nothing() -> None:
+    claim = Statement.model_validate(
+        {
+            "says": "a is above b", "where": "here", "compare": "above",
+            "cells": [{"table": "t", "rows": ["a"], "columns": ["c", "d"]}],
+            "than": [{"table": "t", "rows": ["b"], "columns": ["c", "d"]}],
+        }
+    )  # fmt: skip
+    assert outcome(claim, side(-0.1, 3.0)).holds is None
+    assert outcome(claim, side(-30.0, 3.0)).holds is False  # contradicted, whatever the other column is
+
+
 def test_a_claim_that_lacks_a_number_is_neither() -> None:
     lacking = side(9.0)
     lacking = Side({key: cell for key, cell in lacking.cells.items() if key[1] == "a"}, {}, Reached)
@@ -107,7 +167,8 @@ def test_a_deviation_is_that_of_the_column_else_of_the_table_else_of_the_paper(
     def holds() -> bool | None:
         lines, _ = made(config)
         assert next(line.n for line in lines if line.row == "Teacher") == 1
-        return outcomes(open_study(read_config(config)), "tiny", {"table1": lines})["a-beats-b"].holds
+        study = open_study(read_config(config))
+        return outcomes(study, "tiny", side_of_lines(study, "tiny", {"table1": lines}))["a-beats-b"].holds
 
     assert holds() is True  # 80 of one run, 70 of three
     set_value(folder, "papers/tiny/paper.yaml", "assumed_std", to={"points": 20.0, "because": reason})

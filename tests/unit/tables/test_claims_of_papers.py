@@ -8,8 +8,10 @@ from retort.formatters import condition
 from retort.specs import catalogue
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study
-from retort.tables.claims import counts, judge_all
+from retort.tables.claims import FAILS, HOLDS, OPEN, counts, judge_all
 from retort.tables.tidy import Line
+
+from tests.conftest import ROOT
 
 
 def test_the_recorded_study_is_judged_as_it_was():
@@ -43,6 +45,16 @@ def test_every_paper_claims_something_that_its_numbers_decide(paper: str):
         for table in study.claims[paper][name].tables
     )
     assert {item.name for item in judged if item.published.verdict == "cannot be decided"} == unprinted
+
+
+@pytest.mark.parametrize("paper", ["minilmv2", "wang2023", "udagawa2023", "mlkd2024"])
+def test_the_guide_counts_the_claims_on_print(paper: str):
+    study = open_study(read_config({"papers": [paper]}))
+    tables: dict[str, list[Line]] = {name: [] for one in study.claims[paper].values() for name in one.tables}
+    verdicts = [item.published.verdict for item in judge_all(study, paper, tables)]
+    counted = [verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)]
+    guide = (ROOT / "workflow/retort/tables/README.md").read_text()
+    assert f"| {paper} | {len(verdicts)} | {' | '.join(map(str, counted))} |" in guide
 
 
 # paper -> claims that do not hold on its numbers, and those whose verdict turns on averages taken anew

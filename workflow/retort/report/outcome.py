@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from retort.report.files import RUN, Files
-from retort.specs.recording import RecordedClaims
 from retort.study.study import Study
-from retort.tables.recordings import has_scores, outcomes, sorted_claims
+from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
+from retort.tables.recordings import has_scores
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
 
@@ -28,7 +28,9 @@ class Opening:
 
     Args:
         scale: the scale of the numbers.
-        run: whose numbers they are: machine, date and commit of a recorded run; empty for those of this page.
+        run: where the numbers of a recorded run come from: machine, date and commit; empty for those of this page.
+        model: the teacher of the recorded run, if the scale replaces the printed ones.
+        tasks: what the recorded run ran of the paper's tasks, if not all.
         runs: over how many runs a mean is; 0 where students differ.
         hold: the claims that hold.
         fail: the claims that do not.
@@ -38,6 +40,8 @@ class Opening:
 
     scale: str
     run: str
+    model: str
+    tasks: list[str]
     runs: int
     hold: list[Opened]
     fail: list[Opened]
@@ -55,7 +59,7 @@ class Opening:
         return [*self.hold, *self.fail, *self.undecided]
 
 
-def _opening(study: Study, paper: str, claims: RecordedClaims, **origin: Any) -> Opening:
+def _opening(study: Study, paper: str, claims: Sorted, **origin: Any) -> Opening:
     texts = study.claims.get(paper, {})
 
     def named(names: list[str]) -> list[Opened]:
@@ -72,12 +76,16 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     found = []
     tables = for_claims(study, _tables(study, paper, files))
     if any(map(has_scores, tables.values())):
-        claims = sorted_claims(outcomes(study, paper, tables))
-        found.append(_opening(study, paper, claims, scale=study.config.scale, run="", runs=0))
+        claims = sort_claims(outcomes(study, paper, side_of_lines(study, paper, tables)))
+        found.append(_opening(study, paper, claims, scale=study.config.scale, run="", model="", tasks=[], runs=0))
     for (slug, scale), recording in study.recordings.items():
         if slug == paper:
-            run = ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"))))
-            found.append(_opening(study, paper, recording.claims, scale=scale, run=run, runs=recording.runs))
+            commit = recording.run.get("commit", "")[:7]
+            run = ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
+            model, tasks = recording.replacements.get("model", ""), recording.replacements.get("tasks", [])
+            claims = sort_claims(outcomes(study, paper, side_of_recording(study, paper, recording)))
+            runs = recording.runs
+            found.append(_opening(study, paper, claims, scale=scale, run=run, model=model, tasks=tasks, runs=runs))
     return [opening for opening in found if opening.numbered]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from retort.report.files import RUN, Files
 from retort.study.study import Study
-from retort.tables.base import table_of
+from retort.tables.base import Table, table_of
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import OF_THE_SHAPE, counts_of
 from retort.tables.rehearsed import for_claims
@@ -23,9 +23,11 @@ class Tally:
         measured: cells with a value of ours.
         not_run: cells that this scale does not run, or that have no student yet.
         without: all other cells without a value of ours: quoted from other work, diverged, missing.
-        agrees: cells that agree with the published values.
-        differs: cells that differ from them.
-        inconclusive: cells of which neither is shown.
+        agrees: measured cells that agree with the published values.
+        differs: measured cells that differ from them.
+        inconclusive: measured cells of which neither is shown.
+        counted: numbers that need no run and stand beside printed ones: settings, sizes, counts.
+        as_printed: those of them that agree with the printed ones.
         held: claims that hold on the published numbers, out of `claims`.
         open: claims that the published numbers cannot decide.
         holds: claims that hold on our numbers.
@@ -41,6 +43,8 @@ class Tally:
     agrees: int = 0
     differs: int = 0
     inconclusive: int = 0
+    counted: int = 0
+    as_printed: int = 0
     held: int = 0
     open: int = 0
     holds: int = 0
@@ -99,11 +103,18 @@ def claim_parts(counted: Tally, side: str) -> list[Part]:
     return [part for part in parts if part.count]
 
 
-def _cells(lines: list[Line]) -> Tally:
-    counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
-    measured = sum(line.mean is not None for line in counted)
-    not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in counted)
-    return Tally(measured=measured, not_run=not_run, without=len(counted) - measured - not_run)
+def _cells(table: Table, lines: list[Line]) -> Tally:
+    """Count the cells of a table: those that a run measures, and apart from them those that follow from the study."""
+    cells = [line for line in table.tallied(lines) if line.unit not in OF_THE_SHAPE]
+    measured = sum(line.mean is not None for line in cells)
+    not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in cells)
+    verdicts = table.verdicts(lines)
+    judged = [verdicts.pop((line.row, line.column), "") for line in cells]
+    others = counts_of(verdicts.values())
+    return Tally(
+        measured=measured, not_run=not_run, without=len(cells) - measured - not_run, **counts_of(judged),
+        counted=sum(others.values()), as_printed=others["agrees"],
+    )  # fmt: skip
 
 
 def _claims(study: Study, paper: str, files: Files) -> Tally:
@@ -133,6 +144,5 @@ def tally(study: Study, paper: str, files: Files = RUN) -> Tally:
             continue
         total += Tally(tables=1)
         if files.tidy(paper, name).is_file():
-            table, lines = table_of(study, paper, name), read(files.tidy(paper, name))
-            total += Tally(**counts_of(table.verdicts(lines).values())) + _cells(table.tallied(lines))
+            total += _cells(table_of(study, paper, name), read(files.tidy(paper, name)))
     return total

@@ -1,4 +1,4 @@
-"""A recorded run of a printed paper at a scale of ours: its numbers, and what came out of the paper's claims."""
+"""A recorded run of a printed paper at a scale of ours: where its numbers come from, and the numbers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,6 @@ from pydantic import Field
 from retort.specs.base import Name, Real, Settings, Spec, Text, Whole
 
 Recorded = Annotated[list[Real], Field(min_length=1, max_length=2)]
-
-
-class RecordedClaims(Spec):
-    """The claims of a paper by what the recorded numbers say of them."""
-
-    hold: list[Name] = Field(default=[], description="those that hold, whatever the luck of the runs")
-    fail: list[Name] = Field(default=[], description="those that do not hold, whatever the luck of the runs")
-    undecided: dict[Name, Whole] = Field(
-        default={}, description="those that more runs would decide: claim -> runs of each student; 0: more than tried"
-    )
-    without: list[Name] = Field(default=[], description="those that lack a number at this scale")
 
 
 class Recording(Spec):
@@ -34,4 +23,3 @@ class Recording(Spec):
     tables: dict[Name, dict[Text, dict[Text, Recorded]]] = Field(
         min_length=1, description="table -> row -> column -> [mean] or [mean, standard deviation], times 100"
     )
-    claims: RecordedClaims = Field(default=RecordedClaims(), description="what came out")

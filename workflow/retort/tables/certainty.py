@@ -1,9 +1,15 @@
-"""How certain a claim is on numbers of ours: would it come out the same, had the runs been other ones?
+"""How certain a claim is on numbers of ours: do they show that it is true, or that it is not?
 
 Each mean is drawn anew many times, as its runs let expect it: mean + s / sqrt(n) * t, with t of Student's distribution
-with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison. If it holds in at least 97.5 %
-of the draws, or in at most 2.5 %, it is decided; else the luck of the runs may have turned it, and the runs are counted
-with which it would be decided if means and deviations stayed as they are.
+with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
+
+- It holds if it does on the numbers themselves and in at least 97.5 % of the draws.
+- It does not hold if it does not on the numbers themselves and one of its parts is contradicted in at least 97.5 % of
+  the draws; where draws contradict m parts, in at least 1 - 2.5 % / m of them (Bonferroni). A part is a pair, a step
+  or a column of the comparison. That some part, whichever, is contradicted in most draws shows nothing: of many
+  rows that are equally good, hardly any draw has the order of print.
+- Else the luck of the runs may have turned it, and the runs are counted with which it would be decided if means and
+  deviations stayed as they are.
 
 A score without a deviation (one run) or with a deviation of zero has the one that its table assumes, as in verdicts.
 Sizes, counts and settings do not depend on luck and are taken as they are.
@@ -12,6 +18,7 @@ Sizes, counts and settings do not depend on luck and are taken as they are.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,11 +26,12 @@ import numpy as np
 
 from retort.specs.judging import ASSUMED_FREEDOM
 from retort.specs.statement import Statement
-from retort.tables.comparison_types import NumberedCell
+from retort.tables.comparison_types import NumberedCell, Verdict
 from retort.tables.judge import Key, Side, decide
 
 SEED = 2023  # of the draws
-DRAWS = 400
+DRAWS = 4000
+FIRST, OPEN = 400, 0.95  # a claim with no larger share than this in the first draws is as open in all: 3 errors below
 LEVEL = 0.05  # two-sided
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
 Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
@@ -34,7 +42,7 @@ class Outcome:
     """What the numbers of a side say of a claim.
 
     Args:
-        holds: True or False where they decide it; None where they do not.
+        holds: True or False where they show it; None where they do not.
         runs: of a claim that other runs may turn, the runs that would decide it, 0 if more than were tried; else None.
     """
 
@@ -71,8 +79,31 @@ def _drawn(cell: NumberedCell, error: _StandardError | None, generator: np.rando
     return replace(cell, number=replace(cell.number, value=value))
 
 
-def _share(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> float:
-    """Return in which share of the draws the statement holds."""
+@dataclass(frozen=True)
+class _Shares:
+    """In which shares of the draws a claim holds, and each of its parts is contradicted."""
+
+    holds: float
+    wrong: dict[str, float]
+
+    @property
+    def largest(self) -> float:
+        """The largest of the shares."""
+        return max(self.holds, *self.wrong.values(), 0.0)
+
+    @property
+    def shows_true(self) -> bool:
+        """Whether the claim holds in so many draws that it is true."""
+        return self.holds >= 1 - LEVEL / 2
+
+    @property
+    def shows_false(self) -> bool:
+        """Whether one part is contradicted in so many draws that the claim is not true."""
+        return max(self.wrong.values(), default=0.0) >= 1 - LEVEL / 2 / max(len(self.wrong), 1)
+
+
+def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
+    """Return what the draws say of a claim, with at least so many runs of each student."""
     generator = np.random.default_rng(SEED)
     keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
 
@@ -83,12 +114,22 @@ def _share(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) ->
         return {key: _drawn(cell, error, generator) for key, (cell, error) in cells.items()}
 
     cells, dev = with_errors(side.cells), with_errors(side.dev)
-    verdicts = [decide(statement, replace(side, cells=draw(cells), dev=draw(dev))) for _ in range(DRAWS)]
-    return sum(not isinstance(verdict, str) and verdict.holds is True for verdict in verdicts) / DRAWS
+    holding, wrong, shares = 0, Counter[str](), _Shares(0.0, {})
+    for number in range(1, DRAWS + 1):
+        verdict = decide(statement, replace(side, cells=draw(cells), dev=draw(dev)))
+        assert not isinstance(verdict, str)  # the numbers that are there are those of the claim itself
+        holding += verdict.holds is True
+        wrong.update(contradicted(verdict))
+        if number in (FIRST, DRAWS):
+            shares = _Shares(holding / number, {part: count / number for part, count in wrong.items()})
+            if shares.largest < OPEN:
+                break
+    return shares
 
 
-def _decided(share: float) -> bool:
-    return not LEVEL / 2 < share < 1 - LEVEL / 2
+def contradicted(verdict: Verdict) -> frozenset[str]:
+    """Return the parts of a claim that a verdict contradicts; the claim itself if it has no parts."""
+    return verdict.wrong or frozenset(["the claim"] if verdict.holds is False else [])
 
 
 def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
@@ -102,6 +143,11 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
     verdict = decide(statement, side)
     if isinstance(verdict, str) or verdict.holds is None:
         return Outcome(None)
-    if _decided(_share(statement, side, assumed)):
+
+    def decided(runs: int = 0) -> bool:
+        shares = _shares(statement, side, assumed, runs)
+        return shares.shows_true if verdict.holds else shares.shows_false
+
+    if decided():
         return Outcome(verdict.holds)
-    return Outcome(None, next((runs for runs in TRIED if _decided(_share(statement, side, assumed, runs))), 0))
+    return Outcome(None, next((runs for runs in TRIED if decided(runs)), 0))

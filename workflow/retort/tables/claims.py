@@ -20,6 +20,7 @@ from retort.tables.judge import Side, decide, ours, published, recomputed
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
 from retort.tables.origin import mixed_in
+from retort.tables.outcomes import side_of_recording
 from retort.tables.rehearsed import for_claims
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
@@ -41,7 +42,8 @@ RULE = (
     f"'{SO_FAR.capitalize()}': some cells have no number; the others do not contradict the claim, and do not suffice. "
     f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
     "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
-    "Hours of ours are computed from settings, not measured."
+    "Hours of ours are computed from settings, not measured. 'Recorded': a run of ours at that scale, which came with "
+    "the study; it is no part of this run."
 )
 
 
@@ -56,7 +58,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with the test applied to it and its two judgements, on the published numbers and on ours."""
+    """A claim with the test applied to it and its judgements: on the published numbers, on ours, and on recorded ones.
+
+    Args:
+        recorded: scale -> the judgement on a recorded run of ours at that scale, where its numbers decide the claim.
+    """
 
     name: str
     claim: str
@@ -67,6 +73,7 @@ class Judged:
     reading: str
     published: Judgement
     ours: Judgement
+    recorded: dict[str, Judgement]
 
 
 def _remark(pair: Pair | None) -> str:
@@ -146,10 +153,18 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     printed, own = published(exhibits), ours(exhibits, tables)
     anew = recomputed(printed, exhibits)
+    recorded = {
+        scale: side_of_recording(study, paper, one) for (slug, scale), one in study.recordings.items() if slug == paper
+    }
+
+    def on_recorded(claim: Statement) -> dict[str, Judgement]:
+        found = {scale: judge_one(claim, side) for scale, side in recorded.items()}
+        return {scale: judgement for scale, judgement in found.items() if judgement.verdict != OPEN}
+
     return [
         Judged(
             name, claim.says, claim.where, claim.tables, _test(claim), claim.why, claim.reading,
-            judge_published(claim, printed, anew), judge_one(claim, own),
+            judge_published(claim, printed, anew), judge_one(claim, own), on_recorded(claim),
         )
         for name, claim in study.claims[paper].items()
     ]  # fmt: skip
@@ -168,6 +183,11 @@ def counts(claims: list[Judged]) -> str:
     return f"Claims: {len(claims)}. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
 
 
+def _markdown_of(side: Judgement) -> str:
+    remark = f", {side.remark}" if side.remark else ""
+    return f"**{side.verdict}**{remark}<br>{markdown_escape(side.numbers)}"
+
+
 def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
     """Return the judged claims as a Markdown table, with the rule of judging below."""
     lines = [f"## Claims. {markdown_escape(title)}", "", counts(claims), ""]
@@ -177,9 +197,9 @@ def markdown(title: str, claims: list[Judged], rule: str = RULE) -> str:
         cells = [f"{markdown_escape(item.claim)}<br>*{markdown_escape(where)}*"]
         notes = {"Reading": item.reading, "Why": item.why}
         cells[0] += "".join(f"<br>{markdown_escape(f'{name}: {text}.')}" for name, text in notes.items() if text)
-        for side in (item.published, item.ours):
-            remark = f", {side.remark}" if side.remark else ""
-            cells.append(f"**{side.verdict}**{remark}<br>{markdown_escape(side.numbers)}")
+        cells += [_markdown_of(item.published), _markdown_of(item.ours)]
+        recorded = [f"<br>*recorded, scale {scale}:* {_markdown_of(one)}" for scale, one in item.recorded.items()]
+        cells[-1] += "".join(recorded)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", rule, ""])
 

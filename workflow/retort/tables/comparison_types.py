@@ -55,6 +55,8 @@ class Verdict:
         result: the one computed number that decides, as text; empty if there is no single one.
         pair: the two cells that decide; None if they are not exactly two.
         missing: which cells have no number, and why, as text.
+        wrong: names of the parts that contradict the statement, such as pairs or columns; empty for a statement that
+            has no parts.
     """
 
     holds: bool | None
@@ -62,6 +64,7 @@ class Verdict:
     result: str = ""
     pair: Pair | None = None
     missing: str = ""
+    wrong: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

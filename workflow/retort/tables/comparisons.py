@@ -5,7 +5,8 @@ A comparison takes cells, and whatever else it requires as keyword-only paramete
 (two texts).
 
 A comparison over columns or in an order also takes cells without a number. It answers False if the numbers that are
-there contradict the statement, None if they do not and one is missing, else True.
+there contradict the statement, None if they do not and one is missing, else True. Where it checks several pairs, steps
+or columns, all of which must be as stated, it names those that are not.
 
 The first docstring line of a comparison is printed in the table of claims, in front of the names of the columns and
 without "Check that".
@@ -114,7 +115,17 @@ def unless_open(holds: bool, complete: bool) -> bool | None:
     return None if holds and not complete else holds
 
 
-def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
+def rows_of(pair: Pair) -> str:
+    """Return a name of a pair: its column and its two rows."""
+    return f"{pair[0].column}: {pair[0].row} against {pair[1].row}"
+
+
+def _column_of(pair: Pair) -> str:
+    """Return a name of a pair of best cells, whose rows may be others in another run."""
+    return pair[0].column
+
+
+def _every(pairs: list[Pair], good: Callable[[Pair], bool], name: Callable[[Pair], str] = rows_of) -> Verdict:
     """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
     known = known_pairs(pairs)
     if not known:
@@ -122,7 +133,8 @@ def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
     bad, closest = [pair for pair in known if not good(pair)], min(known, key=gap)
     further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
     text = "; ".join(itertools.starmap(written, bad[:SHOWN] or [closest]))
-    return Verdict(unless_open(not bad, len(known) == len(pairs)), text + further, pair=closest)
+    holds = unless_open(not bad, len(known) == len(pairs))
+    return Verdict(holds, text + further, pair=closest, wrong=frozenset(map(name, bad)))
 
 
 def by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:
@@ -162,13 +174,13 @@ def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verd
 @comparisons.register("best-above")
 def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is above the best of the others."""
-    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) > 0)
+    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) > 0, _column_of)
 
 
 @comparisons.register("best-not-below")
 def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is at least the best of the others."""
-    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) >= 0)
+    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) >= 0, _column_of)
 
 
 def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
@@ -215,14 +227,14 @@ def best_mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCe
     return most(_by_columns(best(cells), best(against)), lambda apart: apart >= 0)
 
 
-def _near(pairs: list[Pair], allowed: float) -> Verdict:
+def _near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_of) -> Verdict:
     """Return whether the two cells of every pair differ by at most `allowed`; the pair farthest apart is printed."""
     known = known_pairs(pairs)
     if not known:
         return Verdict(None, "")
     farthest = max(known, key=lambda pair: abs(gap(pair)))
-    holds = abs(gap(farthest)) <= allowed + TINY
-    return Verdict(unless_open(holds, len(known) == len(pairs)), written(*farthest), pair=farthest)
+    wrong = frozenset(name(pair) for pair in known if abs(gap(pair)) > allowed + TINY)
+    return Verdict(unless_open(not wrong, len(known) == len(pairs)), written(*farthest), pair=farthest, wrong=wrong)
 
 
 @comparisons.register("near")
@@ -234,7 +246,7 @@ def near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCel
 @comparisons.register("best-near")
 def best_near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best cell differs from the best of the others by at most the allowed distance."""
-    return _near(pairs_of(best(cells), best(against)), allowed)
+    return _near(pairs_of(best(cells), best(against)), allowed, _column_of)
 
 
 # --- cells in their order, and texts
@@ -245,14 +257,12 @@ def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> 
     known = [cell for cell in cells if cell.known]
     if len(known) < 2:
         return Verdict(None, "")
-    bad = [
-        f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})"
-        for a, b in itertools.pairwise(known)
-        if wrong(a.number.value, b.number.value)
-    ]
+    bad = [(a, b) for a, b in itertools.pairwise(known) if wrong(a.number.value, b.number.value)]
+    steps = [f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row}, {b.column})" for a, b in bad[:SHOWN]]
     further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    text = "; ".join(bad[:SHOWN]) + further or ", ".join(cell.text for cell in known)
-    return Verdict(unless_open(not bad, len(known) == len(cells)), text)
+    text = "; ".join(steps) + further or ", ".join(cell.text for cell in known)
+    names = frozenset(f"{a.row}, {a.column}; {b.row}, {b.column}" for a, b in bad)
+    return Verdict(unless_open(not bad, len(known) == len(cells)), text, wrong=names)
 
 
 @comparisons.register("not-rising")
@@ -273,9 +283,11 @@ def rises(cells: list[NumberedCell]) -> Verdict:
     known = [cell for cell in cells if cell.known]
     if not known or not cells[-1].known:
         return Verdict(None, "")
-    last, highest = cells[-1], max(known, key=lambda cell: cell.number.value)
-    holds = last.number.value >= highest.number.value and (not cells[0].known or gap((last, cells[0])) > 0)
-    return Verdict(unless_open(holds, len(known) == len(cells)), ", ".join(cell.text for cell in known))
+    last = cells[-1]
+    above = [cell for cell in known if gap((last, cell)) < 0 or (cell is cells[0] and gap((last, cell)) <= 0)]
+    wrong = frozenset(f"{cell.row}, {cell.column}" for cell in above)
+    holds = unless_open(not above, len(known) == len(cells))
+    return Verdict(holds, ", ".join(cell.text for cell in known), wrong=wrong)
 
 
 @comparisons.register("diverges")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from retort.formatters import number as formatted
 from retort.tables.comparison_types import NumberedCell, Pair, Stated, Verdict
-from retort.tables.comparisons import SHOWN, comparisons, gap, written
+from retort.tables.comparisons import SHOWN, comparisons, gap, rows_of, unless_open, written
 
 
 def _gains(cells: list[NumberedCell], against: list[NumberedCell]) -> dict[str, list[tuple[float, Pair]]]:
@@ -33,6 +33,10 @@ def _rows(pair: Pair) -> tuple[str, str]:
     return pair[0].row, pair[1].row
 
 
+def _names(gains: list[tuple[float, Pair]]) -> frozenset[str]:
+    return frozenset(rows_of(pair) for _, pair in gains)
+
+
 def _complete(cells: list[NumberedCell], against: list[NumberedCell]) -> bool:
     return all(cell.known for cell in (*cells, *against))
 
@@ -52,8 +56,8 @@ def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Ver
         f"{_written(*own)} against {formatted(other[0], 1)} ({other[1][1].row}, then {other[1][0].row})"
         for own, other in gains.values()
     )
-    fails = any(own[0] <= other[0] for own, other in gains.values())
-    return Verdict(False if fails else True if _complete(cells, against) else None, text)
+    wrong = frozenset(column for column, (own, other) in gains.items() if own[0] <= other[0])
+    return Verdict(unless_open(not wrong, _complete(cells, against)), text, wrong=wrong)
 
 
 @comparisons.register("largest-gain")
@@ -76,14 +80,15 @@ def first_column_gains_most(cells: list[NumberedCell], *, counterparts: list[Num
     if not rivals or not any(others):
         return Verdict(None, "")
     larger = [
-        f"{_written(gain, pair)} against {formatted(rivals[_rows(pair)], 1)}"
+        (gain, pair)
         for column in others
         for gain, pair in column
         if _rows(pair) in rivals and gain >= rivals[_rows(pair)]
     ]
+    texts = [f"{_written(*one)} against {formatted(rivals[_rows(one[1])], 1)}" for one in larger[:SHOWN]]
     further = f"; and {len(larger) - SHOWN} more" if len(larger) > SHOWN else ""
-    text = "; ".join(larger[:SHOWN]) + further or "; ".join(_written(gain, pair) for gain, pair in first[:SHOWN])
-    return Verdict(False if larger else True if _complete(cells, counterparts) else None, text)
+    text = "; ".join(texts) + further or "; ".join(_written(gain, pair) for gain, pair in first[:SHOWN])
+    return Verdict(unless_open(not larger, _complete(cells, counterparts)), text, wrong=_names(larger))
 
 
 @comparisons.register("gains-considerably")
@@ -104,7 +109,7 @@ def _each_gain(cells: list[NumberedCell], counterparts: list[NumberedCell], wron
         return Verdict(None, "")
     bad = [gain for gain in gains if wrong(gain[0])]
     text = "; ".join(_written(*gain) for gain in (bad or gains)[:SHOWN])
-    return Verdict(False if bad else True if _complete(cells, counterparts) else None, text)
+    return Verdict(unless_open(not bad, _complete(cells, counterparts)), text, wrong=_names(bad))
 
 
 @comparisons.register("last-column-gains-most")
@@ -119,7 +124,8 @@ def last_column_gains_most(cells: list[NumberedCell], *, counterparts: list[Numb
     if last not in means or len(means) < 2 or not _complete(cells, counterparts):
         return Verdict(None, "")
     text = "; ".join(f"{column}: {formatted(mean, 1)}" for column, mean in means.items())
-    return Verdict(all(mean < means[last] for column, mean in means.items() if column != last), text)
+    wrong = frozenset(column for column, mean in means.items() if column != last and mean >= means[last])
+    return Verdict(not wrong, text, wrong=wrong)
 
 
 @comparisons.register("mostly-above-counterparts")

@@ -7,7 +7,7 @@ import statistics
 
 from retort.formatters import number as formatted
 from retort.tables.comparison_types import TINY, NumberedCell, Verdict
-from retort.tables.comparisons import by_column, comparisons, most, pairs_of, unless_open
+from retort.tables.comparisons import by_column, comparisons, most, pairs_of, rows_of, unless_open
 
 
 def _rows(cells: list[NumberedCell]) -> str:
@@ -68,7 +68,7 @@ def mostly_above_each(cells: list[NumberedCell], *, against: list[NumberedCell])
         f"{row}: {verdict.numbers.partition(';')[0]}" for row, verdict in known.items()
     )
     complete = all(verdict.holds is not None for verdict in verdicts.values())
-    return Verdict(unless_open(not fails, complete) if known else None, text)
+    return Verdict(unless_open(not fails, complete) if known else None, text, wrong=frozenset(fails))
 
 
 @comparisons.register("none-dominates")
@@ -98,4 +98,5 @@ def columns_not_rising(cells: list[NumberedCell]) -> Verdict:
         return Verdict(None, "")
     text = "; ".join(f"{a.text} ({a.row}, {a.column}), then {b.text} ({b.row})" for a, b in bad)
     complete = all(cell.known for cell in cells)
-    return Verdict(unless_open(not bad, complete), text or f"{steps} steps, none of them up")
+    wrong = frozenset(map(rows_of, bad))
+    return Verdict(unless_open(not bad, complete), text or f"{steps} steps, none of them up", wrong=wrong)

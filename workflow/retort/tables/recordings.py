@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import yaml
 
 from retort.errors import RetortError
-from retort.specs.judging import assumed_std_of
-from retort.specs.recording import RecordedClaims, Recording
+from retort.specs.recording import Recording
 from retort.specs.schemas import first_line
 from retort.study.study import Study
-from retort.tables.certainty import Outcome, outcome
-from retort.tables.comparison_types import NumberedCell
-from retort.tables.judge import ours
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
@@ -58,27 +53,6 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
     return [f"Recorded: a run of ours at this scale ({where})."] if table in recording.tables else []
 
 
-def outcomes(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> dict[str, Outcome]:
-    """Return what the numbers of some tables of a paper say of each of its claims."""
-    exhibits = {name: study.exhibits[paper, name] for name in tables}
-    side = ours(exhibits, tables)
-
-    def assumed(cell: NumberedCell) -> float:
-        return assumed_std_of([*exhibits[cell.table].judging(cell.column), study.papers[paper]]).points
-
-    return {name: outcome(claim, side, assumed) for name, claim in study.claims.get(paper, {}).items()}
-
-
-def sorted_claims(found: Mapping[str, Outcome]) -> RecordedClaims:
-    """Return the claims of a paper by what the numbers say of them."""
-    return RecordedClaims(
-        hold=[name for name, one in found.items() if one.holds is True],
-        fail=[name for name, one in found.items() if one.holds is False],
-        undecided={name: one.runs for name, one in found.items() if one.runs is not None},
-        without=[name for name, one in found.items() if one.holds is None and one.runs is None],
-    )
-
-
 def has_scores(lines: list[Line]) -> bool:
     """Return whether a table has a score of ours."""
     return any(line.status in HAS_VALUE for line in lines if line.unit == "x100")
@@ -110,7 +84,6 @@ def record_scale(study: Study, paper: str) -> str:
         replacements=replacements_of(study, paper),
         runs=study.scale.replacements.seeds,
         tables={name: _cells(lines) for name, lines in scored.items()},
-        claims=sorted_claims(outcomes(study, paper, tables)),
     )
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
     path.parent.mkdir(exist_ok=True)

@@ -1,0 +1,75 @@
+"""What the numbers of a side, of a run or recorded, say of each claim of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from retort.formatters import number as formatted
+from retort.specs.judging import assumed_std_of
+from retort.specs.printed import Number
+from retort.specs.recording import Recording
+from retort.study.study import Study
+from retort.tables.certainty import Outcome, outcome
+from retort.tables.comparison_types import NumberedCell, Reached
+from retort.tables.judge import Side, ours
+from retort.tables.tidy import Line
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The claims of a paper by what the numbers of a side say of them.
+
+    Args:
+        hold: those that the numbers show to be true.
+        fail: those that the numbers show not to be true.
+        undecided: those that other runs may turn -> the runs of each student that would decide them; 0: beyond those
+            tried.
+        without: those that lack a number.
+    """
+
+    hold: list[str] = field(default_factory=list)
+    fail: list[str] = field(default_factory=list)
+    undecided: dict[str, int] = field(default_factory=dict)
+    without: list[str] = field(default_factory=list)
+
+
+def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
+    """Return what the numbers of a side say of each claim of a paper."""
+
+    def assumed(cell: NumberedCell) -> float:
+        table = study.exhibits[paper, cell.table]
+        return assumed_std_of([*table.judging(cell.column), study.papers[paper]]).points
+
+    return {name: outcome(claim, side, assumed) for name, claim in study.claims.get(paper, {}).items()}
+
+
+def sort_claims(found: Mapping[str, Outcome]) -> Sorted:
+    """Return the claims of a paper by what the numbers say of them."""
+    return Sorted(
+        hold=[name for name, one in found.items() if one.holds is True],
+        fail=[name for name, one in found.items() if one.holds is False],
+        undecided={name: one.runs for name, one in found.items() if one.runs is not None},
+        without=[name for name, one in found.items() if one.holds is None and one.runs is None],
+    )
+
+
+def side_of_lines(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> Side:
+    """Return the numbers of a run."""
+    return ours({name: study.exhibits[paper, name] for name in tables}, tables)
+
+
+def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:
+    """Return the numbers of a recorded run; a mean without a deviation is that of one run."""
+    cells = {}
+    for name, rows in recording.tables.items():
+        digits = study.exhibits[paper, name].digits
+        for row, columns in rows.items():
+            for column, (mean, *deviations) in columns.items():
+                std = deviations[0] if deviations else None
+                number = Number(formatted(mean, digits), mean, "" if std is None else formatted(std, digits))
+                runs = 1 if std is None else recording.runs
+                cells[name, row, column] = NumberedCell(name, row, column, number, runs, "x100", std)
+    claims = study.claims.get(paper, {}).values()
+    keys = {key for claim in claims for group in (*claim.cells, *claim.than) for key in group.keys}
+    return Side(cells, dict.fromkeys(keys, "not in the recorded run"), Reached)
