@@ -47,16 +47,82 @@ def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
         assert (ROOT / name).parent.joinpath(link).exists(), link
 
 
-def run_make(folder: Path, *arguments: str) -> str:
-    """Run make with the project's Makefile in a folder and return what it prints."""
+def call_make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make with the project's Makefile in a folder and return the finished process."""
     # `make test` itself may run this test: its make must not make this one say which folder it enters and leaves
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
-    done = subprocess.run(
+    return subprocess.run(
         ["make", "-f", str(ROOT / "Makefile"), *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def run_make(folder: Path, *arguments: str) -> str:
+    """Run make in a folder and return what it prints."""
+    done = call_make(folder, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+# What pip writes with --quiet. An index that answers and has no file for this Python or platform ends as one does that
+# does not answer, but for the lines before.
+NONE_FOUND = """\
+ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: none)
+ERROR: No matching distribution found for torch==2.13.0
+"""
+NO_ANSWER = """\
+WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
+'NewConnectionError('<pip._vendor.urllib3.connection.HTTPConnection object at 0x7f6bcc152410>: Failed to establish a \
+new connection: [Errno 111] Connection refused')': /simple/torch/
+"""
+DISK_FULL = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
+OLD = "is missing or older than 3.11: install a newer Python, or name one: make install PYTHON=python3.12"
+NO_VENV = "has no venv: install it, on Debian and Ubuntu with: apt install python3-venv"
+ANOTHER = "(to try another Python: rm -r .venv, then make install PYTHON=python3.12)"
+
+
+def write_python(folder: Path, fails: str, pip_says: str) -> None:
+    """Write a stand-in for Python that fails where its arguments hold a word; the pip of its environments only talks.
+
+    Args:
+        folder: where it is written, as `python`.
+        fails: the word.
+        pip_says: what pip writes before it fails.
+    """
+    (folder / "says").write_text(pip_says)
+    (folder / "pip").write_text("#!/bin/sh\ncat says >&2\nexit 1\n")
+    script = f'#!/bin/sh\ncase "$*" in *{fails}*) exit 1;; *-m\\ venv*) mkdir -p .venv/bin; cp pip .venv/bin;; esac\n'
+    (folder / "python").write_text(script)
+    for name in ("pip", "python"):
+        (folder / name).chmod(0o755)
+
+
+def first_line_of_install(folder: Path, python: str, fails: str, pip_says: str = "") -> str:
+    """Return the first line that `make install` prints when it fails, with a stand-in for Python."""
+    for name in ("requirements.lock", "pyproject.toml"):
+        (folder / name).touch()
+    write_python(folder, fails, pip_says)
+    done = call_make(folder, "install", f"PYTHON={python}", "VENV=.venv")
+    assert done.returncode
+    assert not (folder / ".venv/.done").exists()
+    return done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize(("python", "fails", "line"), [
+    ("./nowhere", "nothing", OLD), ("./python", "version_info", OLD), ("./python", "ensurepip", NO_VENV),
+])  # fmt: skip
+def test_make_says_what_python_lacks(python: str, fails: str, line: str, tmp_path: Path) -> None:
+    assert first_line_of_install(tmp_path, python, fails) == f"make: {python} {line}"
+
+
+@pytest.mark.parametrize(("pip_says", "cause"), [
+    (NO_ANSWER + NONE_FOUND, "no package index answers"),
+    (NONE_FOUND, f"the package index has no torch==2.13.0 for this Python and platform {ANOTHER}"),
+    (DISK_FULL, "an installation failed"),
+], ids=["no answer", "none found", "disk full"])  # fmt: skip
+def test_make_says_why_pip_failed(pip_says: str, cause: str, tmp_path: Path) -> None:
+    line = first_line_of_install(tmp_path, "./python", "nothing", pip_says)
+    assert line == f"make: pip could not install requirements.lock: {cause}; pip says more in .venv/pip.log"
 
 
 def test_make_alone_lists_every_target(tmp_path: Path) -> None:
