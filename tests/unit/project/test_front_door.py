@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from retort.specs.config import Config
 
 from tests.conftest import ROOT
 
@@ -163,6 +164,22 @@ def test_git_keeps_the_readme_of_each_folder_alone(path: str, ignored: bool, tmp
     shutil.copy(ROOT / ".gitignore", tmp_path)
     done = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=tmp_path, check=False)
     assert (done.returncode == 0) == ignored
+
+
+def test_the_guide_to_reports_lists_every_file_at_their_top() -> None:
+    makers = [ROOT / "Makefile", *(ROOT / "workflow/rules").glob("*.smk")]
+    made = {name for path in makers for name in re.findall(r"reports/([\w-]+\.\w+)", path.read_text())}
+    assert {"index.html", "ro-crate.zip"} <= made
+    listed = re.findall(r"^\| `([\w.-]+)` \|", (ROOT / "reports/README.md").read_text(), re.MULTILINE)
+    assert set(listed) == made
+
+
+def test_the_guide_to_results_says_what_a_run_deletes_unless_it_is_told_to_keep_it() -> None:
+    rows = (ROOT / "results/README.md").read_text().splitlines()
+    row = next(row for row in rows if row.startswith("| `activations/"))
+    assert "deleted when a run has succeeded, unless `keep_activations` is set" in row
+    keys = {key for key in Config.model_fields if key.startswith("keep_")}
+    assert keys == {key for key in keys if any(f"`{key}`" in row for row in rows)}
 
 
 def test_the_hooks_call_tools_of_the_environment() -> None:
