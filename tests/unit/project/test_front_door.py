@@ -182,6 +182,16 @@ def test_the_guide_to_results_says_what_a_run_deletes_unless_it_is_told_to_keep_
     assert keys == {key for key in keys if any(f"`{key}`" in row for row in rows)}
 
 
+def test_a_deployed_folder_gets_the_settings_of_a_cluster() -> None:
+    texts = [path.read_text() for path in sorted((ROOT / "slurm").glob("*.yaml"))]
+    named = {name for text in texts for name in re.findall(r"\bslurm/[\w./-]+\.yaml", text)}
+    assert named
+    assert all((ROOT / name).is_file() for name in named)  # so a copy of the folder is enough
+    assert "\ncp -r /path/to/clone/slurm .\nsnakemake --profile slurm\n" in (ROOT / "config/README.md").read_text()
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert "copy the folder slurm of the clone" in usage["mandatory-flags"]["desc"]
+
+
 def test_the_hooks_call_tools_of_the_environment() -> None:
     repos = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     assert [repo["repo"] for repo in repos] == ["local"]  # nothing is downloaded
