@@ -13,14 +13,16 @@ install: $(VENV)/.done ## make .venv from requirements.lock, with the retort com
 
 # what a failed command lacked, in one line
 comma := ,
-unreachable = $$(grep -qE "Retrying|No matching distribution" $(VENV)/pip.log && echo "no package index answers" || echo "an installation failed")
+cause = $$(awk '/Retrying/ {unreachable = 1} sub(/.*No matching distribution found for /, "") {missing = $$0} \
+	END {print unreachable ? "no package index answers" : missing ? "the package index has no " missing " for this Python and \
+	platform (to try another Python: rm -r $(VENV)$(comma) then make install PYTHON=python3.12)" : "an installation failed"}' $(VENV)/pip.log)
 lacks = || { echo "make: $(1)" >&2; exit 1; }
 
 $(VENV)/.done: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null $(call lacks,$(PYTHON) is missing or older than 3.11: install a newer Python$(comma) or name one: make PYTHON=python3.12)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null $(call lacks,$(PYTHON) is missing or older than 3.11: install a newer Python$(comma) or name one: make install PYTHON=python3.12)
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null $(call lacks,$(PYTHON) has no venv: install it$(comma) on Debian and Ubuntu with: apt install python3-venv)
 	@$(PYTHON) -m venv $(VENV) $(call lacks,no virtual environment could be made in $(VENV))
-	@$(BIN)/pip install --quiet -r requirements.lock >$(VENV)/pip.log 2>&1 $(call lacks,pip could not install requirements.lock: $(unreachable); pip says more in $(VENV)/pip.log)
+	@$(BIN)/pip install --quiet -r requirements.lock >$(VENV)/pip.log 2>&1 $(call lacks,pip could not install requirements.lock: $(cause); pip says more in $(VENV)/pip.log)
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . >>$(VENV)/pip.log 2>&1 $(call lacks,pip could not install retort itself; $(VENV)/pip.log says why)
 	@touch $@
 

@@ -87,5 +87,7 @@ rule make_crate:
         "results/logs/make_crate.log",
     conda:
         "../../envs/tables.yaml"
+    params:
+        folder=str(plan.config.folder),
     script:
         "../scripts/make_crate.py"

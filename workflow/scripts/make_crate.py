@@ -3,4 +3,4 @@ from retort.jobs import job
 with job(snakemake) as running:
     from retort.report.crate import make_crate
 
-    make_crate(running, config=snakemake.config, to=snakemake.output[0])
+    make_crate(running, config=snakemake.config, to=snakemake.output[0], folder=snakemake.params.folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from retort.specs.config import Config
 
 from tests.conftest import ROOT
 
@@ -47,16 +48,82 @@ def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
         assert (ROOT / name).parent.joinpath(link).exists(), link
 
 
-def run_make(folder: Path, *arguments: str) -> str:
-    """Run make with the project's Makefile in a folder and return what it prints."""
+def call_make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make with the project's Makefile in a folder and return the finished process."""
     # `make test` itself may run this test: its make must not make this one say which folder it enters and leaves
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
-    done = subprocess.run(
+    return subprocess.run(
         ["make", "-f", str(ROOT / "Makefile"), *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def run_make(folder: Path, *arguments: str) -> str:
+    """Run make in a folder and return what it prints."""
+    done = call_make(folder, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+# What pip writes with --quiet. An index that answers and has no file for this Python or platform ends as one does that
+# does not answer, but for the lines before.
+NONE_FOUND = """\
+ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: none)
+ERROR: No matching distribution found for torch==2.13.0
+"""
+NO_ANSWER = """\
+WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
+'NewConnectionError('<pip._vendor.urllib3.connection.HTTPConnection object at 0x7f6bcc152410>: Failed to establish a \
+new connection: [Errno 111] Connection refused')': /simple/torch/
+"""
+DISK_FULL = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
+OLD = "is missing or older than 3.11: install a newer Python, or name one: make install PYTHON=python3.12"
+NO_VENV = "has no venv: install it, on Debian and Ubuntu with: apt install python3-venv"
+ANOTHER = "(to try another Python: rm -r .venv, then make install PYTHON=python3.12)"
+
+
+def write_python(folder: Path, fails: str, pip_says: str) -> None:
+    """Write a stand-in for Python that fails where its arguments hold a word; the pip of its environments only talks.
+
+    Args:
+        folder: where it is written, as `python`.
+        fails: the word.
+        pip_says: what pip writes before it fails.
+    """
+    (folder / "says").write_text(pip_says)
+    (folder / "pip").write_text("#!/bin/sh\ncat says >&2\nexit 1\n")
+    script = f'#!/bin/sh\ncase "$*" in *{fails}*) exit 1;; *-m\\ venv*) mkdir -p .venv/bin; cp pip .venv/bin;; esac\n'
+    (folder / "python").write_text(script)
+    for name in ("pip", "python"):
+        (folder / name).chmod(0o755)
+
+
+def first_line_of_install(folder: Path, python: str, fails: str, pip_says: str = "") -> str:
+    """Return the first line that `make install` prints when it fails, with a stand-in for Python."""
+    for name in ("requirements.lock", "pyproject.toml"):
+        (folder / name).touch()
+    write_python(folder, fails, pip_says)
+    done = call_make(folder, "install", f"PYTHON={python}", "VENV=.venv")
+    assert done.returncode
+    assert not (folder / ".venv/.done").exists()
+    return done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize(("python", "fails", "line"), [
+    ("./nowhere", "nothing", OLD), ("./python", "version_info", OLD), ("./python", "ensurepip", NO_VENV),
+])  # fmt: skip
+def test_make_says_what_python_lacks(python: str, fails: str, line: str, tmp_path: Path) -> None:
+    assert first_line_of_install(tmp_path, python, fails) == f"make: {python} {line}"
+
+
+@pytest.mark.parametrize(("pip_says", "cause"), [
+    (NO_ANSWER + NONE_FOUND, "no package index answers"),
+    (NONE_FOUND, f"the package index has no torch==2.13.0 for this Python and platform {ANOTHER}"),
+    (DISK_FULL, "an installation failed"),
+], ids=["no answer", "none found", "disk full"])  # fmt: skip
+def test_make_says_why_pip_failed(pip_says: str, cause: str, tmp_path: Path) -> None:
+    line = first_line_of_install(tmp_path, "./python", "nothing", pip_says)
+    assert line == f"make: pip could not install requirements.lock: {cause}; pip says more in .venv/pip.log"
 
 
 def test_make_alone_lists_every_target(tmp_path: Path) -> None:
@@ -97,6 +164,32 @@ def test_git_keeps_the_readme_of_each_folder_alone(path: str, ignored: bool, tmp
     shutil.copy(ROOT / ".gitignore", tmp_path)
     done = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=tmp_path, check=False)
     assert (done.returncode == 0) == ignored
+
+
+def test_the_guide_to_reports_lists_every_file_at_their_top() -> None:
+    makers = [ROOT / "Makefile", *(ROOT / "workflow/rules").glob("*.smk")]
+    made = {name for path in makers for name in re.findall(r"reports/([\w-]+\.\w+)", path.read_text())}
+    assert {"index.html", "ro-crate.zip"} <= made
+    listed = re.findall(r"^\| `([\w.-]+)` \|", (ROOT / "reports/README.md").read_text(), re.MULTILINE)
+    assert set(listed) == made
+
+
+def test_the_guide_to_results_says_what_a_run_deletes_unless_it_is_told_to_keep_it() -> None:
+    rows = (ROOT / "results/README.md").read_text().splitlines()
+    row = next(row for row in rows if row.startswith("| `activations/"))
+    assert "deleted when a run has succeeded, unless `keep_activations` is set" in row
+    keys = {key for key in Config.model_fields if key.startswith("keep_")}
+    assert keys == {key for key in keys if any(f"`{key}`" in row for row in rows)}
+
+
+def test_a_deployed_folder_gets_the_settings_of_a_cluster() -> None:
+    texts = [path.read_text() for path in sorted((ROOT / "slurm").glob("*.yaml"))]
+    named = {name for text in texts for name in re.findall(r"\bslurm/[\w./-]+\.yaml", text)}
+    assert named
+    assert all((ROOT / name).is_file() for name in named)  # so a copy of the folder is enough
+    assert "\ncp -r /path/to/clone/slurm .\nsnakemake --profile slurm\n" in (ROOT / "config/README.md").read_text()
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert "copy the folder slurm of the clone" in usage["mandatory-flags"]["desc"]
 
 
 def test_the_hooks_call_tools_of_the_environment() -> None:

@@ -1,17 +1,41 @@
-"""Tests of the archive of a run: whole, linked, with checksums, and the same bytes for the same results."""
+"""Tests of the archive of a run: whole, linked, with checksums, the same bytes for the same results; and it runs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zipfile
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import pytest
-from retort.report.crate import METADATA, PROFILES, make_crate
+import yaml
+from retort.checksums import place_of, take
+from retort.jobs import this_code
+from retort.report.crate import CONFIG, METADATA, PROFILES, make_crate
+from retort.specs.config import ROOT
 
+from tests.conftest import snakemake
 from tests.tiny.results import change_record, quiet, write_results
 from tests.tiny.variant import write_study
+
+URI = re.compile(r"(?:[\w./~-]|%[0-9A-F]{2})+")
+SCORE = Path("results/scores/tiny-kd/mood/seed-1.json")
+SUBMISSION = "reports/submissions/tiny-kd/seed-1.zip"
+STRANGE = "reports/tiny/50 % of é [1].md"
+
+
+def graph_of(archive: zipfile.ZipFile) -> dict[str, dict[str, Any]]:
+    """Return what an archive says of itself, by @id."""
+    return {entity["@id"]: entity for entity in json.loads(archive.read(METADATA))["@graph"]}
+
+
+def write(path: str, content: bytes = b"content") -> None:
+    """Write a file, and its folder where it lacks."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(content)
 
 
 @pytest.fixture
@@ -20,27 +44,33 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     config = write_study(tmp_path / "study")
     write_results(config)
+    take(SCORE, "job", this_code(), (), {})
+    for path in (SUBMISSION, STRANGE, "reports/snakemake.zip", "reports/tiny/.hidden", "study/papers/tiny/README.md"):
+        write(path)
     for name in ("one.zip", "two.zip"):
-        make_crate(quiet(), config, f"reports/{name}")
+        make_crate(quiet(), {**config, "cluster": "mine.yaml", "companions": {}}, f"reports/{name}", config["study"])
     assert Path("reports/one.zip").read_bytes() == Path("reports/two.zip").read_bytes()
     return Path("reports/one.zip")
 
 
 def test_no_folder_of_the_user_is_named(archive: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
-        for name in (METADATA, "config.json"):
+        for name in (METADATA, CONFIG):
             assert str(tmp_path) not in packed.read(name).decode()
-        sources = [one for one in json.loads(packed.read(METADATA))["@graph"] if one["@id"].startswith("#source-")]
+        assert yaml.safe_load(packed.read(CONFIG)) == {"papers": ["tiny"], "study": "study", "precision": "float32"}
+        sources = [entity for name, entity in graph_of(packed).items() if name.startswith("#source-")]
     assert {source["description"] for source in sources} == {"a folder of the user"}
 
 
 def test_the_archive_describes_itself(archive: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
-        graph = {entity["@id"]: entity for entity in json.loads(packed.read(METADATA))["@graph"]}
-        names = set(packed.namelist())
+        graph, names = graph_of(packed), set(packed.namelist())
+        files = {unquote(name): entity for name, entity in graph.items() if "File" in entity["@type"]}
         for name in names - {METADATA, "Snakefile"}:
-            assert graph[name]["sha256"] == hashlib.sha256(packed.read(name)).hexdigest()
-    assert {part["@id"] for part in graph["./"]["hasPart"]} == names - {METADATA}
+            assert files[name]["sha256"] == hashlib.sha256(packed.read(name)).hexdigest()
+    parts = [part["@id"] for part in graph["./"]["hasPart"]]
+    assert set(parts) == {entity["@id"] for entity in files.values()}
+    assert {unquote(part) for part in parts} == names - {METADATA}
     assert [profile["@id"] for profile in graph["./"]["conformsTo"]] == list(PROFILES)
     assert graph["./"]["mainEntity"]["@id"] == "Snakefile"
     run = graph[graph["./"]["mentions"]["@id"]]
@@ -49,21 +79,87 @@ def test_the_archive_describes_itself(archive: Path) -> None:
         "2026-01-02T03:04:05+00:00",
         "http://schema.org/CompletedActionStatus",
     )
-    assert {"results/scores/tiny-kd/mood/seed-1.json"} <= {one["@id"] for one in run["result"]}
-    linked = [one["@id"] for key in ("object", "result", "softwareRequirements") for one in run[key]]
-    assert all(name in graph for name in linked)
+    assert {str(SCORE), SUBMISSION} <= {one["@id"] for one in run["result"]}
+    assert all(one["@id"] in graph for key in ("object", "result") for one in run[key])
+
+
+def test_every_id_of_a_file_is_a_uri(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        parts = {part["@id"] for part in graph_of(packed)["./"]["hasPart"]}
+    assert "reports/tiny/50%20%25%20of%20é%20%5B1%5D.md" in parts
+    assert all(URI.fullmatch(part) for part in parts)
+
+
+def test_the_workflow_names_the_software_that_it_ran_on(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        graph = graph_of(packed)
+    software = [graph[one["@id"]] for one in graph["Snakefile"]["softwareRequirements"]]
+    assert [(one["@type"], one["name"], one["version"]) for one in software] == [
+        ("SoftwareApplication", "python", "3.11")
+    ]
+    assert "softwareRequirements" not in graph["#run"]  # the profile knows it of a tool, not of an action
+
+
+def test_what_the_run_made_is_packed_and_no_other_archive(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        names = set(packed.namelist())
+    assert {str(SCORE), str(place_of(SCORE)), SUBMISSION, STRANGE, "results/profiles/tiny-teacher.json"} <= names
+    assert [name for name in names if name.endswith(".zip")] == [SUBMISSION]
+    assert "reports/tiny/.hidden" not in names
+
+
+def test_the_study_of_the_user_is_packed_in_place_of_ours(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        names = set(packed.namelist())
+    assert {"study/papers/tiny/paper.yaml", "study/papers/tiny/README.md", "study/tasks/mood.yaml"} <= names
+    assert {"workflow/scales/pocket.yaml", "workflow/retort/report/crate.py", "workflow/rules/report.smk"} <= names
+    ours = ("papers", "tasks", "models", "corpora", "protocols", "sources", "facts.yaml")
+    assert not [name for name in names if name.startswith(tuple(f"workflow/{each}" for each in ours))]
+
+
+def test_our_study_is_packed_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_crate(quiet(), {"papers": ["pocket"]}, "crate.zip", str(ROOT / "workflow"))
+    with zipfile.ZipFile("crate.zip") as packed:
+        names = set(packed.namelist())
+        assert yaml.safe_load(packed.read(CONFIG))["study"] == "workflow"
+    folder = ROOT / "workflow" / "papers"
+    assert {str(path.relative_to(ROOT)) for path in folder.glob("*/recorded/*")} <= names
+    assert {"workflow/facts.yaml", "workflow/tasks/README.md", "workflow/scales/pocket.yaml"} <= names
+
+
+def test_the_yaml_files_are_those_of_the_plan(archive: Path) -> None:
+    planned = write_study(Path("planned").absolute())
+    write("study/papers/tiny/students.yaml", b"half")  # edited while the run lasts
+    write("study/papers/tiny/table9.yaml", b"half")
+    make_crate(quiet(), planned, "reports/three.zip", "study")
+    with zipfile.ZipFile("reports/three.zip") as packed, zipfile.ZipFile(archive) as before:
+        assert set(packed.namelist()) == set(before.namelist())
+        name = "study/papers/tiny/students.yaml"
+        assert packed.read(name) == before.read(name)
+
+
+@pytest.mark.slow
+def test_snakemake_plans_where_the_archive_is_unpacked(archive: Path, tmp_path: Path) -> None:
+    unpacked = tmp_path / "unpacked"
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(unpacked)
+    for source in ("texts", "encoder"):
+        (unpacked / source).mkdir()
+    done = snakemake(unpacked, "-n", repository=unpacked)
+    assert "study/papers/tiny/table1.yaml" in done.stdout
+    assert re.search(r"^make_index +1$", done.stdout, re.MULTILINE)
 
 
 def test_the_archive_says_that_its_results_are_mixed(archive: Path) -> None:
     def described(name: str) -> str:
-        make_crate(quiet(), config, f"reports/{name}")
+        make_crate(quiet(), config, f"reports/{name}", config["study"])
         with zipfile.ZipFile(f"reports/{name}") as packed:
-            graph = {entity["@id"]: entity for entity in json.loads(packed.read(METADATA))["@graph"]}
-        return str(graph["./"]["description"])
+            return str(graph_of(packed)["./"]["description"])
 
     config = write_study(Path("study").absolute())
     assert "Mixed" not in described("three.zip")
     ancestor = {"commit": "other", "code": "other"}
-    change_record(Path("results/scores/tiny-kd/mood/seed-1.json"), ancestors=[ancestor])
+    change_record(SCORE, ancestors=[ancestor])
     warning = "Mixed results: different commits, states of the code stand behind these numbers."
     assert described("four.zip").endswith(f"the scores behind. {warning}")

@@ -1,6 +1,7 @@
 """Pack a run as an RO-Crate: pages, tables, scores and the workflow, with a description that archives read.
 
-The description follows three profiles: Process Run Crate and Workflow Run Crate, 0.5, and Workflow RO-Crate, 1.0.
+Snakemake runs where a crate is unpacked. The description follows three profiles: Process Run Crate and Workflow Run
+Crate, 0.5, and Workflow RO-Crate, 1.0.
 """
 
 from __future__ import annotations
@@ -8,15 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
+import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+import yaml
 
 from retort import checksums, provenance
 from retort.jobs import Job
 from retort.specs.config import ROOT, read_config
-from retort.study.load import open_study
+from retort.study.load import FOLDERS, open_study
 from retort.study.required_sources import of_folder, required
 from retort.study.study import Study
 from retort.tables.origin import Origin, collect_runs, origin
@@ -30,23 +35,36 @@ PROFILES = {
 }
 SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
-# what of the workflow is packed: the files that say what is compared, and the code that does it
+CONFIG = "config.yaml"
+# what is packed of the workflow, of a study's folder (one without scales uses those of the workflow), and of a run
 WORKFLOW = ("Snakefile", "LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
-RESULTS = ("reports/**/*", "results/scores/**/*.json", "results/profiles/*.json", "results/tables/**/*.csv")
-LEFT_OUT = {"__pycache__", "recorded"}
-PRIVATE = {"run_sources", "data_dir", "models_dir", "study", "cluster"}  # names of folders tell who made it
+STUDY = ("facts.yaml", *(f"{name}/**/*" for name in ("papers", *FOLDERS)))
+SCALES = "scales/*"
+RESULTS = (
+    "reports/*.html", "reports/*.md", "reports/*/**/*",
+    "results/scores/**/*.json", "results/profiles/*.json", "results/tables/**/*",
+)  # fmt: skip
+PRIVATE = {"data_dir", "models_dir", "cluster"}  # names of folders tell who made it
+OF_A_RUN = {"run_sources", "companions"}  # what a run decides for itself
 OWN_FOLDERS = ("local", "folder")  # locations of sources
 Entity = dict[str, Any]
 
 
-def make_crate(job: Job, config: dict[str, Any], to: str) -> None:
-    """Write the crate of a run to `to`, a zip file; the same results give the same bytes."""
+def make_crate(job: Job, config: dict[str, Any], to: str, folder: str) -> None:
+    """Write the crate of a run to `to`, a zip file; the same results give the same bytes.
+
+    Args:
+        job: the running job.
+        config: the configuration, with the YAML files that the run was planned with as its study.
+        to: the path of the zip file.
+        folder: the folder of the study, of which the run copied the YAML files.
+    """
     study = open_study(read_config(config))
-    packed = {**dict(_files(ROOT, WORKFLOW)), **dict(_files(Path(), RESULTS))}
-    packed.pop(to, None)
-    shown = {key: value for key, value in config.items() if key not in PRIVATE}
+    place = "workflow" if Path(folder).resolve() == ROOT / "workflow" else "study"  # where the crate has the study
+    packed = _workflow_files(study, Path(folder), place) | dict(_files(Path(), RESULTS))
     texts = {name: path.read_bytes() for name, path in sorted(packed.items())}
-    texts["config.json"] = json.dumps(shown, indent=1).encode()
+    shown = {key: value for key, value in config.items() if key not in PRIVATE | OF_A_RUN}
+    texts[CONFIG] = yaml.safe_dump(shown | {"study": place}, sort_keys=False, allow_unicode=True).encode()
     texts[METADATA] = json.dumps(description(study, texts), indent=1).encode()
     Path(to).parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -55,13 +73,28 @@ def make_crate(job: Job, config: dict[str, Any], to: str) -> None:
     job.say(f"{to}: {len(texts)} files, {Path(to).stat().st_size // 1024} KB")
 
 
+def _workflow_files(study: Study, folder: Path, place: str) -> dict[str, Path]:
+    """Return the files of the workflow by their names in the crate, with the study of the run in place of ours.
+
+    The YAML files are those that the run was planned with; what lies beside them is taken from the study's folder.
+    """
+    ours = {f"workflow/{name}" for name, _ in _files(ROOT / "workflow", STUDY)}
+    code = {name: path for name, path in _files(ROOT, WORKFLOW) if name not in ours}
+    beside = {name: path for name, path in _files(folder, STUDY) if path.suffix != ".yaml"}
+    planned = dict(_files(study.folder, (*STUDY, SCALES)))
+    return code | {f"{place}/{name}": path for name, path in (beside | planned).items()}
+
+
 def _files(root: Path, patterns: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the files that match some patterns, by their names in the crate; hidden ones and archives are left out."""
+    """Yield the files that match some patterns, by their names in the crate.
+
+    Compiled and hidden ones are left out, but for checksums: without its own, a job does not read a result.
+    """
     for pattern in patterns:
         for path in root.glob(pattern):
             parts = path.relative_to(root).parts
-            hidden = any(part.startswith(".") or part in LEFT_OUT for part in parts)
-            if path.is_file() and not hidden and path.suffix != ".zip":
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
+            if path.is_file() and (not hidden or checksums.is_place(path)):
                 yield "/".join(parts), path
 
 
@@ -76,6 +109,7 @@ def description(study: Study, contents: dict[str, bytes]) -> Entity:
     files = [_file(name, content) for name, content in contents.items() if name != "Snakefile"]
     sources = [_source(study, name) for name in sorted(of_folder("sources", required(study)))]
     papers = ", ".join(paper.title for paper in study.papers.values())
+    software = _software(made)
     root = {
         "@id": "./",
         "@type": "Dataset",
@@ -87,7 +121,7 @@ def description(study: Study, contents: dict[str, bytes]) -> Entity:
         "conformsTo": [{"@id": profile} for profile in PROFILES],
         "mainEntity": {"@id": "Snakefile"},
         "mentions": {"@id": "#run"},
-        "hasPart": [{"@id": name} for name in contents if name != METADATA],
+        "hasPart": [{"@id": _uri(name)} for name in contents if name != METADATA],
     }
     descriptor = {
         "@id": METADATA,
@@ -100,13 +134,19 @@ def description(study: Study, contents: dict[str, bytes]) -> Entity:
         for profile, (name, version) in PROFILES.items()
     ]
     licence = {"@id": LICENCE, "@type": "CreativeWork", "name": "Apache License 2.0"}
-    graph = [descriptor, root, *profiles, licence, *_workflow(), *files, *sources, *_run(made, files, sources)]
+    graph = [descriptor, root, *profiles, licence, *_workflow(software), *files, *sources]
+    graph += [_run(made, files, sources), *software]
     return {"@context": CONTEXT, "@graph": graph}
+
+
+def _uri(name: str) -> str:
+    """Return the name of a file as a relative URI: letters of any language stay, as RO-Crate asks."""
+    return re.sub(r"[^\w./~-]", lambda found: quote(found[0]), name)
 
 
 def _file(name: str, content: bytes) -> Entity:
     return {
-        "@id": name,
+        "@id": _uri(name),
         "@type": "File",
         "name": name.rpartition("/")[2],
         "contentSize": str(len(content)),
@@ -115,7 +155,8 @@ def _file(name: str, content: bytes) -> Entity:
     }
 
 
-def _workflow() -> list[Entity]:
+def _workflow(software: list[Entity]) -> list[Entity]:
+    """Return the workflow with the software that it ran on, and its language."""
     return [
         {
             "@id": "Snakefile",
@@ -124,6 +165,7 @@ def _workflow() -> list[Entity]:
             "version": provenance.commit(),
             "programmingLanguage": {"@id": SNAKEMAKE},
             "license": {"@id": LICENCE},
+            "softwareRequirements": [{"@id": one["@id"]} for one in software],
         },
         {
             "@id": SNAKEMAKE,
@@ -156,23 +198,25 @@ def _origin_of(study: Study, name: str) -> str:
     return f"a folder of the user{f', sha256 of its content {taken.digest}' if taken else ''}"
 
 
-def _run(made: Origin, files: list[Entity], sources: list[Entity]) -> list[Entity]:
-    """Return the action that made the results, and what it used; without a result, the action is not finished."""
-    results = [file["@id"] for file in files if file["@id"].startswith(("reports/", "results/"))]
-    software = [
+def _software(made: Origin) -> list[Entity]:
+    return [
         {"@id": f"#software-{number}", "@type": "SoftwareApplication", "name": name, "version": version}
         for number, (name, _, version) in enumerate(text.partition(" ") for text in made.versions)
     ]
+
+
+def _run(made: Origin, files: list[Entity], sources: list[Entity]) -> Entity:
+    """Return the action that made the results; without a result, the action is not finished."""
+    results = [file["@id"] for file in files if file["@id"].startswith(("reports/", "results/"))]
     action: Entity = {
         "@id": "#run",
         "@type": "CreateAction",
         "name": "The run of the workflow",
         "instrument": {"@id": "Snakefile"},
-        "object": [{"@id": "config.json"}, *({"@id": source["@id"]} for source in sources)],
+        "object": [{"@id": CONFIG}, *({"@id": source["@id"]} for source in sources)],
         "result": [{"@id": name} for name in results],
         "description": f"Devices: {'; '.join(made.devices) or 'none'}. Commits: {', '.join(made.commits) or 'none'}.",
         "actionStatus": f"http://schema.org/{'CompletedActionStatus' if made.files else 'PotentialActionStatus'}",
-        "softwareRequirements": [{"@id": one["@id"]} for one in software],
     }
     times = {"startTime": made.first, "endTime": made.newest} if made.files else {}
-    return [action | times, *software]
+    return action | times
