@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import attempt
+from retort.attempts import CHECKPOINTS, attempt, written_by
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
@@ -102,7 +102,7 @@ class Job:
     @property
     def checkpoints(self) -> Path:
         """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
-        return RESULTS / "checkpoints" / self.slug
+        return CHECKPOINTS / self.slug
 
     @property
     def writes(self) -> bool:
@@ -197,7 +197,8 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             sys.exit(0)
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
-        with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
+        states = written_by(running.rule, running.slug, snakemake.params.get("settings", ()))
+        with attempt(locks / f"{running.slug}.attempt", states):
             yield
             made = _results(snakemake.output)
             for output in made:

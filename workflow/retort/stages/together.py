@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from retort.attempts import TRAINS_FOR
 from retort.errors import RetortError
 from retort.jobs import Job, acting_for, lock_of
 from retort.models.initialise import StartFolders
@@ -13,7 +14,7 @@ from retort.training.distillation import Student, run_stages
 from retort.training.launch import on_every_gpu
 from retort.training.side_by_side import divergence_noted, leave_divergence, leave_last_state
 
-RULE = "distill_student"  # the rule of the jobs that go on from the checkpoints
+RULE = TRAINS_FOR["distill_together"]  # the rule of the jobs that go on from the checkpoints
 
 
 def distill_together(
