@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 import time
 import traceback
@@ -75,18 +74,11 @@ class Job:
         """The device to run on: 'cuda' if the job was given a GPU, else 'cpu'.
 
         Raises:
-            RetortError: the job was given a GPU, and torch sees none.
+            RetortError: the job was given more GPUs than torch sees.
         """
-        if not self.gpu:
-            return "cpu"
-        import torch
-
-        if torch.cuda.is_available():
-            return "cuda"
-        raise RetortError(
-            f"the job was promised a GPU, and torch {torch.__version__} sees none on {socket.gethostname()}",
-            "see nvidia-smi there; to train on its CPU, --config device=cpu",
-        )
+        if self.gpu:
+            machine.check_gpus(max(1, self.gpus))
+        return "cuda" if self.gpu else "cpu"
 
     @property
     def rule(self) -> str:

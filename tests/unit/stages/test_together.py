@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 import torch
+from retort.errors import RetortError
 from retort.jobs import Job
 from retort.locks import locked
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Recorder
 from retort.settings import CorpusDistillationSettings
 from retort.specs.model import Architecture
-from retort.stages.distill import distill_student
+from retort.stages.distill import corpus_student, distill_student
 from retort.stages.together import distill_together
+from retort.training.distillation import Student
 
 from tests.job_settings import schedule
 from tests.unit.stages.test_distill import corpus, published, resolved
@@ -51,9 +53,9 @@ def job(name: str) -> Job:
     return Job(f"distill_student({name})", io.StringIO(), slug=f"distill_student.{name}")
 
 
-def together(students: dict[str, CorpusDistillationSettings], teacher: Path, corpus: Path) -> str:
+def together(students: dict[str, CorpusDistillationSettings], teacher: Path, corpus: Path, gpus: int = 0) -> str:
     """Distil students side by side and return the log."""
-    running = Job("distill_together", io.StringIO(), slug="distill_together.all")
+    running = Job("distill_together", io.StringIO(), gpu=gpus > 0, gpus=gpus, slug="distill_together.all")
     each = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     distill_together(running, students, {"sentences": str(corpus)}, dict.fromkeys(students, each))
     assert isinstance(running.log, io.StringIO)
@@ -128,3 +130,35 @@ def test_a_student_at_which_another_process_is_at_work_is_left_to_it(
         "distill_student.logits", "distill_student.relations",
     ]  # fmt: skip
     assert torch.get_num_threads() == 1
+
+
+@pytest.mark.parametrize(("promised", "seen", "said"), [(1, 0, "a GPU, .* none"), (4, 2, "4 GPUs, .* 2")])
+def test_a_job_with_fewer_gpus_than_promised_stops(
+    promised: int, seen: int, said: str, students: dict[str, CorpusDistillationSettings], published: Path,
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: seen > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: seen)
+    with pytest.raises(RetortError, match=f"the job was promised {said}"):
+        together(students, published, corpus, promised)
+    assert not Path("results/checkpoints").exists()
+
+
+def test_students_that_cannot_begin_are_not_counted(
+    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def begins(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+        if settings is not students.get("hidden"):
+            raise RetortError("no masked-LM head")
+        return corpus_student(job, settings, folders)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retort.stages.together.corpus_student", begins)
+    log = together(students, published, corpus)
+    assert "without logits: no masked-LM head" in log
+    assert "done: 1 student " in log
+    del students["hidden"]
+    with pytest.raises(RetortError, match="no masked-LM head"):
+        together(students, published, corpus)

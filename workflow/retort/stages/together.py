@@ -44,7 +44,6 @@ def distill_together(
                 job.say(f"without {name}: {error}")
         if free:
             _train(job, free, corpus_folders, folders)
-    job.say(f"done: {len(free)} students  ({job.seconds():.0f} s)")
 
 
 @on_every_gpu
@@ -54,19 +53,26 @@ def _train(
     corpus_folders: dict[str, str],
     folders: dict[str, StartFolders],
 ) -> None:
-    """Train students that no other process is at work on; one that cannot begin is left to its own job."""
+    """Train students that no other process is at work on; one that cannot begin is left to its own job.
+
+    Raises:
+        RetortError: none of them can begin.
+    """
     with ExitStack() as logs:
-        students = {}
+        students: dict[str, Student] = {}
         for name, own in settings.items():
             try:
                 acting = logs.enter_context(acting_for(job, RULE, name, _inputs(own, corpus_folders, folders[name])))
                 students[name] = _student(acting, own, folders[name])
             except RetortError as error:
+                if not students and name == list(settings)[-1]:
+                    raise
                 job.say(f"without {name}: {error}")
-        for name in list(students)[:1]:
-            run_stages(list(students.values()), corpus_source(job, settings[name], corpus_folders, folders[name]))
+        first = next(iter(students))
+        run_stages(list(students.values()), corpus_source(job, settings[first], corpus_folders, folders[first]))
         for student in students.values():
             leave_divergence(student)
+    job.say(f"done: {len(students)} student{'s' * (len(students) != 1)}  ({job.seconds():.0f} s)")
 
 
 def _inputs(settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders) -> list[str]:

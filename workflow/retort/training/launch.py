@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 import torch
 import torch.distributed
 
+from retort import machine
 from retort.checksums import Maker
 from retort.errors import RetortError
 from retort.jobs import Job
@@ -34,11 +35,14 @@ Stage = TypeVar("Stage", bound=Callable[..., None])
 def on_every_gpu(stage: Stage) -> Stage:
     """Make a stage run in as many processes as its job has GPUs; with one GPU or none it runs in this process.
 
-    Its first argument is the job; the others must be such as can be sent to another process.
+    Its first argument is the job; the others must be such as can be sent to another process. It is not begun if the
+    machine has fewer GPUs than the job was promised.
     """
 
     @functools.wraps(stage)
     def run(job: Job, *arguments: Any, **options: Any) -> None:
+        if job.gpu:
+            machine.check_gpus(max(1, job.gpus))
         if job.processes == max(1, job.gpus):
             stage(job, *arguments, **options)
         else:
