@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from retort.locks import locked
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Recorder
 from retort.settings import CorpusDistillationSettings
+from retort.signals import Interrupted, kept_for_next_training
 from retort.specs.model import Architecture
 from retort.stages.distill import corpus_student, distill_student
 from retort.stages.together import distill_together
@@ -109,7 +112,14 @@ def test_a_student_that_diverges_does_so_in_its_own_job_at_the_same_step_and_wit
     students["hidden"] = students["hidden"].model_copy(update={"stages": [wild]})
     assert "diverged at step 1, " in made("hidden", students["hidden"], published, corpus, tmp_path / "alone")[1]
     alone = made("logits", students["logits"], published, corpus, tmp_path / "alone")[0]
+    with kept_for_next_training():
+        os.kill(os.getpid(), signal.SIGURG)
+        with pytest.raises(Interrupted, match="after step 1"):
+            together(students, published, corpus)
+    notes = Path("results/checkpoints/distill_student.hidden/notes.jsonl").read_text()
+    assert '"diverged": 1' in notes
     together(students, published, corpus)
+    assert Path("results/checkpoints/distill_student.hidden/notes.jsonl").read_text() == notes  # not trained again
     monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("a step was taken"))
     assert "diverged at step 1, " in made("hidden", students["hidden"], published, corpus, tmp_path / "beside")[1]
     for folder in ("alone", "beside"):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import io
+import os
+import signal
 from pathlib import Path
 
 import pytest
 import torch
 from retort.batch import Batch
 from retort.models.recorder import Key
+from retort.signals import Interrupted
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Trainer, Training, TrainingRun, merged, train, train_together
 from retort.training.progress import Progress
@@ -90,6 +93,17 @@ def test_a_run_that_diverges_leaves_the_others_alone(alone: list[TrainingRun], t
     assert [each.diverged and each.diverged.step for each in trainings] == [None, 3, None]
     assert same(runs[0], alone[0])
     assert same(runs[2], alone[2])
+
+
+@pytest.mark.parametrize("stop", [4, 11])  # before the log asks for the loss, and after
+def test_a_divergence_outlives_a_signal(stop: int, tmp_path: Path) -> None:
+    runs, seen = [run_of(0), run_of(2, bad=3)], list[int]()
+    trainings = [training(tmp_path, number, run) for number, run in enumerate(runs)]
+    trainings[1].on_divergence = lambda error: seen.append(error.step)
+    runs[0].after_step = lambda step: os.kill(os.getpid(), signal.SIGURG) if step == stop else None
+    with pytest.raises(Interrupted, match=f"after step {stop}"):
+        train_together(trainings, "cpu")
+    assert seen == [3]
 
 
 def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], tmp_path: Path) -> None:

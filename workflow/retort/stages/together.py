@@ -70,8 +70,6 @@ def _train(
                 job.say(f"without {name}: {error}")
         first = next(iter(students))
         run_stages(list(students.values()), corpus_source(job, settings[first], corpus_folders, folders[first]))
-        for student in students.values():
-            leave_divergence(student)
     job.say(f"done: {len(students)} student{'s' * (len(students) != 1)}  ({job.seconds():.0f} s)")
 
 
@@ -85,4 +83,5 @@ def _student(job: Job, settings: CorpusDistillationSettings, folders: StartFolde
     student = corpus_student(job, settings, folders)
     student.diverged = divergence_noted(student.checkpoint)
     leave_last_state(student)
+    leave_divergence(student)
     return student

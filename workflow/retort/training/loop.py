@@ -143,6 +143,7 @@ class Training:
         checkpoint: where its state is read from and written to.
         progress: where its steps and losses are reported.
         ended: called when it has taken its last step, with the state after it; see `Ended`.
+        on_divergence: called with the error if it diverges.
 
     Attributes:
         diverged: the error with its step, if the loss or a gradient became NaN or infinite; else None.
@@ -154,9 +155,10 @@ class Training:
         checkpoint: Checkpoint,
         progress: Progress,
         ended: Ended | None = None,
+        on_divergence: Callable[[Diverged], None] = lambda error: None,
     ) -> None:
         self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
-        self.ended = ended
+        self.ended, self.on_divergence = ended, on_divergence
         self.diverged: Diverged | None = None
         torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
         self.step = trainer.resume(checkpoint.state)
@@ -184,7 +186,11 @@ class Training:
             with self.random.in_use():
                 self._step(batch)
         except Diverged as error:
-            self.diverged = error
+            self._diverge(error)
+
+    def _diverge(self, error: Diverged) -> None:
+        self.diverged = error
+        self.on_divergence(error)
 
     def _step(self, batch: Any) -> None:
         run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
@@ -199,8 +205,12 @@ class Training:
         self._end_if_done()
 
     def save(self) -> None:
-        """Write a checkpoint of a training that has steps left."""
-        if self.step and self.left and not self.trainer.diverged():
+        """Write a checkpoint of a training that has steps left; if it has diverged unseen, it is seen now."""
+        if not (self.step and self.left):
+            return
+        if error := self.trainer.diverged():
+            self._diverge(error)
+        else:
             with self.random.in_use():
                 self.checkpoint.write(self.run.number, self.step, self.trainer.state())
 
@@ -259,9 +269,10 @@ class Trainer:
             raise Diverged(self.run.steps_before + int(first))
         return value, dict(zip(self.values, values, strict=True))
 
-    def diverged(self) -> bool:
-        """Return whether a step diverged; waits for the device."""
-        return bool(self.guard.first.item())
+    def diverged(self) -> Diverged | None:
+        """Return the error of the first step that diverged, None if none did; waits for the device."""
+        first = int(self.guard.first.item())
+        return Diverged(self.run.steps_before + first) if first else None
 
     def state(self) -> dict[str, Tensor]:
         """Return all that the next step depends on."""
