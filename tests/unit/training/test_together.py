@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -72,16 +73,23 @@ def test_each_run_ends_in_the_bytes_of_a_run_alone(alone: list[TrainingRun], tmp
     assert not same(runs[0], run_of(0))
 
 
-@pytest.mark.parametrize("stop", [4, 8])
-def test_a_killed_job_goes_on_to_the_same_bytes(alone: list[TrainingRun], tmp_path: Path, stop: int) -> None:
-    cut = [run_of(0), run_of(1), run_of(2, stop)]
-    with pytest.raises(KeyboardInterrupt):
-        # the first run writes a state at every step, the second none: they go on from different steps
-        train_together([training(tmp_path, number, run, (0.0, 1e9, 0.0)[number]) for number, run in enumerate(cut)],
-                       "cpu")  # fmt: skip
+def test_a_killed_job_goes_on_to_the_same_bytes(alone: list[TrainingRun], tmp_path: Path) -> None:
+    def steps_after_kill() -> list[int]:
+        """Return the steps of the states that are left of a job that is killed at its fourth step."""
+        cut = [run_of(0), run_of(1), run_of(2, stop=4)]
+        with pytest.raises(KeyboardInterrupt):
+            train_together([training(tmp_path, number, run, 0.0) for number, run in enumerate(cut)], "cpu")
+        return [training(tmp_path, number, run_of(number)).step for number in range(3)]
+
+    assert steps_after_kill() == [3, 3, 3]
+    shutil.copytree(tmp_path / "2", tmp_path / "older")
+    assert steps_after_kill() == [6, 4, 6]  # the second run has ended, without a state after its last step
+    shutil.rmtree(tmp_path / "1")
+    shutil.rmtree(tmp_path / "2")
+    (tmp_path / "older").rename(tmp_path / "2")
     again = [run_of(number) for number in range(3)]
     trainings = [training(tmp_path, number, run) for number, run in enumerate(again)]
-    assert [each.step for each in trainings] == [stop, 0, stop - 1]
+    assert [each.step for each in trainings] == [6, 0, 3]
     train_together(trainings, "cpu")
     assert all(map(same, again, alone))
 

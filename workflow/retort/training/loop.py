@@ -19,7 +19,7 @@ from retort.signals import Interrupted, Interruption
 from retort.specs.protocol import Schedule
 from retort.training import optim
 from retort.training.agreement import agreed
-from retort.training.checkpoint import Checkpoint, State, pack, unpack
+from retort.training.checkpoint import Checkpoint, State, are_due, pack, unpack
 from retort.training.division import UNDIVIDED, Division, Loss
 from retort.training.guard import Guard
 from retort.training.loader import loaded
@@ -122,6 +122,10 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
                     for training in trainings:
                         training.save()
                     raise Interrupted(received, number + 1)
+                took = [training for training in trainings if number + 1 in training.left]
+                if are_due([training.checkpoint for training in took]):
+                    for training in took:
+                        training.save()
 
 
 def merged(ranges: Iterable[range]) -> list[range]:
@@ -180,7 +184,7 @@ class Training:
         return range(0) if self.diverged else range(self.step, self.run.steps)
 
     def take(self, batch: Any) -> None:
-        """Take the next step on its batch, report it, and write a checkpoint if one is due."""
+        """Take the next step on its batch, and report it."""
         self.step += 1
         try:
             with self.random.in_use():
@@ -198,8 +202,6 @@ class Training:
         run.after_step(step)
         if progress.due(step):
             progress.step(step, *trainer.numbers(raises=progress.logs(step)))
-        if self.checkpoint.due and step < run.steps and not trainer.diverged():
-            self.checkpoint.write(run.number, step, trainer.state())
         if step == run.steps and self.ended:
             self.ended(run, trainer.state())
         self._end_if_done()
