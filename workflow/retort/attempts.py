@@ -18,7 +18,7 @@ from typing import Self
 
 from retort import slurm
 from retort.atomic import remove_leftovers, write_text
-from retort.errors import RetortError
+from retort.errors import RetortError, first_line
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
 LATEST = Path("results/runs/latest")  # the file that names the latest run
@@ -104,7 +104,7 @@ def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
         yield
     except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
-            replace(begun, reason=(str(error) or type(error).__name__).splitlines()[0]).write(path)
+            replace(begun, reason=first_line(error)).write(path)
         raise
     path.unlink(missing_ok=True)
 

@@ -55,6 +55,13 @@ def test_two_failures_without_a_step_are_enough() -> None:
         fails()
 
 
+def test_an_error_that_begins_with_an_empty_line_has_a_reason() -> None:
+    fails("\n \n  the reason\nand more")
+    kept = attempts.Attempt.read(Path("a.attempt"))
+    assert kept is not None
+    assert kept.reason == "the reason"
+
+
 def test_a_killed_process_has_failed() -> None:
     is_killed()
     is_killed()
