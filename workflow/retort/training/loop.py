@@ -18,7 +18,7 @@ from retort.precision import float32_products
 from retort.signals import Interrupted, Interruption
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.agreement import agreed
+from retort.training.agreement import Agreement
 from retort.training.checkpoint import Checkpoint, State, are_due, pack, unpack
 from retort.training.division import UNDIVIDED, Division, Loss
 from retort.training.guard import Guard
@@ -112,13 +112,14 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
             Interruption() as interruption,
             closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches,
         ):
+            agreement = Agreement(interruption)
             for number, batch in zip(numbers, batches, strict=True):
                 for training in trainings:
                     if number in training.left:
                         training.take(batch)
                 if not any(training.left for training in trainings):
                     break
-                if received := agreed(interruption, number + 1):
+                if received := agreement.after_step():
                     for training in trainings:
                         training.save()
                     raise Interrupted(received, number + 1)
