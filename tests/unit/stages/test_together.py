@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from retort.signals import Interrupted, kept_for_next_training
 from retort.specs.model import Architecture
 from retort.stages.distill import corpus_student, distill_student
 from retort.stages.together import distill_together
+from retort.training import launch
 from retort.training.distillation import Student
 
 from tests.job_settings import schedule
@@ -88,6 +90,31 @@ def test_the_files_are_those_of_students_alone(
         assert f"resumed at step {own.stages[0].schedule.steps}" in log
     assert passes == [8]
     assert not list((tmp_path / "results/checkpoints").iterdir())
+
+
+@pytest.mark.slow
+def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(
+    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(launch, "START", "fork")  # which imports nothing again; without a GPU it may
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
+    del students["logits"]
+    each, corpora = StartFolders(str(published), str(published), str(published), None), {"sentences": str(corpus)}
+
+    def divided(own: Job) -> Job:
+        """Return a job that divides its batches of 8 rows among two processes, and theirs into parts of 2."""
+        return replace(own, log=(tmp_path / "log").open("a"), threads=2, gpus=2, micro_batch=3)
+
+    for name, own in students.items():
+        distill_student(divided(job(name)), own, name, corpora, each, str(tmp_path / "alone" / name))
+    beside = divided(Job("distill_together", io.StringIO(), slug="distill_together.all"))
+    distill_together(beside, students, corpora, dict.fromkeys(students, each))
+    for name, own in students.items():
+        weights, log = made(name, own, published, corpus, tmp_path / "beside")  # which takes no step
+        assert f"resumed at step {own.stages[0].schedule.steps}" in log
+        assert weights == (tmp_path / "alone" / name / "model.safetensors").read_bytes()
 
 
 def counted_passes(monkeypatch: pytest.MonkeyPatch, layers: int) -> list[int]:
