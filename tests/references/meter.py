@@ -25,6 +25,7 @@ from retort.settings import TermSettings
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule
 from retort.training import optim
+from retort.training.shared_pass import SharedPass
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
@@ -173,6 +174,29 @@ def peak(
         _differentiate(read, taught if loss.needs("teacher") else lambda _: {}, loss, batch)
         _update(list(weights), optimiser)
     return meter.peak
+
+
+def kept_of_teacher(
+    terms: list[TermSettings], teacher: Architecture, vocabulary: int, rows: int, length: int, parts: int
+) -> int:
+    """Return the bytes of the tensors that are kept of a masked-LM teacher's pass over a batch.
+
+    Args:
+        terms: the terms of all students.
+        teacher: the teacher's architecture; the students have the same.
+        vocabulary: tokens of their vocabulary.
+        rows: the rows of the batch.
+        length: tokens of a row.
+        parts: the parts in which the batch goes through the device.
+    """
+    with as_on_a_gpu(), torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        model = _model(teacher, vocabulary, "masked-lm", vocabulary)
+        shape = build.shape_of(model, vocabulary)
+        shared = SharedPass(Recorder(model.eval(), loss_of(terms, shape, shape, DATA).needs("teacher")))
+        batches = [_batch(rows // parts, length, int(rows // parts * length * MASKED)) for _ in range(parts)]
+        tensors = [tensor for batch in batches for tensor in shared(batch).values()]
+        storages = {storage._cdata: storage.nbytes() for storage in (tensor.untyped_storage() for tensor in tensors)}
+    return sum(storages.values())
 
 
 def _update(weights: list[torch.nn.Parameter], optimiser: torch.optim.Optimizer) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from retort.cost import memory
+from retort.cost import losses, memory
 from retort.settings import TermSettings
 from retort.sizes import ModelSize, Requirements
 from retort.specs import catalogue
 from retort.specs.model import Architecture
 
 from tests.job_settings import schedule
-from tests.references.meter import MASKED, peak
+from tests.references.meter import MASKED, kept_of_teacher, peak
 
 BASE = Architecture(layers=12, heads=12, hidden=768, intermediate=3072)
 LARGE = Architecture(layers=24, heads=16, hidden=1024, intermediate=4096)
@@ -76,3 +76,21 @@ def test_a_step_with_each_objective(name: str) -> None:
     logits = MASKED * length * ENGLISH if name == "masked-lm" else 2
     step = memory.of_stage(terms, setting, student, BASE, ENGLISH, length, logits, "bfloat16")
     assert 0.85 < step.bytes(rows) / metered < 1.35  # rather too much than too little
+
+
+TINY = Architecture(layers=4, heads=4, hidden=64, intermediate=128)
+SHARED = {
+    "vectors": [term("relations", (4, 3), heads=8), term("value-relation", (4, 4)), term("value-relation", (2, 3))],
+    "scores": [term("attention-kl", (4, 4)), term("attention-mse", (4, 2)), term("attention-mse", (2, 2))],
+    "hidden states": [term("hidden-sequence", (4, 2)), term("hidden-cls", (4, 2)), term("embedding-mse")],
+    "outputs": [term("soft-labels"), term("masked-lm"), term("context-sequence", (4, 4))],
+}
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize("name", SHARED)
+def test_what_students_share_of_a_teacher(name: str, parts: int) -> None:
+    rows, length, vocabulary = 16, 40, 500
+    metered = kept_of_teacher(SHARED[name], TINY, vocabulary, rows, length, parts)
+    row = losses.kept_of_teacher(SHARED[name], TINY, length, MASKED * length * vocabulary, "bfloat16")
+    assert rows * row == pytest.approx(metered)

@@ -11,18 +11,21 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from retort import slurm
 from retort.atomic import remove_leftovers, write_text
-from retort.errors import RetortError
+from retort.errors import RetortError, first_line
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
 LATEST = Path("results/runs/latest")  # the file that names the latest run
 LOCKS = Path("results/.locks")  # the folder of the locks of jobs, and of what is known of their attempts
+CHECKPOINTS = Path("results/checkpoints")  # the folder of the folders with the checkpoints of jobs
+# a rule whose jobs train for jobs of another one, each up to its last checkpoint: those that its settings name
+TRAINS_FOR = {"distill_together": "distill_student"}
 MOST = 2  # failures without a step forward
 KILLED = "it was killed: for want of memory or of time, or by someone"
 
@@ -86,29 +89,29 @@ def of_latest_run() -> bool:
 
 
 @contextlib.contextmanager
-def attempt(path: Path, checkpoints: Path) -> Iterator[None]:
+def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
     """Count the attempt at a job that the block is.
 
     Args:
         path: the file that holds the latest attempt; it is gone when the job has succeeded.
-        checkpoints: the folder of the job's checkpoints, which says how far it has got.
+        checkpoints: the folders of the checkpoints that the job writes, which say how far it has got.
 
     Raises:
         GivenUp: the job failed twice in this run without a step forward.
     """
-    begun = _begin(path, checkpoints)
+    begun = _begin(path, " ".join(map(position, checkpoints)))
     try:
         yield
     except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
-            replace(begun, reason=(str(error) or type(error).__name__).splitlines()[0]).write(path)
+            replace(begun, reason=first_line(error)).write(path)
         raise
     path.unlink(missing_ok=True)
 
 
-def _begin(path: Path, checkpoints: Path) -> Attempt:
-    """Note that an attempt begins, and return it; raise an error if it is one too many."""
-    new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), position(checkpoints))
+def _begin(path: Path, here: str) -> Attempt:
+    """Note that an attempt begins at a position, and return it; raise an error if it is one too many."""
+    new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), here)
     old = Attempt.read(path) if new.run else None
     failures = old.failures_before(new) if old else 0
     if failures >= MOST:
@@ -119,8 +122,20 @@ def _begin(path: Path, checkpoints: Path) -> Attempt:
     return begun
 
 
+def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:
+    """Return the folders of the checkpoints that a job writes: its own, and those of the jobs that it trains for.
+
+    Args:
+        rule: its rule.
+        slug: the name of its own folder.
+        settings: the keys of its settings.
+    """
+    others = [f"{TRAINS_FOR[rule]}.{name}" for name in settings] if rule in TRAINS_FOR else []
+    return [CHECKPOINTS / each for each in (slug, *others)]
+
+
 def position(checkpoints: Path) -> str:
-    """Return how far a job has got: training run and step of its checkpoint, and number of finished training runs."""
+    """Return how far a training has got: training run and step of its checkpoint, number of finished training runs."""
     try:
         header = json.loads((checkpoints / "state.json").read_text(encoding="utf-8"))
         state = f"{header['run']}.{header['step']}"

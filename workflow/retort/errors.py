@@ -61,6 +61,11 @@ class Diverged(Exception):
         self.step = step
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message that is not empty, or the name of its type if there is none."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
 def explain(error: BaseException) -> str | None:
     """Return one line about an error that the user can correct, or None for a bug, which needs a traceback."""
     if isinstance(error, RetortError):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 import time
 import traceback
@@ -18,7 +17,7 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import attempt
+from retort.attempts import CHECKPOINTS, attempt, written_by
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import RetortError, explain
 from retort.locks import locked
@@ -75,18 +74,11 @@ class Job:
         """The device to run on: 'cuda' if the job was given a GPU, else 'cpu'.
 
         Raises:
-            RetortError: the job was given a GPU, and torch sees none.
+            RetortError: the job was given more GPUs than torch sees.
         """
-        if not self.gpu:
-            return "cpu"
-        import torch
-
-        if torch.cuda.is_available():
-            return "cuda"
-        raise RetortError(
-            f"the job was promised a GPU, and torch {torch.__version__} sees none on {socket.gethostname()}",
-            "see nvidia-smi there; to train on its CPU, --config device=cpu",
-        )
+        if self.gpu:
+            machine.check_gpus(max(1, self.gpus))
+        return "cuda" if self.gpu else "cpu"
 
     @property
     def rule(self) -> str:
@@ -102,7 +94,7 @@ class Job:
     @property
     def checkpoints(self) -> Path:
         """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
-        return RESULTS / "checkpoints" / self.slug
+        return CHECKPOINTS / self.slug
 
     @property
     def writes(self) -> bool:
@@ -197,7 +189,8 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             sys.exit(0)
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
-        with attempt(locks / f"{running.slug}.attempt", running.checkpoints):
+        states = written_by(running.rule, running.slug, snakemake.params.get("settings", ()))
+        with attempt(locks / f"{running.slug}.attempt", states):
             yield
             made = _results(snakemake.output)
             for output in made:

@@ -1,4 +1,4 @@
-"""This machine as its processes see it: its name, for process ids mean something there only, and its memory."""
+"""This machine as its processes see it: its name, for process ids mean something there only, its memory, its GPUs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import resource
 import socket
 import sys
 from pathlib import Path
+
+from retort.errors import RetortError
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
 STATUS = Path("/proc/self/status")
@@ -64,3 +66,20 @@ def max_rss_mb() -> float:
     except (OSError, StopIteration):
         bytes_each = 1 if sys.platform == "darwin" else 1024  # kilobytes on Linux, bytes on macOS
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_each / 1024**2
+
+
+def check_gpus(promised: int) -> None:
+    """Check that torch sees as many GPUs as were promised.
+
+    Raises:
+        RetortError: it sees fewer.
+    """
+    import torch
+
+    seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if seen < promised:
+        gpus, sees = ("a GPU" if promised == 1 else f"{promised} GPUs"), seen or "none"
+        raise RetortError(
+            f"the job was promised {gpus}, and torch {torch.__version__} sees {sees} on {socket.gethostname()}",
+            "see nvidia-smi there; to train on its CPU, --config device=cpu",
+        )

@@ -64,7 +64,9 @@ def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
 def test_companions_keep_their_states_and_take_turns() -> None:
     one = Step(8, state=100, gradients=30, row=10, teacher=50)
     other = Step(8, state=60, gradients=20, row=4, teacher=50)
-    assert memory.together([other, one]) == Step(8, state=160, gradients=30, row=10, teacher=50)
+    both = memory.together([other, one], kept=24)
+    assert both == Step(8, state=160, gradients=30, row=10, teacher=50, kept=3)
+    assert both.bytes(2) == 160 + 30 + 50 + 24  # micro-batches do not make less of what is kept of the whole batch
 
 
 # --- the cluster

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from retort.cost import memory
-from retort.cost.estimates import step_on_corpus
+from retort.cost.estimates import step_on_corpus, step_together
 from retort.cost.side_by_side import fits_one_job
 from retort.plan.companions import jobs_of
 from retort.plan.plan import Plan
@@ -38,8 +38,12 @@ def test_students_on_a_gpu_divide_no_batch_that_the_largest_needs_whole(tmp_path
         steps = [step_on_corpus(plan.settings.students[name]) for name in job]
         known = [step for step in steps if step]
         alone = [memory.micro_batch(step, gigabytes) or step.rows for step in known]
-        shared = memory.together(known)
-        assert (memory.micro_batch(shared, gigabytes) or shared.rows) >= min(alone)
+        shared = step_together([plan.settings.students[name] for name in job])
+        assert shared is not None
+        assert shared.kept > 0
+        rows = memory.micro_batch(shared, gigabytes) or shared.rows
+        assert rows >= min(alone)
+        assert memory.fits(shared, rows, gigabytes)
 
 
 def test_a_smaller_gpu_holds_fewer_students(tmp_path: Path) -> None:

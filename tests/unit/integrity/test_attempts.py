@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from retort import attempts, handover
+from retort import attempts, handover, slurm
 from retort.attempts import GivenUp, attempt
 from retort.jobs import job, kept_results
 from retort.run_hooks import remove_kept_results
+from retort.signals import Interrupted
 
 from tests.rule_job import rule_job
 
@@ -29,21 +31,21 @@ def one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fails(reason: str = "no luck") -> None:
     """Begin an attempt that fails."""
-    with pytest.raises(OSError, match=reason), attempt(Path("a.attempt"), Path("state")):
+    with pytest.raises(OSError, match=reason), attempt(Path("a.attempt"), [Path("state")]):
         raise OSError(reason)
 
 
 def is_killed() -> None:
     """Begin an attempt in a process that is killed."""
-    code = "with attempt(Path('a.attempt'), Path('state')): os.kill(os.getpid(), 9)"
+    code = "with attempt(Path('a.attempt'), [Path('state')]): os.kill(os.getpid(), 9)"
     code = f"import os; from retort.attempts import *\n{code}"
     subprocess.run([sys.executable, "-c", code], check=False)
 
 
-def gets_to(step: int) -> None:
+def gets_to(step: int, folder: str = "state") -> None:
     """Leave a checkpoint of this step."""
-    Path("state").mkdir(exist_ok=True)
-    Path("state/state.json").write_text(json.dumps({"run": 1, "step": step}))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    Path(folder, "state.json").write_text(json.dumps({"run": 1, "step": step}))
 
 
 def test_two_failures_without_a_step_are_enough() -> None:
@@ -51,6 +53,13 @@ def test_two_failures_without_a_step_are_enough() -> None:
     fails("two")
     with pytest.raises(GivenUp, match="given up after 2 failures without a step forward; the last one: two"):
         fails()
+
+
+def test_an_error_that_begins_with_an_empty_line_has_a_reason() -> None:
+    fails("\n \n  the reason\nand more")
+    kept = attempts.Attempt.read(Path("a.attempt"))
+    assert kept is not None
+    assert kept.reason == "the reason"
 
 
 def test_a_killed_process_has_failed() -> None:
@@ -90,9 +99,30 @@ def test_another_run_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_success_forgets_the_attempts() -> None:
     fails()
-    with attempt(Path("a.attempt"), Path("state")):
+    with attempt(Path("a.attempt"), [Path("state")]):
         pass
     assert not Path("a.attempt").exists()
+
+
+def test_a_job_that_trains_students_side_by_side_is_as_far_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.setattr(slurm, "queue_again", lambda after="": True)
+
+    def is_interrupted() -> str:
+        """Return the line that the job ends with, after a signal or because it is given up."""
+        settings = {name: {} for name in ("one", "other")}
+        with pytest.raises(SystemExit), job(rule_job(rule="distill_together", params={"settings": settings})):
+            raise Interrupted(signal.SIGURG, 10)
+        return capsys.readouterr().err
+
+    for step in range(4):
+        gets_to(step, "results/checkpoints/distill_student.other")
+        assert "SIGURG ended it" in is_interrupted()
+    gets_to(9, "results/checkpoints/distill_student.neither")
+    assert "SIGURG ended it" in is_interrupted()
+    assert "given up after 2 failures without a step forward" in is_interrupted()
 
 
 # --- two runs of Snakemake

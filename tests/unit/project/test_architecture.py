@@ -65,7 +65,7 @@ TOP: dict[str, set[str]] = {
         "slurm",
     },
     "locks": {"atomic", "errors", "machine", "slurm"},
-    "machine": set(),
+    "machine": {"errors"},
     "mappings": {"errors", "registry"},
     "precision": set(),
     "provenance": {"machine"},

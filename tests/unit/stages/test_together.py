@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from retort.errors import RetortError
 from retort.jobs import Job
 from retort.locks import locked
 from retort.models.initialise import StartFolders
 from retort.models.recorder import Recorder
 from retort.settings import CorpusDistillationSettings
+from retort.signals import Interrupted, kept_for_next_training
 from retort.specs.model import Architecture
-from retort.stages.distill import distill_student
+from retort.stages.distill import corpus_student, distill_student
 from retort.stages.together import distill_together
+from retort.training import launch
+from retort.training.distillation import Student
 
 from tests.job_settings import schedule
 from tests.unit.stages.test_distill import corpus, published, resolved
@@ -51,9 +58,9 @@ def job(name: str) -> Job:
     return Job(f"distill_student({name})", io.StringIO(), slug=f"distill_student.{name}")
 
 
-def together(students: dict[str, CorpusDistillationSettings], teacher: Path, corpus: Path) -> str:
+def together(students: dict[str, CorpusDistillationSettings], teacher: Path, corpus: Path, gpus: int = 0) -> str:
     """Distil students side by side and return the log."""
-    running = Job("distill_together", io.StringIO(), slug="distill_together.all")
+    running = Job("distill_together", io.StringIO(), gpu=gpus > 0, gpus=gpus, slug="distill_together.all")
     each = StartFolders(teacher=str(teacher), model=str(teacher), tokenizer=str(teacher), parent=None)
     distill_together(running, students, {"sentences": str(corpus)}, dict.fromkeys(students, each))
     assert isinstance(running.log, io.StringIO)
@@ -85,6 +92,31 @@ def test_the_files_are_those_of_students_alone(
     assert not list((tmp_path / "results/checkpoints").iterdir())
 
 
+@pytest.mark.slow
+def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(
+    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(launch, "START", "fork")  # which imports nothing again; without a GPU it may
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
+    del students["logits"]
+    each, corpora = StartFolders(str(published), str(published), str(published), None), {"sentences": str(corpus)}
+
+    def divided(own: Job) -> Job:
+        """Return a job that divides its batches of 8 rows among two processes, and theirs into parts of 2."""
+        return replace(own, log=(tmp_path / "log").open("a"), threads=2, gpus=2, micro_batch=3)
+
+    for name, own in students.items():
+        distill_student(divided(job(name)), own, name, corpora, each, str(tmp_path / "alone" / name))
+    beside = divided(Job("distill_together", io.StringIO(), slug="distill_together.all"))
+    distill_together(beside, students, corpora, dict.fromkeys(students, each))
+    for name, own in students.items():
+        weights, log = made(name, own, published, corpus, tmp_path / "beside")  # which takes no step
+        assert f"resumed at step {own.stages[0].schedule.steps}" in log
+        assert weights == (tmp_path / "alone" / name / "model.safetensors").read_bytes()
+
+
 def counted_passes(monkeypatch: pytest.MonkeyPatch, layers: int) -> list[int]:
     """Return a list with the number of passes, from now on, of models with so many layers: the teacher."""
     passes, run = [0], Recorder.__call__
@@ -107,7 +139,14 @@ def test_a_student_that_diverges_does_so_in_its_own_job_at_the_same_step_and_wit
     students["hidden"] = students["hidden"].model_copy(update={"stages": [wild]})
     assert "diverged at step 1, " in made("hidden", students["hidden"], published, corpus, tmp_path / "alone")[1]
     alone = made("logits", students["logits"], published, corpus, tmp_path / "alone")[0]
+    with kept_for_next_training():
+        os.kill(os.getpid(), signal.SIGURG)
+        with pytest.raises(Interrupted, match="after step 1"):
+            together(students, published, corpus)
+    notes = Path("results/checkpoints/distill_student.hidden/notes.jsonl").read_text()
+    assert '"diverged": 1' in notes
     together(students, published, corpus)
+    assert Path("results/checkpoints/distill_student.hidden/notes.jsonl").read_text() == notes  # not trained again
     monkeypatch.setattr("torch.Tensor.backward", lambda *_: pytest.fail("a step was taken"))
     assert "diverged at step 1, " in made("hidden", students["hidden"], published, corpus, tmp_path / "beside")[1]
     for folder in ("alone", "beside"):
@@ -128,3 +167,35 @@ def test_a_student_at_which_another_process_is_at_work_is_left_to_it(
         "distill_student.logits", "distill_student.relations",
     ]  # fmt: skip
     assert torch.get_num_threads() == 1
+
+
+@pytest.mark.parametrize(("promised", "seen", "said"), [(1, 0, "a GPU, .* none"), (4, 2, "4 GPUs, .* 2")])
+def test_a_job_with_fewer_gpus_than_promised_stops(
+    promised: int, seen: int, said: str, students: dict[str, CorpusDistillationSettings], published: Path,
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: seen > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: seen)
+    with pytest.raises(RetortError, match=f"the job was promised {said}"):
+        together(students, published, corpus, promised)
+    assert not Path("results/checkpoints").exists()
+
+
+def test_students_that_cannot_begin_are_not_counted(
+    students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def begins(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+        if settings is not students.get("hidden"):
+            raise RetortError("no masked-LM head")
+        return corpus_student(job, settings, folders)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retort.stages.together.corpus_student", begins)
+    log = together(students, published, corpus)
+    assert "without logits: no masked-LM head" in log
+    assert "done: 1 student " in log
+    del students["hidden"]
+    with pytest.raises(RetortError, match="no masked-LM head"):
+        together(students, published, corpus)

@@ -6,11 +6,12 @@ import io
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from retort.jobs import Job
-from retort.signals import SIGNALS, Interrupted
+from retort.signals import SIGNALS, Interrupted, Interruption
 from retort.training import agreement, launch
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.launch import on_every_gpu
@@ -47,6 +48,36 @@ def trained(folder: Path, received: int = 0) -> dict[str, torch.Tensor]:
     return load_file(folder / "student.safetensors")
 
 
+@pytest.mark.parametrize(
+    ("own", "other", "asked"),
+    [
+        (8.0, 8.0, [1, 2, 3, 4]),  # steps as long as those of a large batch
+        (0.01, 0.01, [1, 301, 601, 901]),
+        (0.01, 1.5, [1, 3, 5, 7]),  # the slower process counts
+    ],
+)
+def test_processes_ask_each_other_every_few_seconds(
+    own: float, other: float, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, steps, interruption = 0.0, list[int](), Interruption()
+
+    def gather(known: list[Any], mine: Any) -> None:
+        """Answer as two processes of which the other one received a signal after a while."""
+        steps.append(step)
+        known[:] = [mine, (signal.SIGURG if len(steps) == len(asked) else None, other)]
+
+    monkeypatch.setattr(agreement.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(agreement.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(agreement.distributed, "all_gather_object", gather)
+    monkeypatch.setattr(agreement.time, "monotonic", lambda: now)
+    agrees, step = agreement.Agreement(interruption), 0
+    for step in range(1, asked[-1] + 1):
+        now += own
+        received = agrees.after_step()
+        assert (received is signal.SIGURG) == (step == asked[-1])
+    assert steps == asked
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.slow
 def test_a_signal_to_one_process_makes_all_write_one_state_and_end(
@@ -54,12 +85,11 @@ def test_a_signal_to_one_process_makes_all_write_one_state_and_end(
 ) -> None:
     monkeypatch.setattr(launch, "START", "fork")  # which imports nothing again; without a GPU it may
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
-    monkeypatch.setattr(agreement, "STEPS", 2)
-    with pytest.raises(Interrupted, match=f"{number.name} ended it after step 2") as caught:
+    with pytest.raises(Interrupted, match=f"{number.name} ended it after step 1") as caught:
         trained(tmp_path / "cut", number)
     assert caught.value.ahead_of_limit is (number is signal.SIGURG)
-    assert [(tmp_path / "cut" / f"process-{rank}").read_text() for rank in range(2)] == ["2", "2"]
+    assert [(tmp_path / "cut" / f"process-{rank}").read_text() for rank in range(2)] == ["1", "1"]
     state = Checkpoint(tmp_path / "cut/state", {}, 1e9).state
     assert state is not None
-    assert state.step == 2
+    assert state.step == 1
     assert_close(trained(tmp_path / "whole"), trained(tmp_path / "cut"))

@@ -70,5 +70,6 @@ def test_a_job_with_a_gpu_has_two_unless_the_configuration_says_otherwise(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: int(cuda))
     with job(rule_job(resources={"gpu": gpu}, config=config)) as running:
         assert running.num_workers == expected

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from retort.attempts import Attempt, attempt
 from retort.batch import Batch
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
@@ -94,6 +95,14 @@ def diverge(job: Job) -> None:
         raise RetortError(f"process {job.rank} ends at step {error.step}", "as it should") from error
 
 
+@on_every_gpu
+def fail(job: Job) -> None:
+    """Fail in the last process alone; the others wait for it."""
+    if job.rank == job.processes - 1:
+        raise MemoryError("\nno room for the gradients\nat all")
+    torch.distributed.barrier()
+
+
 def job_of(folder: Path, gpus: int) -> Job:
     """Return a job with a log on disk that has no GPU, and as many processes as if it had some."""
     return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus)
@@ -128,6 +137,16 @@ def test_all_processes_end_at_a_divergence_of_one(tmp_path: Path) -> None:
     with pytest.raises(RetortError) as caught:
         diverge(job_of(tmp_path, 2))
     assert str(caught.value) == "process 0 ends at step 2; as it should"
+
+
+def test_the_reason_of_a_failure_is_that_of_the_process_that_failed_first(tmp_path: Path) -> None:
+    reason = "process 1: MemoryError: no room for the gradients"
+    with pytest.raises(RuntimeError, match=reason), attempt(tmp_path / "attempt", []):
+        fail(job_of(tmp_path, 2))
+    kept = Attempt.read(tmp_path / "attempt")
+    assert kept is not None
+    assert kept.reason == reason
+    assert "in fail\n" in (tmp_path / "log").read_text()
 
 
 def test_a_job_with_one_gpu_runs_in_its_own_process() -> None:

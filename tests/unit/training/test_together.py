@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gc
 import io
+import os
+import shutil
+import signal
 from pathlib import Path
 
 import pytest
 import torch
 from retort.batch import Batch
 from retort.models.recorder import Key
+from retort.signals import Interrupted
 from retort.training.checkpoint import Checkpoint
 from retort.training.loop import Trainer, Training, TrainingRun, merged, train, train_together
 from retort.training.progress import Progress
@@ -69,16 +73,23 @@ def test_each_run_ends_in_the_bytes_of_a_run_alone(alone: list[TrainingRun], tmp
     assert not same(runs[0], run_of(0))
 
 
-@pytest.mark.parametrize("stop", [4, 8])
-def test_a_killed_job_goes_on_to_the_same_bytes(alone: list[TrainingRun], tmp_path: Path, stop: int) -> None:
-    cut = [run_of(0), run_of(1), run_of(2, stop)]
-    with pytest.raises(KeyboardInterrupt):
-        # the first run writes a state at every step, the second none: they go on from different steps
-        train_together([training(tmp_path, number, run, (0.0, 1e9, 0.0)[number]) for number, run in enumerate(cut)],
-                       "cpu")  # fmt: skip
+def test_a_killed_job_goes_on_to_the_same_bytes(alone: list[TrainingRun], tmp_path: Path) -> None:
+    def steps_after_kill() -> list[int]:
+        """Return the steps of the states that are left of a job that is killed at its fourth step."""
+        cut = [run_of(0), run_of(1), run_of(2, stop=4)]
+        with pytest.raises(KeyboardInterrupt):
+            train_together([training(tmp_path, number, run, 0.0) for number, run in enumerate(cut)], "cpu")
+        return [training(tmp_path, number, run_of(number)).step for number in range(3)]
+
+    assert steps_after_kill() == [3, 3, 3]
+    shutil.copytree(tmp_path / "2", tmp_path / "older")
+    assert steps_after_kill() == [6, 4, 6]  # the second run has ended, without a state after its last step
+    shutil.rmtree(tmp_path / "1")
+    shutil.rmtree(tmp_path / "2")
+    (tmp_path / "older").rename(tmp_path / "2")
     again = [run_of(number) for number in range(3)]
     trainings = [training(tmp_path, number, run) for number, run in enumerate(again)]
-    assert [each.step for each in trainings] == [stop, 0, stop - 1]
+    assert [each.step for each in trainings] == [6, 0, 3]
     train_together(trainings, "cpu")
     assert all(map(same, again, alone))
 
@@ -90,6 +101,17 @@ def test_a_run_that_diverges_leaves_the_others_alone(alone: list[TrainingRun], t
     assert [each.diverged and each.diverged.step for each in trainings] == [None, 3, None]
     assert same(runs[0], alone[0])
     assert same(runs[2], alone[2])
+
+
+@pytest.mark.parametrize("stop", [4, 11])  # before the log asks for the loss, and after
+def test_a_divergence_outlives_a_signal(stop: int, tmp_path: Path) -> None:
+    runs, seen = [run_of(0), run_of(2, bad=3)], list[int]()
+    trainings = [training(tmp_path, number, run) for number, run in enumerate(runs)]
+    trainings[1].on_divergence = lambda error: seen.append(error.step)
+    runs[0].after_step = lambda step: os.kill(os.getpid(), signal.SIGURG) if step == stop else None
+    with pytest.raises(Interrupted, match=f"after step {stop}"):
+        train_together(trainings, "cpu")
+    assert seen == [3]
 
 
 def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from retort.cost import flops, memory, work
+from retort.cost import flops, losses, memory, work
 from retort.cost.data import Volume
 from retort.cost.memory import Step
 from retort.cost.work import Work
@@ -178,8 +178,9 @@ class Estimates:
         parts = [self._parts(student) for student in students]
         taught = max((part[1] for part in parts), key=lambda work: work.flops)
         steps = [step for _, _, step in parts if step]
-        step = memory.together(steps) if steps else None
-        others = step.state - max(each.state for each in steps) if step else 0.0  # of students that wait for their turn
+        step = step_together([self.settings.students[student] for student in students])
+        # of students that wait for their turn, and of the teacher
+        others = step.state - max(each.state for each in steps) + step.kept * step.rows if step else 0.0
         done = sum((own for own, _, _ in parts), taught)
         ram = max(self.alone(student).ram for student in students) + (0.0 if self.gpu else others)
         return Estimate(done, ram, True, step)
@@ -249,6 +250,18 @@ def step_on_corpus(settings: CorpusDistillationSettings) -> Step | None:
         sizes = (settings.architecture, model.architecture, model.vocabulary, corpus.block, outputs)
         steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
     return _largest(steps)
+
+
+def step_together(students: list[CorpusDistillationSettings]) -> Step | None:
+    """Return the memory of the largest step of students that are distilled side by side."""
+    steps, first, kept = [step for own in students if (step := step_on_corpus(own))], students[0], 0.0
+    model = first.teacher.model
+    for number, stage in enumerate(first.stages):  # all have the same corpora and batches
+        corpus, terms = first.corpora[stage.data], [term for own in students for term in own.stages[number].terms]
+        outputs = corpus.masking.probability * corpus.block * model.vocabulary
+        row = losses.kept_of_teacher(terms, model.architecture, corpus.block, outputs, first.precision)
+        kept = max(kept, row * stage.schedule.batch_size)
+    return memory.together(steps, kept) if steps else None
 
 
 def _largest(steps: list[Step]) -> Step | None:

@@ -19,6 +19,9 @@ HELD = {"scores": 24.0, "logits": 12.0}
 HELD_OF_VECTORS = 10.0
 HELD_OF_RELATION = 4.0  # for each number of the student's vectors: the two gradients
 SCRATCH_OF_RELATION = 7.0  # for each number of both sides' vectors, while one relation is computed
+# What a teacher's pass leaves in memory: activations whose numbers are never in bfloat16, and views of other ones
+IN_FLOAT32 = ("hidden", "words", "scores")
+VIEWS = {"cls": "hidden", "embeddings": "hidden"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,31 @@ def cost_of(
         compare = _relations if entry.facts.get("holds_relations") else _tensors
         total += compare(term, entry, student, teacher, length)
     return total + _logits(terms, outputs)
+
+
+def kept_of_teacher(
+    terms: list[TermSettings], teacher: Architecture, length: float, outputs: float, precision: str
+) -> float:
+    """Return the bytes of a row that a pass of a teacher leaves to those who share it.
+
+    Args:
+        terms: the terms of all of them.
+        teacher: the teacher's architecture.
+        length: tokens of a row.
+        outputs: logits of a row.
+        precision: 'bfloat16', 'tf32' or 'float32'.
+    """
+    objectives, total = catalogue.objectives(), 0.0
+    kept = {
+        (VIEWS.get(activation, activation), layer)
+        for term in terms
+        for activation in activations_of(objectives[term.objective], 1)
+        for layer in ({pair[1] for pair in term.pairs} or {0})
+    }
+    for activation, _ in kept:
+        numbers = outputs if activation == "logits" else _numbers(activation, teacher, length)
+        total += numbers * (NUMBER if activation in IN_FLOAT32 or precision != "bfloat16" else NUMBER / 2)
+    return total
 
 
 def _logits(terms: list[TermSettings], outputs: float) -> LossCost:

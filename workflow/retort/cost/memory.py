@@ -48,6 +48,7 @@ class Step:
         row: bytes that each row holds.
         loss: what the loss takes.
         teacher: bytes of the weights of a teacher that runs beside it.
+        kept: bytes that are kept of the teacher's pass over each row of the batch, for students that share it.
     """
 
     rows: int
@@ -56,13 +57,19 @@ class Step:
     row: float
     loss: losses.LossCost = losses.NONE
     teacher: float = 0.0
+    kept: float = 0.0
 
     def bytes(self, rows: int) -> float:
         """Return the peak of a step on some rows at once."""
         relation = rows * self.loss.relation
         chunk = max(min(CHUNK, relation), relation / self.loss.relation_heads)
         held = rows * (self.row + self.loss.held + self.loss.scratch) + CHUNK_BYTES * chunk
-        return self.teacher + self.state + max(held, self.gradients)
+        return self.teacher + self.kept * self.rows + self.state + max(held, self.gradients)
+
+
+def fits(step: Step, rows: int, gpu_bytes: float) -> bool:
+    """Return whether a GPU of so many bytes holds a step on some rows at once."""
+    return step.bytes(rows) <= GPU_FRACTION * (gpu_bytes - GPU_RESERVED)
 
 
 def micro_batch(step: Step, gpu_bytes: float) -> int | None:
@@ -74,21 +81,25 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
         step: the memory of a step.
         gpu_bytes: the memory of the GPU.
     """
-    usable = GPU_FRACTION * (gpu_bytes - GPU_RESERVED)
-    if step.bytes(step.rows) <= usable:
+    if fits(step, step.rows, gpu_bytes):
         return None
     sizes = (math.ceil(step.rows / parts) for parts in range(2, step.rows + 1))
-    return next((rows for rows in sizes if step.bytes(rows) <= usable), 1)
+    return next((rows for rows in sizes if fits(step, rows, gpu_bytes)), 1)
 
 
-def together(steps: list[Step]) -> Step:
+def together(steps: list[Step], kept: float = 0.0) -> Step:
     """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
 
-    The states of all stay; what rows hold, and gradients, are those of one student at a time.
+    The states of all stay, and what is kept of the teacher's pass over a batch. What rows hold, and gradients, are
+    those of one student at a time.
+
+    Args:
+        steps: the memory of each student's step.
+        kept: bytes that are kept of the teacher's pass over a whole batch.
     """
     largest = max(steps, key=lambda step: step.bytes(step.rows))
     state, teacher = sum(step.state for step in steps), max(step.teacher for step in steps)
-    return replace(largest, state=state, teacher=teacher)
+    return replace(largest, state=state, teacher=teacher, kept=kept / largest.rows)
 
 
 def layer(architecture: Architecture, length: float, precision: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retort.cost import memory
-from retort.cost.estimates import step_on_corpus
+from retort.cost.estimates import step_on_corpus, step_together
 from retort.cost.memory import Step
 from retort.plan.companions import Fits
 from retort.plan.plan import Plan
@@ -13,9 +13,9 @@ from retort.specs.cluster import read_cluster
 def fits_one_job(plan: Plan) -> Fits:
     """Return a function that tells whether one job can distil some students side by side.
 
-    The weights and moments of all of them stay in memory while one takes its step. On a GPU they may not make it
-    divide a batch into more parts than the student with the largest step needs alone; on CPUs, they have to fit the RAM
-    of a job. Where the configuration names no cluster, memory limits no number.
+    The weights and moments of all of them stay in memory while one takes its step, and so does what they read of the
+    teacher. On a GPU this may not make it divide a batch into more parts than the student with the largest step needs
+    alone; on CPUs, it has to fit the RAM of a job. Where the configuration names no cluster, memory limits no number.
 
     Raises:
         RetortError: the file of the cluster cannot be read.
@@ -30,9 +30,11 @@ def fits_one_job(plan: Plan) -> Fits:
 
     def fits(names: list[str]) -> bool:
         steps = [step for name in names if (step := step_on_corpus(students[name]))]
-        together = memory.together(steps)
+        together = step_together([students[name] for name in names])
+        assert together is not None  # students without stages have no companions
         if plan.config.gpus:
-            return at_once(together) >= min(map(at_once, steps))
+            rows = at_once(together)
+            return rows >= min(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
         return memory.RAM_MARGIN * (memory.PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
 
     return fits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from retort.attempts import TRAINS_FOR
 from retort.errors import RetortError
 from retort.jobs import Job, acting_for, lock_of
 from retort.models.initialise import StartFolders
@@ -13,7 +14,7 @@ from retort.training.distillation import Student, run_stages
 from retort.training.launch import on_every_gpu
 from retort.training.side_by_side import divergence_noted, leave_divergence, leave_last_state
 
-RULE = "distill_student"  # the rule of the jobs that go on from the checkpoints
+RULE = TRAINS_FOR["distill_together"]  # the rule of the jobs that go on from the checkpoints
 
 
 def distill_together(
@@ -43,7 +44,6 @@ def distill_together(
                 job.say(f"without {name}: {error}")
         if free:
             _train(job, free, corpus_folders, folders)
-    job.say(f"done: {len(free)} students  ({job.seconds():.0f} s)")
 
 
 @on_every_gpu
@@ -53,19 +53,24 @@ def _train(
     corpus_folders: dict[str, str],
     folders: dict[str, StartFolders],
 ) -> None:
-    """Train students that no other process is at work on; one that cannot begin is left to its own job."""
+    """Train students that no other process is at work on; one that cannot begin is left to its own job.
+
+    Raises:
+        RetortError: none of them can begin.
+    """
     with ExitStack() as logs:
-        students = {}
+        students: dict[str, Student] = {}
         for name, own in settings.items():
             try:
                 acting = logs.enter_context(acting_for(job, RULE, name, _inputs(own, corpus_folders, folders[name])))
                 students[name] = _student(acting, own, folders[name])
             except RetortError as error:
+                if not students and name == list(settings)[-1]:
+                    raise
                 job.say(f"without {name}: {error}")
-        for name in list(students)[:1]:
-            run_stages(list(students.values()), corpus_source(job, settings[name], corpus_folders, folders[name]))
-        for student in students.values():
-            leave_divergence(student)
+        first = next(iter(students))
+        run_stages(list(students.values()), corpus_source(job, settings[first], corpus_folders, folders[first]))
+    job.say(f"done: {len(students)} student{'s' * (len(students) != 1)}  ({job.seconds():.0f} s)")
 
 
 def _inputs(settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders) -> list[str]:
@@ -78,4 +83,5 @@ def _student(job: Job, settings: CorpusDistillationSettings, folders: StartFolde
     student = corpus_student(job, settings, folders)
     student.diverged = divergence_noted(student.checkpoint)
     leave_last_state(student)
+    leave_divergence(student)
     return student

@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import signal
+import time
 
+import torch
 from torch import distributed
 
 from retort.signals import Interruption
 
-STEPS = 10  # from one question of several processes to the next
+SECONDS = 3.0  # from one question of several processes to the next: little of the time that a cluster gives ahead
+SHORTEST = 1e-6  # seconds of a step
 
 
-def agreed(interruption: Interruption, step: int) -> signal.Signals | None:
-    """Return the signal that asks all processes of a training to end after a step; None if there is none.
+class Agreement:
+    """The question of several processes, every few steps, whether one of them received a signal.
+
+    They also tell each other how long their steps took. So all know after how many steps the next question comes.
 
     Args:
         interruption: the signals that reached this process.
-        step: the step that was taken, the same in all processes.
     """
-    if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
-        return interruption.received
-    if step % STEPS:
-        return None
-    known: list[signal.Signals | None] = [None] * distributed.get_world_size()
-    distributed.all_gather_object(known, interruption.received)
-    return next(filter(None, known), None)
+
+    def __init__(self, interruption: Interruption) -> None:
+        self.interruption = interruption
+        self.steps = self.left = 1  # from the last question to the next, and what is left of them
+        self.asked = time.monotonic()
+
+    def after_step(self) -> signal.Signals | None:
+        """Return the signal that asks all processes to end after the step just taken; None if there is none."""
+        if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
+            return self.interruption.received
+        self.left -= 1
+        return None if self.left else self._ask()
+
+    def _ask(self) -> signal.Signals | None:
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.synchronize()  # the device may be some steps behind
+        own = (self.interruption.received, (time.monotonic() - self.asked) / self.steps)
+        known = [own] * distributed.get_world_size()
+        distributed.all_gather_object(known, own)
+        slowest = max(SHORTEST, *(seconds for _, seconds in known))
+        self.steps = self.left = max(1, int(SECONDS / slowest))
+        self.asked = time.monotonic()
+        return next((received for received, _ in known if received), None)

@@ -5,16 +5,17 @@ checksums and are never pickled. A damaged one is left out: the training begins 
 
 A training waits while its state is written. It could go on beside a thread that writes a copy of the state; but such a
 copy takes 12 bytes a parameter, and the writes take little of a job's time as it is: the next one comes after `SHARE`
-times as long as the last one took.
+times as long as the last one took. Trainings that run side by side write together, and wait for the sum of their times.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,8 @@ class Checkpoint:
         self.folder = Path(folder)
         self.key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         self.every = every
-        self.wait = every  # seconds, from the last write to the next
-        self.measured = False  # whether `wait` follows from a write
+        self.seconds = 0.0  # that a write takes
+        self.measured = False  # whether `seconds` follows from a write
         self.last = time.monotonic()
         self.say = say
         self.maker = maker
@@ -136,16 +137,11 @@ class Checkpoint:
         lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
         self._write("notes.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
-    @property
-    def due(self) -> bool:
-        """True if it is time for the next write."""
-        return time.monotonic() - self.last >= self.wait
-
     def expect(self, parameters: dict[str, nn.Parameter]) -> None:
-        """Before a write was measured, wait for the time that one of these parameters with their moments may take."""
-        if self.every and not self.measured:
+        """Before a write was measured, expect the time that one of these parameters with their moments may take."""
+        if not self.measured:
             size = (1 + len(STATES[:2])) * sum(map(bytes_of, parameters.values()))
-            self.wait = max(self.every, SHARE * size / FIRST_RATE)
+            self.seconds = size / FIRST_RATE
 
     def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
         """Write the state atomically: a kill at any moment leaves either the old state or the new one."""
@@ -160,7 +156,7 @@ class Checkpoint:
             if old.name not in files:
                 old.unlink()
         self.last, self.measured = time.monotonic(), True
-        self.wait = max(self.every, SHARE * (self.last - began)) if self.every else 0.0
+        self.seconds = self.last - began
 
     def _write(self, name: str, text: str) -> None:
         """Write a file of the folder so that not even a crash of the machine loses it."""
@@ -180,19 +176,31 @@ class Checkpoint:
 class ReadCheckpoint(Checkpoint):
     """The checkpoint of a job as those of its processes see it that do not write it."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.every = math.inf
+
     def note(self, note: Any) -> None:
         """Write nothing."""
-
-    @property
-    def due(self) -> bool:
-        """Return False: it is never time to write."""
-        return False
 
     def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
         """Write nothing."""
 
     def remove(self) -> None:
         """Remove nothing."""
+
+
+def wait(checkpoints: Sequence[Checkpoint]) -> float:
+    """Return the seconds from the last write to the next, of checkpoints that are written one after another."""
+    every = max(checkpoint.every for checkpoint in checkpoints)
+    return max(every, SHARE * sum(checkpoint.seconds for checkpoint in checkpoints)) if every else 0.0
+
+
+def are_due(checkpoints: Sequence[Checkpoint]) -> bool:
+    """Return whether it is time to write these checkpoints, all of them; False if there are none."""
+    if not checkpoints:
+        return False
+    return time.monotonic() - max(checkpoint.last for checkpoint in checkpoints) >= wait(checkpoints)
 
 
 def pack(

@@ -76,9 +76,10 @@ class Student:
         num_labels: number of outputs of both models' heads.
         checkpoint: where its state is read from and written to.
         ended: called when a stage has taken its last step, with the state after it.
+        on_divergence: called with the error, its step counted over all stages, if a loss or gradient is not finite.
 
     Attributes:
-        diverged: the error, with its step counted over all stages, if a loss or gradient is not finite; else None.
+        diverged: that error; None if there was none.
     """
 
     job: Job
@@ -88,6 +89,7 @@ class Student:
     num_labels: int
     checkpoint: Checkpoint
     ended: Ended | None = None
+    on_divergence: Callable[[Diverged], None] = lambda error: None
     diverged: Diverged | None = field(default=None, init=False)
 
     def trains(self, number: int) -> bool:
@@ -132,7 +134,7 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], source: 
         run = _training_run(student, number, loss, teacher, source)
         seed, job = student.seed * 1000 + number, student.job
         trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
-        trainings.append(Training(trainer, student.checkpoint, progress, student.ended))
+        trainings.append(Training(trainer, student.checkpoint, progress, student.ended, student.on_divergence))
     train_together(trainings, first.job.device, first.job.num_workers)
     for (student, _), training in zip(students, trainings, strict=True):
         training.run.close()

@@ -12,21 +12,28 @@ import importlib
 import os
 import sys
 import tempfile
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 import torch.distributed
 
+from retort import machine
 from retort.checksums import Maker
-from retort.errors import RetortError
+from retort.errors import RetortError, first_line
 from retort.jobs import Job
 from retort.signals import kept_for_next_training
 
+if TYPE_CHECKING:
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
 START = "spawn"  # new processes: a fork of this one might not be able to use its GPU
 BACKENDS = {"cuda": "nccl", "cpu": "gloo"}
+FIRST = "first-failure"  # the name of the file with the error of the process that failed first
 Outcome = tuple[RetortError | None, set[Maker]]
 Stage = TypeVar("Stage", bound=Callable[..., None])
 
@@ -34,11 +41,14 @@ Stage = TypeVar("Stage", bound=Callable[..., None])
 def on_every_gpu(stage: Stage) -> Stage:
     """Make a stage run in as many processes as its job has GPUs; with one GPU or none it runs in this process.
 
-    Its first argument is the job; the others must be such as can be sent to another process.
+    Its first argument is the job; the others must be such as can be sent to another process. It is not begun if the
+    machine has fewer GPUs than the job was promised.
     """
 
     @functools.wraps(stage)
     def run(job: Job, *arguments: Any, **options: Any) -> None:
+        if job.gpu:
+            machine.check_gpus(max(1, job.gpus))
         if job.processes == max(1, job.gpus):
             stage(job, *arguments, **options)
         else:
@@ -48,8 +58,13 @@ def on_every_gpu(stage: Stage) -> Stage:
 
 
 def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Run a stage in a process for each GPU, and raise the error of the first process if it has one."""
+    """Run a stage in a process for each GPU, and raise the error of the first process if it has one.
+
+    Raises:
+        RuntimeError: a process failed; it says what ended the one that failed first, and the log has its traceback.
+    """
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     threads = max(1, job.threads // job.gpus)
@@ -70,15 +85,51 @@ def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], option
             max_restarts=0,  # who starts the job again is Slurm or Snakemake; it goes on from its checkpoint
             logs_specs=DefaultLogsSpecs(folder, redirects=dict.fromkeys(range(1, job.gpus), Std.ALL)),
         )
-        outcomes: dict[int, Outcome] = elastic_launch(config, _process)(job.log.name, known, stage, arguments, options)
+        first = Path(folder, FIRST)
+        try:
+            launched = elastic_launch(config, _process)(job.log.name, str(first), known, stage, arguments, options)
+        except ChildFailedError as failed:
+            noted = first.read_text("utf-8").splitlines() if first.exists() else []
+            reason, *trace = noted or [_root_cause(failed)]
+            job.log.write("".join(f"{line}\n" for line in trace))
+            job.log.flush()
+            raise RuntimeError(reason) from failed
+    outcomes: dict[int, Outcome] = launched
     error, resumed_from = outcomes[0]
     job.resumed_from |= resumed_from
     if error is not None:
         raise error
 
 
+def _root_cause(failed: ChildFailedError) -> str:
+    """Return what torch says of the process that it saw fail first, such as the signal that killed it."""
+    rank, failure = failed.get_first_failure()
+    message: Any = failure.message  # a dict if it is that of an exception
+    return f"process {rank}: {message['message'] if isinstance(message, dict) else message}"
+
+
+@contextlib.contextmanager
+def _noting(first: str) -> Iterator[None]:
+    """Write down the error that ends the block, with its traceback, unless that of another process is there.
+
+    The other processes fail once the first one leaves the group, and torch may name any of them.
+    """
+    try:
+        yield
+    except Exception as error:
+        with contextlib.suppress(OSError), open(first, "x", encoding="utf-8") as file:
+            file.write(f"process {os.environ['RANK']}: {type(error).__name__}: {first_line(error)}\n")
+            file.write(traceback.format_exc())
+        raise
+
+
 def _process(
-    log: str, known: dict[str, Any], stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]
+    log: str,
+    first: str,
+    known: dict[str, Any],
+    stage: tuple[str, str],
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
 ) -> Outcome:
     """Run a stage in this process, one of several; return its error, and the code that the model was resumed from."""
     rank = int(os.environ["RANK"])
@@ -88,7 +139,7 @@ def _process(
             torch.cuda.set_device(rank)
         torch.distributed.init_process_group(BACKENDS[job.device])
         try:
-            with kept_for_next_training():
+            with _noting(first), kept_for_next_training():
                 getattr(importlib.import_module(stage[0]), stage[1])(job, *arguments, **options)
         except RetortError as error:
             return error, job.resumed_from

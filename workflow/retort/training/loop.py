@@ -18,8 +18,8 @@ from retort.precision import float32_products
 from retort.signals import Interrupted, Interruption
 from retort.specs.protocol import Schedule
 from retort.training import optim
-from retort.training.agreement import agreed
-from retort.training.checkpoint import Checkpoint, State, pack, unpack
+from retort.training.agreement import Agreement
+from retort.training.checkpoint import Checkpoint, State, are_due, pack, unpack
 from retort.training.division import UNDIVIDED, Division, Loss
 from retort.training.guard import Guard
 from retort.training.loader import loaded
@@ -112,16 +112,21 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
             Interruption() as interruption,
             closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches,
         ):
+            agreement = Agreement(interruption)
             for number, batch in zip(numbers, batches, strict=True):
                 for training in trainings:
                     if number in training.left:
                         training.take(batch)
                 if not any(training.left for training in trainings):
                     break
-                if received := agreed(interruption, number + 1):
+                if received := agreement.after_step():
                     for training in trainings:
                         training.save()
                     raise Interrupted(received, number + 1)
+                took = [training for training in trainings if number + 1 in training.left]
+                if are_due([training.checkpoint for training in took]):
+                    for training in took:
+                        training.save()
 
 
 def merged(ranges: Iterable[range]) -> list[range]:
@@ -143,6 +148,7 @@ class Training:
         checkpoint: where its state is read from and written to.
         progress: where its steps and losses are reported.
         ended: called when it has taken its last step, with the state after it; see `Ended`.
+        on_divergence: called with the error if it diverges.
 
     Attributes:
         diverged: the error with its step, if the loss or a gradient became NaN or infinite; else None.
@@ -154,9 +160,10 @@ class Training:
         checkpoint: Checkpoint,
         progress: Progress,
         ended: Ended | None = None,
+        on_divergence: Callable[[Diverged], None] = lambda error: None,
     ) -> None:
         self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
-        self.ended = ended
+        self.ended, self.on_divergence = ended, on_divergence
         self.diverged: Diverged | None = None
         torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
         self.step = trainer.resume(checkpoint.state)
@@ -178,13 +185,17 @@ class Training:
         return range(0) if self.diverged else range(self.step, self.run.steps)
 
     def take(self, batch: Any) -> None:
-        """Take the next step on its batch, report it, and write a checkpoint if one is due."""
+        """Take the next step on its batch, and report it."""
         self.step += 1
         try:
             with self.random.in_use():
                 self._step(batch)
         except Diverged as error:
-            self.diverged = error
+            self._diverge(error)
+
+    def _diverge(self, error: Diverged) -> None:
+        self.diverged = error
+        self.on_divergence(error)
 
     def _step(self, batch: Any) -> None:
         run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
@@ -192,15 +203,17 @@ class Training:
         run.after_step(step)
         if progress.due(step):
             progress.step(step, *trainer.numbers(raises=progress.logs(step)))
-        if self.checkpoint.due and step < run.steps and not trainer.diverged():
-            self.checkpoint.write(run.number, step, trainer.state())
         if step == run.steps and self.ended:
             self.ended(run, trainer.state())
         self._end_if_done()
 
     def save(self) -> None:
-        """Write a checkpoint of a training that has steps left."""
-        if self.step and self.left and not self.trainer.diverged():
+        """Write a checkpoint of a training that has steps left; if it has diverged unseen, it is seen now."""
+        if not (self.step and self.left):
+            return
+        if error := self.trainer.diverged():
+            self._diverge(error)
+        else:
             with self.random.in_use():
                 self.checkpoint.write(self.run.number, self.step, self.trainer.state())
 
@@ -259,9 +272,10 @@ class Trainer:
             raise Diverged(self.run.steps_before + int(first))
         return value, dict(zip(self.values, values, strict=True))
 
-    def diverged(self) -> bool:
-        """Return whether a step diverged; waits for the device."""
-        return bool(self.guard.first.item())
+    def diverged(self) -> Diverged | None:
+        """Return the error of the first step that diverged, None if none did; waits for the device."""
+        first = int(self.guard.first.item())
+        return Diverged(self.run.steps_before + first) if first else None
 
     def state(self) -> dict[str, Tensor]:
         """Return all that the next step depends on."""

@@ -24,9 +24,12 @@ def leave_last_state(student: Student) -> None:
 
 
 def leave_divergence(student: Student) -> None:
-    """Note the step at which a student diverged, if it did; its own job then fails without training it again."""
-    if student.diverged:
-        student.checkpoint.note({DIVERGED: student.diverged.step, CODE: this_code().code})
+    """Make a student note the step at which it diverges, at once; nobody trains it again, nor does its own job."""
+
+    def note(error: Diverged) -> None:
+        student.checkpoint.note({DIVERGED: error.step, CODE: this_code().code})
+
+    student.on_divergence = note
 
 
 def divergence_noted(checkpoint: Checkpoint) -> Diverged | None:
