@@ -76,7 +76,10 @@ onstart:  # of a run, not of a dry one
         link_moved_folders(plan.study)
         planned.having(companions=companions.groups).keep()
         make_first(workflow.dag, pages.first)
-        expect_early(workflow.dag, "make_index")
+        if expect_early(workflow.dag, "make_index"):
+            from retort.report.index import begin_index  # no job on a cluster needs it
+
+            begin_index(plan.study)
         start_at_once(workflow.scheduler)
         check_minutes(workflow.dag, needs.minutes)
         if workflow.local_exec:

@@ -5,16 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from retort.report.index import make_index, show_so_far
+from retort.report.index import begin_index, make_index, show_so_far
+from retort.specs.config import read_config
+from retort.study.load import open_study
 
 from tests.tiny.results import quiet
 from tests.unit.report.pages import Tags
+
+
+def begun(config: dict[str, Any]) -> None:
+    """Begin the index of a run in a folder that has none."""
+    Path("reports/index.html").unlink()
+    begin_index(open_study(read_config(config)))
+
+
+def test_a_run_of_one_table_leaves_the_index_as_it_is(config: dict[str, Any]) -> None:
+    whole = Path("reports/index.html").read_text()
+    show_so_far(config)
+    begin_index(open_study(read_config(config)))
+    assert Path("reports/index.html").read_text() == whole
+    Path("reports/index.html").unlink()
+    show_so_far(config)  # no run will finish it
+    assert not Path("reports/index.html").exists()
 
 
 def test_an_unfinished_index_says_what_is_still_to_come(config: dict[str, Any]) -> None:
     for name in ("table2", "table3"):
         Path(f"results/tables/tiny/{name}.csv").unlink()
     whole = Path("reports/index.html").stat().st_mtime
+    begun(config)
     show_so_far(config)
     index = Path("reports/index.html").read_text()
     assert "2 tables and figures are still to come: " in index
@@ -30,7 +49,7 @@ def test_an_index_before_the_first_table(config: dict[str, Any]) -> None:
         path.unlink()
     for name in ("table1.html", "claims.html"):
         Path("reports/tiny", name).unlink()
-    show_so_far(config)
+    begun(config)
     assert "6 tables and figures are still to come" in Path("reports/index.html").read_text()
 
 

@@ -41,16 +41,20 @@ def start_at_once(scheduler: Any) -> None:
         scheduler.job_rate_limiter = None
 
 
-def expect_early(dag: Any, rule: str) -> None:
+def expect_early(dag: Any, rule: str) -> bool:
     """Let other jobs write the outputs of a rule before its own job replaces them, without a warning of Snakemake.
 
     Args:
         dag: the jobs of a run that is about to begin.
         rule: the name of the rule.
+
+    Returns:
+        Whether the run has a job of the rule.
     """
-    for job in dag.needrun_jobs():
-        if job.rule.name == rule:
-            dag.reason(job).missing_output.clear()
+    jobs = [job for job in dag.needrun_jobs() if job.rule.name == rule]
+    for job in jobs:
+        dag.reason(job).missing_output.clear()
+    return bool(jobs)
 
 
 def run_hooks_of_module(workflow: Any) -> None:

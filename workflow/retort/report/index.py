@@ -22,6 +22,7 @@ from retort.study.study import Study
 from retort.tables.origin import collect_runs, origin
 
 PRINTED = Path("results/tables/printed.json")  # the entries of papers that are shown without being run
+INDEX = Path("reports/index.html")
 LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older than all that it is made from
 
 
@@ -121,13 +122,24 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
 
 
-def show_so_far(config: dict[str, Any], to: str = "reports/index.html") -> None:
-    """Write an index of what a run has made until now, which says what is still to come.
+def begin_index(study: Study, to: Path = INDEX) -> None:
+    """Write an index that says what is still to come, if a run will make the first one."""
+    if not to.exists():
+        _write_so_far(study, to)
+
+
+def show_so_far(config: dict[str, Any], to: Path = INDEX) -> None:
+    """Write an index of what a run has made until now, if one was begun; a finished one stays until the next."""
+    if to.exists() and to.stat().st_mtime == LONG_AGO[1]:
+        _write_so_far(open_study(read_config(config)), to)
+
+
+def _write_so_far(study: Study, to: Path) -> None:
+    """Write an unfinished index.
 
     It is dated so far back that Snakemake makes the whole index when all tables are there, whatever happens before.
     """
-    study = open_study(read_config(config))
     entries = [entry_of(study, paper, finished=False) for paper in study.papers]
-    with replacing(Path(to)) as part:
+    with replacing(to) as part:
         _write(study, [*entries, *_printed(PRINTED)], [], str(part))
         os.utime(part, LONG_AGO)

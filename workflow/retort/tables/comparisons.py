@@ -120,11 +120,6 @@ def rows_of(pair: Pair) -> str:
     return f"{pair[0].column}: {pair[0].row} against {pair[1].row}"
 
 
-def _column_of(pair: Pair) -> str:
-    """Return a name of a pair of best cells, whose rows may be others in another run."""
-    return pair[0].column
-
-
 def _every(pairs: list[Pair], good: Callable[[Pair], bool], name: Callable[[Pair], str] = rows_of) -> Verdict:
     """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
     known = known_pairs(pairs)
@@ -174,13 +169,13 @@ def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verd
 @comparisons.register("best-above")
 def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is above the best of the others."""
-    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) > 0, _column_of)
+    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) > 0, lambda pair: pair[0].column)
 
 
 @comparisons.register("best-not-below")
 def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is at least the best of the others."""
-    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) >= 0, _column_of)
+    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) >= 0, lambda pair: pair[0].column)
 
 
 def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
@@ -246,7 +241,7 @@ def near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCel
 @comparisons.register("best-near")
 def best_near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best cell differs from the best of the others by at most the allowed distance."""
-    return _near(pairs_of(best(cells), best(against)), allowed, _column_of)
+    return _near(pairs_of(best(cells), best(against)), allowed, lambda pair: pair[0].column)
 
 
 # --- cells in their order, and texts

@@ -89,11 +89,7 @@ def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], option
         try:
             launched = elastic_launch(config, _process)(job.log.name, str(first), known, stage, arguments, options)
         except ChildFailedError as failed:
-            noted = first.read_text("utf-8").splitlines() if first.exists() else []
-            reason, *trace = noted or [_root_cause(failed)]
-            job.log.write("".join(f"{line}\n" for line in trace))
-            job.log.flush()
-            raise RuntimeError(reason) from failed
+            raise RuntimeError(_root_cause(failed, first, job)) from failed
     outcomes: dict[int, Outcome] = launched
     error, resumed_from = outcomes[0]
     job.resumed_from |= resumed_from
@@ -101,8 +97,13 @@ def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], option
         raise error
 
 
-def _root_cause(failed: ChildFailedError) -> str:
-    """Return what torch says of the process that it saw fail first, such as the signal that killed it."""
+def _root_cause(failed: ChildFailedError, first: Path, job: Job) -> str:
+    """Return what ended the process that failed first, and log its traceback; if it left none, what torch says."""
+    if first.exists():
+        reason, *trace = first.read_text("utf-8").splitlines()
+        job.log.write("".join(f"{line}\n" for line in trace))
+        job.log.flush()
+        return reason
     rank, failure = failed.get_first_failure()
     message: Any = failure.message  # a dict if it is that of an exception
     return f"process {rank}: {message['message'] if isinstance(message, dict) else message}"
