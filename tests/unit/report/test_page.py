@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
+from retort.figures.make import plot_figure
 from retort.report.html import article
+from retort.report.page import make_page
 from retort.tables.origin import Origin
 
-from tests.tiny.results import change_record, write_results
+from tests.tiny.results import change_record, quiet, write_results
 from tests.tiny.variant import STUDENT, write_study
 from tests.unit.report.pages import Tags, lost, report
 
@@ -87,6 +89,13 @@ def test_the_header_counts_and_dates(index: str, page: str):
 def test_a_table_with_verdicts_has_their_plot_below_it(page: str) -> None:
     assert page.count('<figure class="verdicts">') == 1  # nothing is published of the scores of another table
     assert page.index('id="tiny-table1"') < page.index('<figure class="verdicts">') < page.index('id="tiny-table2"')
+
+
+def test_a_figure_without_a_point_says_why_to_readers_who_cannot_see_it(config: dict[str, Any]) -> None:
+    csv, svg = "results/tables/tiny/figure1.csv", "reports/tiny/figure1.svg"
+    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], csv, {"svg": svg})
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
+    assert 'alt="No point to draw: missing (seeds 1, 2, 3 of 3)' in Path("reports/tiny/index.html").read_text()
 
 
 def test_the_cost_of_a_result_counts_once(page: str) -> None:
