@@ -36,6 +36,17 @@ def test_every_link_leads_to_a_place_of_the_report(config: dict[str, Any], name:
     assert lost(name, made_later={"audit.html"}) == []
 
 
+@pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
+def test_a_keyboard_and_a_screen_reader_reach_the_link_of_each_heading(config: dict[str, Any], name: str) -> None:
+    text = Path("reports", name).read_text()
+    links = re.findall(r'<a class="anchor" href="#([^"]+)" aria-label="Link to ([^"]+)">#</a>', text)
+    assert len(links) == text.count('class="anchor"') > 0
+    assert dict(links)["tiny-table1"] == "Table 1"
+    assert len({label for _, label in links}) == len(links)
+    assert 'tabindex="-1"' not in text
+    assert ".anchor:focus-visible { opacity: 1; }" in text
+
+
 def test_a_cell_opens_its_runs(page: str) -> None:
     cell = re.search(r'popovertarget="([^"]+)" class="ours( best)?">72.0 ± 2.0<', page)
     assert cell
