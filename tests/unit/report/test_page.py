@@ -47,6 +47,13 @@ def test_a_keyboard_and_a_screen_reader_reach_the_link_of_each_heading(config: d
     assert ".anchor:focus-visible { opacity: 1; }" in text
 
 
+def test_paper_shows_what_is_closed_on_a_screen(page: str) -> None:
+    printed = [rules for rules in re.findall(r"@media print {\n(.*?)\n}", page, re.DOTALL) if "details" in rules]
+    hidden = [rule for rule in "".join(printed).split("}") if "display: none" in rule]
+    assert [rule for rule in hidden if "details" in rule] == []
+    assert "details:not(:has(pre))::details-content { content-visibility: visible; }" in printed[0]
+
+
 def test_a_cell_opens_its_runs(page: str) -> None:
     cell = re.search(r'popovertarget="([^"]+)" class="ours( best)?">72.0 ± 2.0<', page)
     assert cell
