@@ -36,6 +36,24 @@ def test_every_link_leads_to_a_place_of_the_report(config: dict[str, Any], name:
     assert lost(name, made_later={"audit.html"}) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("table1", '<span class="number">Table 1</span> Two | students'),
+        ("claims", "Claims of A tiny study"),
+    ],
+)
+def test_the_page_of_a_single_table_has_a_heading_and_a_main_part(
+    config: dict[str, Any], page: str, name: str, heading: str
+) -> None:
+    text = Path(f"reports/tiny/{name}.html").read_text()
+    main = text[text.index("<main>") : text.index("</main>")]
+    assert re.findall("<h1>(.*?)</h1>", text) == [heading]
+    assert main.index("<h1>") < main.index("<article") < main.index("</article>")
+    assert Tags(text).open == []
+    assert page.count("<h1>") == page.count("<main") == 1  # the page of the paper takes the article alone
+
+
 @pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
 def test_a_keyboard_and_a_screen_reader_reach_the_link_of_each_heading(config: dict[str, Any], name: str) -> None:
     text = Path("reports", name).read_text()
