@@ -127,6 +127,12 @@ def test_a_table_with_verdicts_has_their_plot_below_it(page: str) -> None:
     assert page.index('id="tiny-table1"') < page.index('<figure class="verdicts">') < page.index('id="tiny-table2"')
 
 
+def test_a_plot_of_verdicts_stands_beside_its_table_where_both_fit(page: str) -> None:
+    """Look for the rules, as tests have no browser: the table's own width decides, and not that of the window."""
+    assert re.search(r"@media screen {[^@]*\.pair { display: flex; flex-wrap: wrap;", page)
+    assert re.search(r"\.pair > article { flex: 1 1 min-content;", page)
+
+
 def test_a_figure_without_a_point_says_why_to_readers_who_cannot_see_it(config: dict[str, Any]) -> None:
     csv, svg = "results/tables/tiny/figure1.csv", "reports/tiny/figure1.svg"
     plot_figure(quiet(), config, "tiny", "figure1", [], [], [], csv, {"svg": svg})
