@@ -14,7 +14,7 @@ from pathlib import Path
 from retort.errors import RetortError
 
 BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
-STATUS = Path("/proc/self/status")
+STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc.h> numbers them
 
 
@@ -56,7 +56,7 @@ def keep_freed_memory() -> None:
 
 
 def max_rss_mb() -> float:
-    """Return the most memory (resident set size) that this process has held so far, in MB.
+    """Return the most memory (resident set size) that this process has held so far, or since `reset_max_rss`, in MB.
 
     Where there is a /proc, it tells: getrusage(2) also counts what a process was before it became this program.
     """
@@ -66,6 +66,20 @@ def max_rss_mb() -> float:
     except (OSError, StopIteration):
         bytes_each = 1 if sys.platform == "darwin" else 1024  # kilobytes on Linux, bytes on macOS
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * bytes_each / 1024**2
+
+
+def reset_max_rss() -> bool:
+    """Let `max_rss_mb` count from now on what this process holds; return whether this can be done, as it can on Linux.
+
+    Freed memory that the C library keeps goes back to the system first: it would count as held.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    try:
+        CLEAR_REFS.write_text("5", encoding="ascii")  # the kernel's word for: VmHWM is what is resident now
+    except OSError:
+        return False
+    return True
 
 
 def check_gpus(promised: int) -> None:

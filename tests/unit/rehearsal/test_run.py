@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +11,24 @@ from types import SimpleNamespace
 import pytest
 from retort.rehearsal.progress import Progress, summary
 from retort.rehearsal.run import Done, Rehearsal
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+TWO_JOBS = """
+import os
+from types import SimpleNamespace
+from retort import machine
+from retort.rehearsal import run
+machine.keep_freed_memory()  # as every job does
+sizes = iter([300, 0])  # blocks of 1 MB
+def fill(path):
+    blocks = [b"1" * 2**20 for _ in range(next(sizes))]
+    blocks.append(blocks)  # as a model that holds itself
+run._fails = fill
+rehearsal = run.Rehearsal(lambda done, total: None)
+for _ in range(2):
+    rehearsal.script(SimpleNamespace(log=[], rulename="distil", wildcards=[]), "script.py")
+print(*(job.peak for job in rehearsal.jobs), machine.reset_max_rss())
+"""
 
 
 def rehearsed(folder: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
@@ -44,6 +64,15 @@ def test_a_failure_is_told_with_the_student_and_the_log(
     assert "failed: distil(pocket-kd, movies)" in told
     assert str(tmp_path / "logs/job.log") in told
     assert ("the width" if "width" in source else "ZeroDivisionError") in told
+
+
+def test_a_job_does_not_have_the_memory_of_a_larger_one_before_it() -> None:
+    """Run them in a process of their own, for this one has held much more."""
+    done = subprocess.run([sys.executable, "-c", TWO_JOBS], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    larger, smaller, free = done.stdout.split()
+    if free == "False":
+        pytest.skip("the kernel does not let a process reset its mark")
+    assert float(smaller) < 150 < 300 < float(larger)
 
 
 def test_the_summary_counts_jobs_and_their_time_by_rule() -> None:

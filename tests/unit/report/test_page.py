@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from retort.errors import RetortError
+from retort.figures.make import plot_figure
 from retort.report.html import article
+from retort.report.page import make_page
 from retort.tables.origin import Origin
 
-from tests.tiny.results import change_record, write_results
+from tests.tiny.results import change_record, quiet, write_results
 from tests.tiny.variant import STUDENT, write_study
 from tests.unit.report.pages import Tags, lost, report
 
@@ -32,6 +34,42 @@ def test_a_page_is_whole_and_alone(config: dict[str, Any], name: str) -> None:
 @pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
 def test_every_link_leads_to_a_place_of_the_report(config: dict[str, Any], name: str) -> None:
     assert lost(name, made_later={"audit.html"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("table1", '<span class="number">Table 1</span> Two | students'),
+        ("claims", "Claims of A tiny study"),
+    ],
+)
+def test_the_page_of_a_single_table_has_a_heading_and_a_main_part(
+    config: dict[str, Any], page: str, name: str, heading: str
+) -> None:
+    text = Path(f"reports/tiny/{name}.html").read_text()
+    main = text[text.index("<main>") : text.index("</main>")]
+    assert re.findall("<h1>(.*?)</h1>", text) == [heading]
+    assert main.index("<h1>") < main.index("<article") < main.index("</article>")
+    assert Tags(text).open == []
+    assert page.count("<h1>") == page.count("<main") == 1  # the page of the paper takes the article alone
+
+
+@pytest.mark.parametrize("name", ["index.html", "tiny/index.html"])
+def test_a_keyboard_and_a_screen_reader_reach_the_link_of_each_heading(config: dict[str, Any], name: str) -> None:
+    text = Path("reports", name).read_text()
+    links = re.findall(r'<a class="anchor" href="#([^"]+)" aria-label="Link to ([^"]+)">#</a>', text)
+    assert len(links) == text.count('class="anchor"') > 0
+    assert dict(links)["tiny-table1"] == "Table 1"
+    assert len({label for _, label in links}) == len(links)
+    assert 'tabindex="-1"' not in text
+    assert ".anchor:focus-visible { opacity: 1; }" in text
+
+
+def test_paper_shows_what_is_closed_on_a_screen(page: str) -> None:
+    printed = [rules for rules in re.findall(r"@media print {\n(.*?)\n}", page, re.DOTALL) if "details" in rules]
+    hidden = [rule for rule in "".join(printed).split("}") if "display: none" in rule]
+    assert [rule for rule in hidden if "details" in rule] == []
+    assert "details:not(:has(pre))::details-content { content-visibility: visible; }" in printed[0]
 
 
 def test_a_cell_opens_its_runs(page: str) -> None:
@@ -87,6 +125,19 @@ def test_the_header_counts_and_dates(index: str, page: str):
 def test_a_table_with_verdicts_has_their_plot_below_it(page: str) -> None:
     assert page.count('<figure class="verdicts">') == 1  # nothing is published of the scores of another table
     assert page.index('id="tiny-table1"') < page.index('<figure class="verdicts">') < page.index('id="tiny-table2"')
+
+
+def test_a_plot_of_verdicts_stands_beside_its_table_where_both_fit(page: str) -> None:
+    """Look for the rules, as tests have no browser: the table's own width decides, and not that of the window."""
+    assert re.search(r"@media screen {[^@]*\.pair { display: flex; flex-wrap: wrap;", page)
+    assert re.search(r"\.pair > article { flex: 1 1 min-content;", page)
+
+
+def test_a_figure_without_a_point_says_why_to_readers_who_cannot_see_it(config: dict[str, Any]) -> None:
+    csv, svg = "results/tables/tiny/figure1.csv", "reports/tiny/figure1.svg"
+    plot_figure(quiet(), config, "tiny", "figure1", [], [], [], csv, {"svg": svg})
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
+    assert 'alt="No point to draw: missing (seeds 1, 2, 3 of 3)' in Path("reports/tiny/index.html").read_text()
 
 
 def test_the_cost_of_a_result_counts_once(page: str) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
 
+from retort import machine
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
 from retort.models.recorder import Recorder
@@ -214,14 +213,10 @@ def peak(run: Step, device: str) -> float | None:
         torch.cuda.reset_peak_memory_stats()
         run()
         return float(torch.cuda.max_memory_allocated())
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # resets the peak that the kernel reports as VmHWM
-    except OSError:
+    if not machine.reset_max_rss():
         return None
     run()
-    lines = Path("/proc/self/status").read_text().splitlines()
-    kilobytes = next((line.split()[1] for line in lines if line.startswith("VmHWM")), None)
-    return float(kilobytes or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
+    return machine.max_rss_mb() * 1024**2
 
 
 def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:

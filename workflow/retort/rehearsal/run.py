@@ -6,6 +6,7 @@ So nothing is imported twice, and a training of two steps costs its two steps.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import runpy
 import sys
@@ -30,7 +31,7 @@ class Done:
         rule: its rule.
         wildcards: the values of its wildcards.
         seconds: CPU time that it took.
-        peak: the most memory that the process has held until then, in MB.
+        peak: the most memory that the process held meanwhile, in MB; where there is no /proc, until then.
         log: its log file.
         failed: whether it failed.
     """
@@ -68,12 +69,13 @@ class Rehearsal:
         """
         log = str(next(iter(script.log), os.devnull))
         with self._alone:  # scripts set environment variables, seeds and numbers of threads
+            _forget_memory()
             begun, paths = time.process_time(), list(sys.path)
             with _log(log) as lines, contextlib.redirect_stderr(lines):
                 failed = _fails(path)
-            seconds = time.process_time() - begun
+            seconds, peak = time.process_time() - begun, machine.max_rss_mb()
             sys.path[:] = paths  # each script appends all of it again
-        done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, machine.max_rss_mb(), log, failed)
+        done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, peak, log, failed)
         self.jobs.append(done)
         self.tell(done, self.total)
         if failed:
@@ -82,6 +84,13 @@ class Rehearsal:
     def count(self, jobs: int) -> None:
         """Note how many jobs the run has, in place of `retort.run_hooks.start_forkserver`."""
         self.total = jobs
+
+
+def _forget_memory() -> None:
+    """Free what the job before has left, so that the next one says what it holds itself."""
+    gc.collect()  # models hold themselves in circles
+    gc.freeze()  # what is left lives on: to look at all of it after every job would take a second each time
+    machine.reset_max_rss()
 
 
 def _fails(script: str) -> bool:

@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from retort.errors import RetortError
+from retort.figures.style import why_without_points
 from retort.report.files import RUN, Files
 from retort.report.tally import cell_parts, claim_parts
 from retort.study.cells import is_judged
@@ -71,8 +72,14 @@ def _width(path: Path) -> float:
 
 
 def _in_words(path: Path) -> str:
-    """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points."""
-    lines = [line for line in read(path) if line.mean is not None and line.metric != "difference"]
+    """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points.
+
+    Of a figure without a point, it is the reason.
+    """
+    every = read(path)
+    if all(line.mean is None for line in every):
+        return why_without_points(every)
+    lines = [line for line in every if line.mean is not None and line.metric != "difference"]
     phrases = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
     return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
 

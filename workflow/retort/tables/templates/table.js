@@ -1,10 +1,10 @@
 "use strict";
 // Sorts tables and copies them with one click. A page is whole without this script: it adds buttons, no content.
 
-/** Return the number that a cell begins with, or its text; nothing for a dash, which sorts last. */
+/** Return the number that a cell begins with, as in "<0.001" or "×5.3", or its text; nothing for a dash: it sorts last. */
 function keyOf(cell) {
   const text = (cell.querySelector(".ours") || cell).textContent.trim().replace("−", "-");
-  const value = parseFloat(text.replaceAll(",", ""));
+  const value = parseFloat(text.replace(/^[<×]\s*/, "").replaceAll(",", ""));
   return Number.isNaN(value) ? (/^[–-]?$/.test(text) ? null : text.toLowerCase()) : value;
 }
 
@@ -42,19 +42,27 @@ function button(label, action) {
   return made;
 }
 
+/** Copy a text by selecting it, where a page may not write to the clipboard; return whether that succeeded. */
+function copySelected(area, pressed) {
+  const details = area.closest("details");
+  details.hidden = false; // a hidden text cannot be selected
+  details.open = true;
+  area.select();
+  const copied = document.execCommand("copy");
+  details.hidden = copied; // what could not be copied stays, to be copied by hand
+  pressed.focus();
+  return copied;
+}
+
 async function copy(area, pressed) {
+  let copied = true;
   try {
     await navigator.clipboard.writeText(area.value);
   } catch {
-    const details = area.closest("details");
-    details.hidden = false; // a hidden text cannot be selected
-    details.open = true;
-    area.select();
-    document.execCommand("copy");
-    details.hidden = true;
+    copied = copySelected(area, pressed);
   }
   const label = area.dataset.format;
-  pressed.textContent = `${label} copied`;
+  pressed.textContent = copied ? `${label} copied` : `${label} could not be copied; the text is below`;
   setTimeout(() => (pressed.textContent = label), 2000);
 }
 

@@ -1,0 +1,74 @@
+"""Tests of the script of the pages: sorting and copying tables, on objects that stand in for those of a browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from retort.tables.render import script
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node, which runs the script of the pages, is not on PATH")
+BROWSER = """
+const done = [];
+const document = {
+  querySelectorAll: () => [],
+  execCommand: () => (done.push("command"), allowed),
+};
+const location = { hash: "" };
+const addEventListener = () => {};
+const setTimeout = () => {};
+const navigator = { clipboard: { writeText: async () => { if (!writes) throw new Error("not allowed"); } } };
+"""
+SORTED = """
+const rowOf = (text) => ({ cells: [{ querySelector: () => null, textContent: text }] });
+const head = { ariaSort: null };
+const body = { rows: texts.map(rowOf), append: (...rows) => done.push(rows.map((row) => row.cells[0].textContent)) };
+const table = { tBodies: [body], tHead: { rows: [{ cells: [head] }] }, classList: { toggle: () => {} } };
+for (let press = 0; press < 3; press++) sortBy(table, head, 0);
+console.log(JSON.stringify(done));
+"""
+COPIED = """
+const details = { hidden: true, open: false };
+const area = { value: "text", dataset: { format: "CSV" }, closest: () => details, select: () => done.push("select") };
+const pressed = { focus: () => done.push("focus") };
+copy(area, pressed).then(() => console.log(JSON.stringify([pressed.textContent, done, details.hidden])));
+"""
+
+
+def run(use: str, **constants: Any) -> Any:
+    """Run the script of the pages, and then lines that use it; return what they print, which is JSON."""
+    given = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in constants.items())
+    source = f"{given}{BROWSER}{script()}{use}"
+    assert NODE
+    return json.loads(subprocess.run([NODE, "-"], input=source, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize(
+    ("texts", "down"),
+    [
+        (["0.020", "<0.001", "–", "<0.010", "0.300"], ["0.300", "0.020", "<0.010", "<0.001", "–"]),
+        (["×10.0", "×9.5", "× 2"], ["×10.0", "×9.5", "× 2"]),
+        (["9.4×", "1,024", "−3.0 ± 0.1", ""], ["1,024", "9.4×", "−3.0 ± 0.1", ""]),
+        (["b", "A", "7"], ["7", "A", "b"]),
+    ],
+)
+def test_a_column_is_sorted_by_its_numbers_and_then_back(texts: list[str], down: list[str]) -> None:
+    dashes = [text for text in down if text in ("–", "")]  # they come last both ways
+    up = [*reversed(down[: len(down) - len(dashes)]), *dashes]
+    assert run(SORTED, texts=texts, writes=True, allowed=True) == [down, up, texts]
+
+
+@pytest.mark.parametrize(
+    ("writes", "allowed", "told"),
+    [
+        (True, False, ["CSV copied", [], True]),
+        (False, True, ["CSV copied", ["select", "command", "focus"], True]),
+        (False, False, ["CSV could not be copied; the text is below", ["select", "command", "focus"], False]),
+    ],
+)
+def test_a_table_is_said_to_be_copied_only_if_it_was(writes: bool, allowed: bool, told: list[Any]) -> None:
+    assert run(COPIED, writes=writes, allowed=allowed) == told
