@@ -79,6 +79,9 @@ class Cluster(Spec):
     partitions: dict[OneWord, Partition] = Field(
         default={}, description="limits of each, as snakemake-executor-plugin-slurm reads them; {} for none"
     )
+    account: OneWord | None = Field(default=None, description="the account that jobs are booked on; null: the user's")
+    qos: OneWord | None = Field(default=None, description="the quality of service of all jobs; null: the account's")
+    constraint: OneWord | None = Field(default=None, description="features of the nodes of all jobs; null: any")
     gpu_model: OneWord | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
     gpu_rules: Distinct[Text] = Field(default=[], description="the rules whose jobs ask for that type")
     gpu_memory_gb: Real | None = Field(
