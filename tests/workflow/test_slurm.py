@@ -123,6 +123,7 @@ def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) 
         place.write_text(place.read_text().replace(old, new))
     scale = ("--config", "scale=pocket")
     jobs = resources_of_jobs(folder, *scale)
+    assert {job["nodes"] for job in jobs} == {"1"}
     assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("all", "long", "a&b")}
     jobs = resources_of_jobs(folder, *scale, "--default-resources", "slurm_account=mine")
     assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("mine", "long", "a&b")}

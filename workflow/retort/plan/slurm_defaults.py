@@ -13,8 +13,8 @@ from retort.specs.cluster import Cluster
 
 
 def of_every_job(cluster: Cluster) -> dict[str, int | str]:
-    """Return the resources of every job: name -> value."""
-    asked = {"slurm_account": cluster.account, "qos": cluster.qos, "constraint": cluster.constraint}
+    """Return the resources of every job: name -> value; one node, as Slurm may spread GPUs over several."""
+    asked = {"nodes": 1, "slurm_account": cluster.account, "qos": cluster.qos, "constraint": cluster.constraint}
     return {name: value for name, value in asked.items() if value is not None}
 
 
