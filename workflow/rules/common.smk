@@ -64,7 +64,7 @@ try:
         plan.settings.resolve_all()
     companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))
     needs = JobResources(plan, companions)
-    slurm_defaults.add_defaults(workflow.resource_settings, needs.cluster)
+    slurm_defaults.add_defaults(workflow.resource_settings, plan.config, needs.cluster)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts

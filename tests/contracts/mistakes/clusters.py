@@ -54,6 +54,7 @@ MISTAKES: list[tuple[str, str, str]] = [
      "in_turn: finetune_student: no wildcard of finetune_student is called 'tokenizer'; there are: seed"),
     ("in_turn: {}", "in_turn: {encode_task: 'e.{task'}",
      "in_turn: encode_task: 'e.{task' is no name; write one such as encode_task.{task}"),
+    ("cpus_per_gpu: null", "cpus_per_gpu: 0", "cpus_per_gpu: Input should be greater than 0, not 0"),
     ("gpu_memory_gb: 80", "gpu_memory_gb: 1e-9",
      "gpu_memory_gb: Input should be greater than or equal to 2, not 1e-09"),
     ("gpu_memory_gb: 80", "gpu_memory_gb: 80000", "gpu_memory_gb: Input should be less than or equal to 10000"),

@@ -10,21 +10,37 @@ from typing import Any
 from snakemake.resources import Resource
 
 from retort.specs.cluster import Cluster
+from retort.specs.config import Config
+
+WORKERS = 2  # processes that prepare batches beside a training on a GPU, as Job.num_workers has it
+FURTHER = 2  # cores: of the training itself, and of the thread that copies batches to the GPU
 
 
-def of_every_job(cluster: Cluster) -> dict[str, int | str]:
-    """Return the resources of every job: name -> value; one node, as Slurm may spread GPUs over several."""
-    asked = {"nodes": 1, "slurm_account": cluster.account, "qos": cluster.qos, "constraint": cluster.constraint}
+def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
+    """Return the resources of every job: name -> value.
+
+    All is on one node, because Slurm may spread GPUs over several. The plugin asks for the cores of a GPU only where a
+    job has one.
+    """
+    workers = WORKERS if config.dataloader_num_workers is None else config.dataloader_num_workers
+    asked = {
+        "nodes": 1,
+        "cpus_per_gpu": cluster.cpus_per_gpu or workers + FURTHER,
+        "slurm_account": cluster.account,
+        "qos": cluster.qos,
+        "constraint": cluster.constraint,
+    }
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def add_defaults(settings: Any, cluster: Cluster) -> None:
+def add_defaults(settings: Any, config: Config, cluster: Cluster) -> None:
     """Add what every job asks for to the default resources, of which those that the user gave stay.
 
     Args:
         settings: Snakemake's resource settings, before the first rule is read.
+        config: the configuration.
         cluster: the cluster.
     """
-    for name, value in of_every_job(cluster).items():
+    for name, value in of_every_job(config, cluster).items():
         # quoted, because the jobs' own Snakemake gets it as an expression
         settings._parsed_default_resources.setdefault(name, Resource(name, value, raw=repr(value)))

@@ -84,6 +84,10 @@ class Cluster(Spec):
     constraint: OneWord | None = Field(default=None, description="features of the nodes of all jobs; null: any")
     gpu_model: OneWord | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
     gpu_rules: Distinct[Text] = Field(default=[], description="the rules whose jobs ask for that type")
+    cpus_per_gpu: Count | None = Field(
+        default=None,
+        description="cores that a job asks for with each GPU; null: those that prepare its batches, and two",
+    )
     gpu_memory_gb: Real | None = Field(
         default=None,
         ge=2,
