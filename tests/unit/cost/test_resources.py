@@ -141,6 +141,19 @@ def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source") == 0
 
 
+def test_each_gpu_has_a_process_with_ram_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"gpu": {"max_gpu": 8, "max_runtime": 600}}
+    one, four = (
+        needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": gpus}, **limits))
+        for gpus in (1, 4)
+    )
+    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
+    each, parent = one.estimates.of(job[1], job[0]).ram, memory.PROCESS[False]
+    asked = four.mem_mb(*job, attempt=1)
+    assert asked - 500 < memory.RAM_MARGIN * (4 * each + parent) / 1e6 <= asked
+    assert one.mem_mb(*job, attempt=1) < asked / 4
+
+
 def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = cluster(tmp_path, {"gpu_memory_gb": 40, "gpus_per_job": 4}, gpu={"max_gpu": 4, "max_runtime": "1d"})
     before = needs(tmp_path, monkeypatch, "paper", cluster=path)

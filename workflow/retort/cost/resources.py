@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
-from retort.cost.memory import RAM_MARGIN, micro_batch
+from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
@@ -73,8 +73,10 @@ class JobResources:
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
         estimate = self.estimates.of(rulename, wildcards)
-        needed = _up_to(RAM_MARGIN * estimate.ram / 1e6, STEP_MB) * attempt
-        return int(min(needed, self.most_mb[self._gpus(estimate) > 0]))
+        gpus = self._gpus(estimate)
+        ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
+        needed = _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * attempt
+        return int(min(needed, self.most_mb[gpus > 0]))
 
     def micro_batch(self, wildcards: Wildcards, rulename: str) -> int:
         """Return how many rows of a batch go through a device at once; 0 where all do."""
