@@ -85,7 +85,7 @@ onstart:  # of a run, not of a dry one
         make_first(workflow.dag, pages.first)
         expect_early(workflow.dag, "make_index")
         start_at_once(workflow.scheduler)
-        check_minutes(workflow.dag, needs.minutes)
+        check_minutes(workflow.dag, needs.cluster)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TIME = "is no time; write minutes, or a text such as 2d or 12h"
+TIME = "is no time; write minutes, or a text such as 2d, 12h or 2-00:00:00; leave the key out if there is no limit"
 NO_VALUE = "it has no value; leave the key out if there is no limit"
 WORD = r"does not match the pattern ^\S+$; write a name without spaces"
 # a text of the file, what it is replaced by, how the line begins after the name of the file
@@ -18,7 +18,11 @@ MISTAKES: list[tuple[str, str, str]] = [
         ("max_runtime: 0", f"max_runtime: 0 {TIME}"),
         ("max_runtime: -5", f"max_runtime: -5 {TIME}"),
         ("max_runtime: 0h", f"max_runtime: '0h' {TIME}"),
-        ("max_runtime: 2-00", f"max_runtime: '2-00' {TIME}"),
+        ("max_runtime: 2-", f"max_runtime: '2-' {TIME}"),
+        ("max_runtime: '30:00'", f"max_runtime: '30:00' {TIME}"),
+        ("max_runtime: 0-12:00:00", f"max_runtime: '0-12:00:00' {TIME}"),
+        ("max_runtime: infinite", f"max_runtime: 'infinite' {TIME}"),
+        ("max_runtime: inf", f"max_runtime: 'inf' {TIME}"),
         ("max_runtime: 2 days", f"max_runtime: '2 days' {TIME}"),
         ("max_runtime: true", f"max_runtime: True {TIME}"),
         ("max_runtime: [1]", f"max_runtime: [1] {TIME}"),
@@ -59,6 +63,8 @@ MISTAKES: list[tuple[str, str, str]] = [
      "gpu_memory_gb: Input should be greater than or equal to 2, not 1e-09"),
     ("gpu_memory_gb: 80", "gpu_memory_gb: 80000", "gpu_memory_gb: Input should be less than or equal to 10000"),
     ("gpu_memory_gb: 80", "gpu_memory: 80", "gpu_memory: no key is called 'gpu_memory'; did you mean 'gpu_memory_gb'?"),
+    ("gpus_per_job: 1", "gpus_per_job: 8",
+     "gpus_per_job: no partition takes jobs with 8 GPUs; the largest max_gpu is 2"),
     ("gpus_per_job: 1", "gpus_per_job: 0", "gpus_per_job: Input should be greater than or equal to 1, not 0"),
     ("gpus_per_job: 1", "gpus_per_job: 1000000", "gpus_per_job: Input should be less than or equal to 64, not 1000000"),
 ]

@@ -41,8 +41,6 @@ class JobResources:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
         self.estimates = Estimates(plan, companions)
         self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
-        self.minutes = {gpu: self.cluster.largest("max_runtime", gpu) for gpu in (False, True)}
-        self.most_mb = {gpu: self.cluster.largest("max_mem_mb", gpu) for gpu in (False, True)}
 
     def gpu(self, wildcards: Wildcards, rulename: str) -> int:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""
@@ -59,24 +57,29 @@ class JobResources:
             return 0
         if estimate.step is None:
             return self.config.gpus
-        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.minutes[True]
+        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
 
-    def runtime(self, wildcards: Wildcards, rulename: str) -> int:
-        """Return the minutes of a job, at most those that a partition allows: a training that is cut off goes on."""
+    def runtime(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return the minutes of a job, at most those that its partition allows: a training that is cut off goes on."""
         estimate = self._alone(rulename, wildcards)
         gpus = self._gpus(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
-        return int(min(_up_to(minutes, STEP_MINUTES), self.minutes[gpus > 0]))
+        allowed, _ = self.cluster.limits(gpus, self._needed_mb(estimate, attempt))
+        return int(min(_up_to(minutes, STEP_MINUTES), allowed))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
         estimate = self.estimates.of(rulename, wildcards)
+        needed = self._needed_mb(estimate, attempt)
+        _, allowed = self.cluster.limits(self._gpus(estimate), needed)
+        return int(min(needed, allowed))
+
+    def _needed_mb(self, estimate: Estimate, attempt: int) -> int:
         gpus = self._gpus(estimate)
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        needed = _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * attempt
-        return int(min(needed, self.most_mb[gpus > 0]))
+        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * attempt
 
     def micro_batch(self, wildcards: Wildcards, rulename: str) -> int:
         """Return how many rows of a batch go through a device at once; 0 where all do."""
