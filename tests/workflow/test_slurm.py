@@ -43,7 +43,7 @@ def running() -> bool:
 def test_the_profile_asks_for_what_slurm_needs() -> None:
     assert PROFILE["executor"] == "slurm"
     assert PROFILE["slurm-requeue"] is True
-    assert PROFILE["retries"] >= 1
+    assert PROFILE["retries"] > 3  # a job that gets no further is stopped earlier
     assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
 
 

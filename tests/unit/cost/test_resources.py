@@ -142,7 +142,27 @@ def test_the_papers_largest_step_fits_any_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, rows: int
 ) -> None:
     asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
-    assert asked.micro_batch(STUDENT, "distill_student") == rows
+    assert asked.micro_batch(STUDENT, "distill_student", 1) == rows
+
+
+@pytest.mark.parametrize(("gigabytes", "rows"), [(141, (0, 480, 320, 240, 240)), (80, (480, 240, 160, 120, 120))])
+def test_a_job_that_is_tried_again_takes_fewer_rows_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float, rows: tuple[int, ...]
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
+    assert tuple(asked.micro_batch(STUDENT, "distill_student", attempt) for attempt in range(1, 6)) == rows
+
+
+def test_a_job_without_checkpoints_gets_more_time_when_it_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, cpu={"max_runtime": 80}))
+    encoded = SimpleNamespace(task="mnli", tokenizer="bert-base-uncased"), "encode_task"
+    minutes = [asked.runtime(*encoded, attempt) for attempt in range(1, 7)]
+    assert minutes[:2] == [minutes[0], 2 * minutes[0]]
+    assert max(minutes) == minutes[-1] == min(4 * minutes[0], 80)
+    assert asked.mem_mb(*encoded, 6) == asked.mem_mb(*encoded, 4) == 4 * asked.mem_mb(*encoded, 1)
+    assert asked.runtime(STUDENT, "distill_student", 1) == asked.runtime(STUDENT, "distill_student", 2)
 
 
 def test_no_job_asks_for_a_gpu_where_the_device_is_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,16 +221,16 @@ def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pyt
     after = needs(tmp_path, monkeypatch, "paper", cluster=path)
     job = STUDENT, "distill_student"
     assert after.runtime(*job, attempt=1) > before.runtime(*job, attempt=1)
-    for name in ("gpu", "micro_batch"):
-        assert getattr(after, name)(*job) == getattr(before, name)(*job)
+    assert after.gpu(*job) == before.gpu(*job)
+    assert after.micro_batch(*job, 1) == before.micro_batch(*job, 1)
 
 
 def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = SimpleNamespace(student="pocket-kd", task="movies", seed="1"), "distill_on_task"
     small = cluster(tmp_path, {"gpu_memory_gb": 24})
     on_cpu = needs(tmp_path, monkeypatch, "paper", cluster=small, device="cpu")
-    assert on_cpu.micro_batch(STUDENT, "distill_student") == 0  # with a GPU 192, see above
-    assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job) == 4
+    assert on_cpu.micro_batch(STUDENT, "distill_student", 2) == 0  # with a GPU 192, see above
+    assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job, 2) == 4
     assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0
 
 

@@ -23,6 +23,7 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
+MOST_TIMES = 4  # a job that failed, for want of memory or of time perhaps, asks for twice as much, thrice, ...
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 
@@ -61,13 +62,17 @@ class JobResources:
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
 
     def runtime(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the minutes of a job, at most those that its partition allows: a training that is cut off goes on."""
+        """Return the minutes of a job, at most those that its partition allows: a training that is cut off goes on.
+
+        A job without checkpoints may have failed for want of time: it gets more when it is tried again.
+        """
         estimate = self._alone(rulename, wildcards)
         gpus = self._gpus(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
+        times = 1 if estimate.step else min(attempt, MOST_TIMES)
         allowed, _ = self.cluster.limits(gpus, self._needed_mb(estimate, attempt))
-        return int(min(_up_to(minutes, STEP_MINUTES), allowed))
+        return int(min(_up_to(minutes, STEP_MINUTES) * times, allowed))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
@@ -79,10 +84,14 @@ class JobResources:
     def _needed_mb(self, estimate: Estimate, attempt: int) -> int:
         gpus = self._gpus(estimate)
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * attempt
+        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * min(attempt, MOST_TIMES)
 
-    def micro_batch(self, wildcards: Wildcards, rulename: str) -> int:
-        """Return how many rows of a batch go through a device at once; 0 where all do."""
+    def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return how many rows of a batch go through a device at once; 0 where all do.
+
+        A job that is tried again may have died for want of the GPU's memory: fewer rows, and the same numbers but for
+        rounding.
+        """
         if self.config.micro_batch is not None:
             return self.config.micro_batch
         estimate = self.estimates.of(rulename, wildcards)
@@ -90,7 +99,10 @@ class JobResources:
         if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
-        return micro_batch(step, self.cluster.gpu_memory_gb * 1e9) or 0
+        fitting = micro_batch(step, self.cluster.gpu_memory_gb * 1e9)
+        if attempt == 1:
+            return fitting or 0
+        return math.ceil((fitting or step.rows) / min(attempt, MOST_TIMES))
 
 
 def _up_to(value: float, multiple: int) -> int:
