@@ -167,7 +167,7 @@ def test_a_job_without_checkpoints_gets_more_time_when_it_is_tried_again(
 
 def test_no_job_asks_for_a_gpu_where_the_device_is_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [needs(tmp_path, monkeypatch, "paper", device=device) for device in ("auto", "cpu")]
-    assert [each.gpu(STUDENT, "distill_student") for each in asked] == [1, 0]
+    assert [each.gpu(STUDENT, "distill_student", 1) for each in asked] == [1, 0]
 
 
 def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,13 +175,13 @@ def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))
     several = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": 4}, **limits))
     job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
-    assert (alone.gpu(*job), alone.runtime(*job, attempt=1)) == (
+    assert (alone.gpu(*job, 1), alone.runtime(*job, attempt=1)) == (
         1,
         600,
     )  # as long as the partition allows; it goes on then
-    assert several.gpu(*job) == 4
+    assert several.gpu(*job, 1) == 4
     assert alone.mem_mb(*job, attempt=1) * 2 > 15_000 == alone.mem_mb(*job, attempt=2)
-    assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source") == 0
+    assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source", 1) == 0
 
 
 @pytest.mark.parametrize(("attempt", "minutes"), [(1, 7 * 1440), (2, 240)])
@@ -195,7 +195,7 @@ def test_a_job_fits_one_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
     resources = {name: getattr(asked, name)(*job, attempt) for name in ("runtime", "mem_mb")}
     assert resources["runtime"] == minutes
-    sent = SimpleNamespace(resources=resources | {"gpu": asked.gpu(*job)}, threads=1)
+    sent = SimpleNamespace(resources=resources | {"gpu": asked.gpu(*job, 1)}, threads=1)
     assert [read.score_job_fit(sent) is not None for read in partitions.read_partition_file(Path(path))].count(True)
 
 
@@ -221,7 +221,7 @@ def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pyt
     after = needs(tmp_path, monkeypatch, "paper", cluster=path)
     job = STUDENT, "distill_student"
     assert after.runtime(*job, attempt=1) > before.runtime(*job, attempt=1)
-    assert after.gpu(*job) == before.gpu(*job)
+    assert after.gpu(*job, 1) == before.gpu(*job, 1)
     assert after.micro_batch(*job, 1) == before.micro_batch(*job, 1)
 
 
@@ -231,7 +231,7 @@ def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest
     on_cpu = needs(tmp_path, monkeypatch, "paper", cluster=small, device="cpu")
     assert on_cpu.micro_batch(STUDENT, "distill_student", 2) == 0  # with a GPU 192, see above
     assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job, 2) == 4
-    assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0
+    assert needs(tmp_path, monkeypatch, "pocket").gpu(*job, 1) == 0
 
 
 STUDENTS = [f"udagawa2023-{name}-6l-distilbert-mono" for name in ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")]
@@ -250,5 +250,18 @@ def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest
     assert shared.work.traffic == pytest.approx(apart.traffic)
     own = SimpleNamespace(student=STUDENTS[0])
     assert beside.of("distill_student", own).work == Work()  # its checkpoint is finished
-    limits = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
-    assert limits[0].runtime(own, "distill_student", 1) == limits[1].runtime(own, "distill_student", 1)
+
+
+def test_a_student_that_its_companions_job_trained_asks_for_the_time_to_save_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = cluster(tmp_path, {"gpus_per_job": 2}, gpu={"max_gpu": 2, "max_runtime": "1d"})
+    plan = Plan(read_config({"scale": "paper", "precision": "bfloat16", "cluster": path}))
+    beside, alone = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
+    own = SimpleNamespace(student=STUDENTS[0]), "distill_student"
+    assert (beside.runtime(*own, 1), beside.gpu(*own, 1), beside.only_saves(*own, 1)) == (20, 1, 1)
+    for name in ("runtime", "gpu", "micro_batch"):  # tried again, it may have to train
+        assert getattr(beside, name)(*own, 2) == getattr(alone, name)(*own, 2)
+    assert (beside.only_saves(*own, 2), alone.only_saves(*own, 1)) == (0, 0)
+    assert alone.runtime(*own, 1) == alone.runtime(*own, 2) > 20

@@ -43,13 +43,19 @@ class JobResources:
         self.estimates = Estimates(plan, companions)
         self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
 
-    def gpu(self, wildcards: Wildcards, rulename: str) -> int:
+    def gpu(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""
-        return self._gpus(self.estimates.of(rulename, wildcards))
+        return self._gpus(self._estimate(rulename, wildcards, attempt))
 
-    def _alone(self, rulename: str, wildcards: Wildcards) -> Estimate:
-        """Return the estimate of a job that finds no checkpoint of a job of companions."""
-        if rulename == "distill_student":
+    def only_saves(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return 1 for a first attempt that asks for the time to save what a job of companions has trained.
+
+        If it has to train after all, it is not queued again at its limit, but tried again, with the time to train.
+        """
+        return int(attempt == 1 and self.estimates.of(rulename, wildcards).trained_before)
+
+    def _estimate(self, rulename: str, wildcards: Wildcards, attempt: int) -> Estimate:
+        if self.only_saves(wildcards, rulename, 1) and attempt > 1:
             return self.estimates.alone(wildcards.student)
         return self.estimates.of(rulename, wildcards)
 
@@ -66,7 +72,7 @@ class JobResources:
 
         A job without checkpoints may have failed for want of time: it gets more when it is tried again.
         """
-        estimate = self._alone(rulename, wildcards)
+        estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
@@ -76,7 +82,7 @@ class JobResources:
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
-        estimate = self.estimates.of(rulename, wildcards)
+        estimate = self._estimate(rulename, wildcards, attempt)
         needed = self._needed_mb(estimate, attempt)
         _, allowed = self.cluster.limits(self._gpus(estimate), needed)
         return int(min(needed, allowed))
@@ -94,7 +100,7 @@ class JobResources:
         """
         if self.config.micro_batch is not None:
             return self.config.micro_batch
-        estimate = self.estimates.of(rulename, wildcards)
+        estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
         if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:
             return 0
