@@ -49,7 +49,7 @@ def test_the_profile_asks_for_what_slurm_needs() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "command"),
-    [("accounting_storage/slurmdbd", "sacct"), ("accounting_storage/none", "squeue")],
+    [("accounting_storage/slurmdbd", "sacct"), ("accounting_storage/none", "squeue"), ("(null)", "squeue")],
 )
 def test_the_status_comes_from_where_the_cluster_keeps_it(
     answer: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
