@@ -9,7 +9,7 @@ import pytest
 from retort.jobs import Job
 from retort.plan import slurm_defaults
 from retort.plan.slurm_defaults import add_defaults, of_every_job
-from retort.specs.cluster import Cluster
+from retort.specs.cluster import Cluster, Partition
 from retort.specs.config import read_config
 from snakemake.iocontainers import ResourceList
 from snakemake.resources import Resources
@@ -29,6 +29,11 @@ def submitted(cluster: Cluster, **resources: Any) -> str:
 def test_a_gpu_has_cores_for_what_prepares_its_batches(workers: int | None, filled_in: int | None, cores: int) -> None:
     config = read_config({"dataloader_num_workers": workers})
     assert of_every_job(config, Cluster(cpus_per_gpu=filled_in))["cpus_per_gpu"] == cores
+
+
+def test_a_gpu_has_no_more_cores_than_a_partition_allows() -> None:
+    partitions = {"gpu": Partition(max_gpu=2, max_cpus_per_gpu=3)}
+    assert of_every_job(read_config({}), Cluster(partitions=partitions))["cpus_per_gpu"] == 3
 
 
 def test_the_processes_that_prepare_batches_are_those_of_a_job() -> None:

@@ -23,9 +23,10 @@ def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
     job has one.
     """
     workers = WORKERS if config.dataloader_num_workers is None else config.dataloader_num_workers
+    allowed = [partition.max_cpus_per_gpu for partition in cluster.partitions.values() if partition.max_cpus_per_gpu]
     asked = {
         "nodes": 1,
-        "cpus_per_gpu": cluster.cpus_per_gpu or workers + FURTHER,
+        "cpus_per_gpu": cluster.cpus_per_gpu or min([workers + FURTHER, *allowed]),
         "slurm_account": cluster.account,
         "qos": cluster.qos,
         "constraint": cluster.constraint,
