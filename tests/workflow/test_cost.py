@@ -47,7 +47,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (pair.partition("=") for pair in text.split(", ") if pair)]
 
 
-@pytest.mark.parametrize("scale", ["pocket", "reduced", "paper"])
+@pytest.mark.parametrize("scale", sorted(path.stem for path in (ROOT / "workflow/scales").glob("*.yaml")))
 def test_its_jobs_are_those_of_snakemake(scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = planned(tmp_path, scale)
     monkeypatch.chdir(tmp_path)
@@ -69,7 +69,7 @@ def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
     divided = {r["micro_batch"] for r in sent.values() if r.get("micro_batch")}
     several = {r["gpu"] for r in sent.values() if r.get("gpu")}
     assert (divided > set(), several) == {
-        "pocket": (False, set()), "reduced": (False, {1}), "paper": (True, {1, 2}),
+        "pocket": (False, set()), "rehearsal": (False, set()), "reduced": (False, {1}), "paper": (True, {1, 2}),
     }[scale]  # fmt: skip
 
 

@@ -43,14 +43,13 @@ def running() -> bool:
 def test_the_profile_asks_for_what_slurm_needs() -> None:
     assert PROFILE["executor"] == "slurm"
     assert PROFILE["slurm-requeue"] is True
-    assert "--signal=URG@" in PROFILE["default-resources"]["slurm_extra"]
-    assert PROFILE["retries"] >= 1
+    assert PROFILE["retries"] > 3  # a job that gets no further is stopped earlier
     assert (ROOT / PROFILE["slurm-partition-config"]).is_file()
 
 
 @pytest.mark.parametrize(
     ("answer", "command"),
-    [("accounting_storage/slurmdbd", "sacct"), ("accounting_storage/none", "squeue")],
+    [("accounting_storage/slurmdbd", "sacct"), ("accounting_storage/none", "squeue"), ("(null)", "squeue")],
 )
 def test_the_status_comes_from_where_the_cluster_keeps_it(
     answer: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -104,6 +103,30 @@ def test_the_study_reads_the_file_that_is_filled_in(tmp_path: Path) -> None:
     cluster = read_cluster(str(tmp_path / "slurm/partitions.yaml"))
     assert "run_grid" in cluster.gpu_rules
     assert cluster.in_turn == profile(tmp_path)["groups"]
+
+
+def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
+    """Return the resources of the jobs that a dry run on the cluster would send there."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm", "-n"]
+    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = re.findall(r"^    resources: (.*)$", done.stdout, flags=re.MULTILINE)
+    jobs = [dict(pair.split("=", 1) for pair in line.split(", ")) for line in lines]
+    return [job for job in jobs if "runtime" in job]
+
+
+def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) -> None:
+    folder = make_study(tmp_path / "study")
+    shutil.copytree(ROOT / "slurm", folder / "slurm")
+    place = folder / "slurm/partitions.yaml"
+    for old, new in [("account: null", "account: all"), ("qos: null", "qos: long"), ("int: null", "int: a&b")]:
+        place.write_text(place.read_text().replace(old, new))
+    scale = ("--config", "scale=pocket")
+    jobs = resources_of_jobs(folder, *scale)
+    assert {job["nodes"] for job in jobs} == {"1"}
+    assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("all", "long", "a&b")}
+    jobs = resources_of_jobs(folder, *scale, "--default-resources", "slurm_account=mine")
+    assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("mine", "long", "a&b")}
 
 
 def test_each_rule_says_how_long_its_jobs_run_and_what_memory_they_take() -> None:

@@ -168,7 +168,7 @@ def job(snakemake: Any) -> Iterator[Job]:
         if line is None:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
-        if isinstance(error, Interrupted) and error.ahead_of_limit:
+        if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
             slurm.queue_again()
         sys.exit(1)
 

@@ -8,7 +8,13 @@ sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free
 from retort.plan import frozen
 from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
-from retort.plan import failed_jobs, run_sources, slurm_status, slurm_step
+from retort.plan import (
+    failed_jobs,
+    run_sources,
+    slurm_defaults,
+    slurm_status,
+    slurm_step,
+)
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.run_hooks import (
@@ -58,6 +64,7 @@ try:
         plan.settings.resolve_all()
     companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))
     needs = JobResources(plan, companions)
+    slurm_defaults.add_defaults(workflow.resource_settings, plan.config, needs.cluster)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
@@ -81,7 +88,7 @@ onstart:  # of a run, not of a dry one
 
             begin_index(plan.study)
         start_at_once(workflow.scheduler)
-        check_minutes(workflow.dag, needs.minutes)
+        check_minutes(workflow.dag, needs.cluster)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:

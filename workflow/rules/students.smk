@@ -86,6 +86,7 @@ rule distill_student:
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
+        only_saves=needs.only_saves,
     params:
         settings=plan.at("students/{student}"),
     script:

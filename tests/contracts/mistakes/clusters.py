@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TIME = "is no time; write minutes, or a text such as 2d or 12h"
+TIME = "is no time; write minutes, or a text such as 2d, 12h or 2-00:00:00; leave the key out if there is no limit"
 NO_VALUE = "it has no value; leave the key out if there is no limit"
 WORD = r"does not match the pattern ^\S+$; write a name without spaces"
 # a text of the file, what it is replaced by, how the line begins after the name of the file
@@ -18,7 +18,11 @@ MISTAKES: list[tuple[str, str, str]] = [
         ("max_runtime: 0", f"max_runtime: 0 {TIME}"),
         ("max_runtime: -5", f"max_runtime: -5 {TIME}"),
         ("max_runtime: 0h", f"max_runtime: '0h' {TIME}"),
-        ("max_runtime: 2-00", f"max_runtime: '2-00' {TIME}"),
+        ("max_runtime: 2-", f"max_runtime: '2-' {TIME}"),
+        ("max_runtime: '30:00'", f"max_runtime: '30:00' {TIME}"),
+        ("max_runtime: 0-12:00:00", f"max_runtime: '0-12:00:00' {TIME}"),
+        ("max_runtime: infinite", f"max_runtime: 'infinite' {TIME}"),
+        ("max_runtime: inf", f"max_runtime: 'inf' {TIME}"),
         ("max_runtime: 2 days", f"max_runtime: '2 days' {TIME}"),
         ("max_runtime: true", f"max_runtime: True {TIME}"),
         ("max_runtime: [1]", f"max_runtime: [1] {TIME}"),
@@ -34,10 +38,13 @@ MISTAKES: list[tuple[str, str, str]] = [
     ("cpu: {}", "cpu: null", "partitions.cpu: give a mapping, not nothing"),
     ("cpu: {}", "cpu: 3", "partitions.cpu: give a mapping, not 3"),
     ("cpu: {}", "'a b': {}", f"partitions.a b: 'a b' {WORD}"),
-    ("cpu: {}", "gpu: {}", "line 7: 'gpu' is given twice; rename one of the two"),
+    ("cpu: {}", "gpu: {}", "line 8: 'gpu' is given twice; rename one of the two"),
     ("partitions:", "partitons:", "partitons: no key is called 'partitons'; did you mean 'partitions'?"),
     ("gpu_model: null", "gpu_model: 3", "gpu_model: Input should be a valid string, not 3"),
     ("gpu_model: null", "gpu_model: h100 --x", f"gpu_model: 'h100 --x' {WORD}"),
+    ("account: null", "account: a b", f"account: 'a b' {WORD}"),
+    ("qos: null", "qos: 7", "qos: Input should be a valid string, not 7"),
+    ("constraint: null", "constraint: ''", f"constraint: '' {WORD}"),
     ("- run_grid", "- run_gird",
      "gpu_rules: no rule whose jobs ask for a GPU is called 'run_gird'; did you mean 'run_grid'?"),
     ("- run_grid", "- encode_task", "gpu_rules: no rule whose jobs ask for a GPU is called 'encode_task'; there are:"),
@@ -51,10 +58,13 @@ MISTAKES: list[tuple[str, str, str]] = [
      "in_turn: finetune_student: no wildcard of finetune_student is called 'tokenizer'; there are: seed"),
     ("in_turn: {}", "in_turn: {encode_task: 'e.{task'}",
      "in_turn: encode_task: 'e.{task' is no name; write one such as encode_task.{task}"),
+    ("cpus_per_gpu: null", "cpus_per_gpu: 0", "cpus_per_gpu: Input should be greater than 0, not 0"),
     ("gpu_memory_gb: 80", "gpu_memory_gb: 1e-9",
      "gpu_memory_gb: Input should be greater than or equal to 2, not 1e-09"),
     ("gpu_memory_gb: 80", "gpu_memory_gb: 80000", "gpu_memory_gb: Input should be less than or equal to 10000"),
     ("gpu_memory_gb: 80", "gpu_memory: 80", "gpu_memory: no key is called 'gpu_memory'; did you mean 'gpu_memory_gb'?"),
+    ("gpus_per_job: 1", "gpus_per_job: 8",
+     "gpus_per_job: no partition takes jobs with 8 GPUs; the largest max_gpu is 2"),
     ("gpus_per_job: 1", "gpus_per_job: 0", "gpus_per_job: Input should be greater than or equal to 1, not 0"),
     ("gpus_per_job: 1", "gpus_per_job: 1000000", "gpus_per_job: Input should be less than or equal to 64, not 1000000"),
 ]

@@ -78,13 +78,33 @@ def cluster(folder: Path, gpus: dict[str, Any] | None = None, **partitions: Any)
     return str(folder / "cluster.yaml")
 
 
-def test_limits_are_those_of_the_largest_partition(tmp_path: Path) -> None:
-    read = read_cluster(cluster(tmp_path, cpu={"max_runtime": 9000}, short={"max_gpu": 1, "max_runtime": 60},
+def test_limits_are_those_of_the_best_partition(tmp_path: Path) -> None:
+    read = read_cluster(cluster(tmp_path, cpu={"max_runtime": 9000}, short={"max_gpu": 4, "max_runtime": 60},
                                 gpu={"max_gpu": 2, "max_runtime": "10h", "max_mem_mb": 1000}))  # fmt: skip
-    assert read.largest("max_runtime", gpu=True) == 600
-    assert read.largest("max_runtime", gpu=False) == 9000
-    assert read.largest("max_mem_mb", gpu=True) == math.inf  # of the partition without a limit
-    assert read_cluster(None).largest("max_runtime", gpu=True) == math.inf
+    assert read.limits(0) == (9000, math.inf)
+    assert read.limits(1) == read.limits(2, 1000) == (600, 1000)  # the longest
+    assert read.limits(2, 1001) == (60, math.inf)  # the only one with that memory
+    assert read.limits(3) == (60, math.inf)  # the only one with these GPUs
+    assert read.limits(5) == (9000, math.inf)  # none
+    assert read_cluster(None).limits(1, 1e9) == (math.inf, math.inf)
+
+
+def test_limits_are_those_of_a_partition_with_the_type_of_gpu(tmp_path: Path) -> None:
+    old = {"max_gpu": 2, "max_runtime": 900, "available_gpu_models": ["v100"]}
+    new = {"max_gpu": 2, "max_runtime": 300, "available_gpu_models": ["h100"]}
+    assert read_cluster(cluster(tmp_path, {"gpu_model": "h100"}, old=old, new=new)).limits(1)[0] == 300
+    assert read_cluster(cluster(tmp_path, old=old, new=new)).limits(1)[0] == 900
+
+
+@pytest.mark.parametrize(
+    ("written", "minutes"),
+    [("2-00:00:00", 2880), ("1-12:30:00", 2190), ("2-12", 3600), ("1-06:15", 1815), ("48:00:00", 2880), (90, 90)],
+)
+def test_times_may_be_written_as_slurm_does(tmp_path: Path, written: Any, minutes: float) -> None:
+    path = cluster(tmp_path, gpu={"max_runtime": written})
+    assert read_cluster(path).limits(0)[0] == minutes
+    (read,) = partitions.read_partition_file(Path(path))
+    assert read.limits.max_runtime == minutes  # as the plugin reads it
 
 
 def test_a_file_of_a_cluster_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,12 +144,32 @@ def test_the_papers_largest_step_fits_any_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, rows: int
 ) -> None:
     asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
-    assert asked.micro_batch(STUDENT, "distill_student") == rows
+    assert asked.micro_batch(STUDENT, "distill_student", 1) == rows
+
+
+@pytest.mark.parametrize(("gigabytes", "rows"), [(141, (0, 480, 320, 240, 240)), (80, (480, 240, 160, 120, 120))])
+def test_a_job_that_is_tried_again_takes_fewer_rows_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float, rows: tuple[int, ...]
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
+    assert tuple(asked.micro_batch(STUDENT, "distill_student", attempt) for attempt in range(1, 6)) == rows
+
+
+def test_a_job_without_checkpoints_gets_more_time_when_it_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, cpu={"max_runtime": 80}))
+    encoded = SimpleNamespace(task="mnli", tokenizer="bert-base-uncased"), "encode_task"
+    minutes = [asked.runtime(*encoded, attempt) for attempt in range(1, 7)]
+    assert minutes[:2] == [minutes[0], 2 * minutes[0]]
+    assert max(minutes) == minutes[-1] == min(4 * minutes[0], 80)
+    assert asked.mem_mb(*encoded, 6) == asked.mem_mb(*encoded, 4) == 4 * asked.mem_mb(*encoded, 1)
+    assert asked.runtime(STUDENT, "distill_student", 1) == asked.runtime(STUDENT, "distill_student", 2)
 
 
 def test_no_job_asks_for_a_gpu_where_the_device_is_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [needs(tmp_path, monkeypatch, "paper", device=device) for device in ("auto", "cpu")]
-    assert [each.gpu(STUDENT, "distill_student") for each in asked] == [1, 0]
+    assert [each.gpu(STUDENT, "distill_student", 1) for each in asked] == [1, 0]
 
 
 def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +177,41 @@ def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))
     several = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": 4}, **limits))
     job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
-    assert (alone.gpu(*job), alone.runtime(*job)) == (1, 600)  # as long as the partition allows; it goes on then
-    assert several.gpu(*job) == 4
+    assert (alone.gpu(*job, 1), alone.runtime(*job, attempt=1)) == (
+        1,
+        600,
+    )  # as long as the partition allows; it goes on then
+    assert several.gpu(*job, 1) == 4
     assert alone.mem_mb(*job, attempt=1) * 2 > 15_000 == alone.mem_mb(*job, attempt=2)
-    assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source") == 0
+    assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source", 1) == 0
+
+
+@pytest.mark.parametrize(("attempt", "minutes"), [(1, 7 * 1440), (2, 240)])
+def test_a_job_fits_one_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempt: int, minutes: int) -> None:
+    limits: dict[str, Any] = {
+        "short": {"max_gpu": 2, "max_runtime": "4h", "max_mem_mb": 500_000},
+        "long": {"max_gpu": 2, "max_runtime": "7d", "max_mem_mb": 12_000},
+    }
+    path = cluster(tmp_path, **limits)
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=path)
+    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
+    resources = {name: getattr(asked, name)(*job, attempt) for name in ("runtime", "mem_mb")}
+    assert resources["runtime"] == minutes
+    sent = SimpleNamespace(resources=resources | {"gpu": asked.gpu(*job, 1)}, threads=1)
+    assert [read.score_job_fit(sent) is not None for read in partitions.read_partition_file(Path(path))].count(True)
+
+
+def test_each_gpu_has_a_process_with_ram_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"gpu": {"max_gpu": 8, "max_runtime": 600}}
+    one, four = (
+        needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": gpus}, **limits))
+        for gpus in (1, 4)
+    )
+    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
+    each, parent = one.estimates.of(job[1], job[0]).ram, memory.PROCESS[False]
+    asked = four.mem_mb(*job, attempt=1)
+    assert asked - 500 < memory.RAM_MARGIN * (4 * each + parent) / 1e6 <= asked
+    assert one.mem_mb(*job, attempt=1) < asked / 4
 
 
 def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,18 +222,18 @@ def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pyt
     Path("results/calibration.json").write_text(json.dumps({**kept, "at": "2026-11-22"}))
     after = needs(tmp_path, monkeypatch, "paper", cluster=path)
     job = STUDENT, "distill_student"
-    assert after.runtime(*job) > before.runtime(*job)
-    for name in ("gpu", "micro_batch"):
-        assert getattr(after, name)(*job) == getattr(before, name)(*job)
+    assert after.runtime(*job, attempt=1) > before.runtime(*job, attempt=1)
+    assert after.gpu(*job, 1) == before.gpu(*job, 1)
+    assert after.micro_batch(*job, 1) == before.micro_batch(*job, 1)
 
 
 def test_a_cpu_divides_only_if_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = SimpleNamespace(student="pocket-kd", task="movies", seed="1"), "distill_on_task"
     small = cluster(tmp_path, {"gpu_memory_gb": 24})
     on_cpu = needs(tmp_path, monkeypatch, "paper", cluster=small, device="cpu")
-    assert on_cpu.micro_batch(STUDENT, "distill_student") == 0  # with a GPU 192, see above
-    assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job) == 4
-    assert needs(tmp_path, monkeypatch, "pocket").gpu(*job) == 0
+    assert on_cpu.micro_batch(STUDENT, "distill_student", 2) == 0  # with a GPU 192, see above
+    assert needs(tmp_path, monkeypatch, "pocket", micro_batch=4).micro_batch(*job, 2) == 4
+    assert needs(tmp_path, monkeypatch, "pocket").gpu(*job, 1) == 0
 
 
 STUDENTS = [f"udagawa2023-{name}-6l-distilbert-mono" for name in ("od-layer-12", "hs-layer-12", "minilmv2-layer-12")]
@@ -181,5 +252,18 @@ def test_the_teacher_of_companions_runs_once(tmp_path: Path, monkeypatch: pytest
     assert shared.work.traffic == pytest.approx(apart.traffic)
     own = SimpleNamespace(student=STUDENTS[0])
     assert beside.of("distill_student", own).work == Work()  # its checkpoint is finished
-    limits = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
-    assert limits[0].runtime(own, "distill_student") == limits[1].runtime(own, "distill_student")
+
+
+def test_a_student_that_its_companions_job_trained_asks_for_the_time_to_save_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = cluster(tmp_path, {"gpus_per_job": 2}, gpu={"max_gpu": 2, "max_runtime": "1d"})
+    plan = Plan(read_config({"scale": "paper", "precision": "bfloat16", "cluster": path}))
+    beside, alone = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
+    own = SimpleNamespace(student=STUDENTS[0]), "distill_student"
+    assert (beside.runtime(*own, 1), beside.gpu(*own, 1), beside.only_saves(*own, 1)) == (20, 1, 1)
+    for name in ("runtime", "gpu", "micro_batch"):  # tried again, it may have to train
+        assert getattr(beside, name)(*own, 2) == getattr(alone, name)(*own, 2)
+    assert (beside.only_saves(*own, 2), alone.only_saves(*own, 1)) == (0, 0)
+    assert alone.runtime(*own, 1) == alone.runtime(*own, 2) > 20

@@ -72,9 +72,25 @@ def test_a_process_knows_how_many_jobs_share_its_slurm_job(monkeypatch: pytest.M
 def test_the_plugin_is_adapted(monkeypatch: pytest.MonkeyPatch) -> None:
     import snakemake_executor_plugin_slurm as plugin
 
+    monkeypatch.setattr(plugin, "get_submit_command", plugin.get_submit_command)
     for name in ("format_job_exec", "additional_general_args"):
         monkeypatch.setattr(plugin.Executor, name, getattr(plugin.Executor, name))
     slurm_step.adapt_plugin()
     for name in ("format_job_exec", "additional_general_args"):
         assert getattr(plugin.Executor, name).__module__ == slurm_step.__name__
     assert "format_job_exec" in plugin.Executor.run_job.__code__.co_names
+    assert plugin.get_submit_command.__module__ == slurm_step.__name__
+
+
+@pytest.mark.parametrize(
+    ("extra", "added"),
+    [
+        (None, "--signal=URG@120 --open-mode=append"),
+        ("--nice=100", "--signal=URG@120 --open-mode=append"),
+        ("--signal=URG@300", "--open-mode=append"),
+        ("--signal=URG@300 --open-mode=append", ""),
+    ],
+)
+def test_every_job_is_told_ahead_of_its_end(extra: str | None, added: str) -> None:
+    make = slurm_step.told_ahead(lambda job, params, settings: f"sbatch {params} {settings}")
+    assert make(job(slurm_extra=extra), "-t 10", settings="--requeue") == f"sbatch -t 10 --requeue {added}".strip()

@@ -136,6 +136,11 @@ def test_a_signal_ahead_of_the_limit_queues_the_job_again(
             raise Interrupted(number, 7)
         assert ended.value.code == 1
     assert (tmp_path / "asked").read_text() == "requeue 12\n"
+    short = stand_in(tmp_path / "log")
+    short.resources = {"only_saves": 1}  # it fails instead: Snakemake tries it again, with more time
+    with pytest.raises(SystemExit), job(short):
+        raise Interrupted(signal.SIGURG, 7)
+    assert (tmp_path / "asked").read_text() == "requeue 12\n"
     assert "SIGURG ended it after step 7; its state is kept" in capsys.readouterr().err
     (tmp_path / "asked").unlink()
     assert not slurm.queue_again(after="9")  # where it returns, Slurm has not ended the process

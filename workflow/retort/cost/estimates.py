@@ -40,12 +40,14 @@ class Estimate:
         ram: bytes of memory of the machine.
         runs_model: whether it trains or runs a model, on a GPU where the scale has one.
         step: the memory of its training step; None if it trains nothing.
+        trained_before: whether a job of companions has trained the student, so that it only saves it.
     """
 
     work: Work
     ram: float = memory.PROCESS[False]
     runs_model: bool = False
     step: Step | None = None
+    trained_before: bool = False
 
 
 class Estimates:
@@ -151,9 +153,9 @@ class Estimates:
         return self._trained(done, _largest(steps), settings.architecture, vocabulary, taught)
 
     def _on_corpus(self, student: str) -> Estimate:
-        alone = self.alone(student)  # what it takes if it is trained, so that its limits hold in any case
+        alone = self.alone(student)
         distilled = any(student in students for students in self.companions.values())
-        return replace(alone, work=Work()) if distilled else alone
+        return replace(alone, work=Work(), trained_before=True) if distilled else alone
 
     def alone(self, student: str) -> Estimate:
         """Return what it takes to distil a task-agnostic student in a job of its own."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from retort.cost.estimates import Estimate, Estimates
-from retort.cost.memory import RAM_MARGIN, micro_batch
+from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
@@ -23,6 +23,7 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
+MOST_TIMES = 4  # a job that failed, for want of memory or of time perhaps, asks for twice as much, thrice, ...
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 
@@ -41,16 +42,20 @@ class JobResources:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
         self.estimates = Estimates(plan, companions)
         self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
-        self.minutes = {gpu: self.cluster.largest("max_runtime", gpu) for gpu in (False, True)}
-        self.most_mb = {gpu: self.cluster.largest("max_mem_mb", gpu) for gpu in (False, True)}
 
-    def gpu(self, wildcards: Wildcards, rulename: str) -> int:
+    def gpu(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""
-        return self._gpus(self.estimates.of(rulename, wildcards))
+        return self._gpus(self._estimate(rulename, wildcards, attempt))
 
-    def _alone(self, rulename: str, wildcards: Wildcards) -> Estimate:
-        """Return the estimate of a job that finds no checkpoint of a job of companions."""
-        if rulename == "distill_student":
+    def only_saves(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return 1 for a first attempt that asks for the time to save what a job of companions has trained.
+
+        If it has to train after all, it is not queued again at its limit, but tried again, with the time to train.
+        """
+        return int(attempt == 1 and self.estimates.of(rulename, wildcards).trained_before)
+
+    def _estimate(self, rulename: str, wildcards: Wildcards, attempt: int) -> Estimate:
+        if self.only_saves(wildcards, rulename, 1) and attempt > 1:
             return self.estimates.alone(wildcards.student)
         return self.estimates.of(rulename, wildcards)
 
@@ -59,33 +64,51 @@ class JobResources:
             return 0
         if estimate.step is None:
             return self.config.gpus
-        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.minutes[True]
+        parts = GUESSED[True].hours(estimate.work) * MARGIN * 60 / self.cluster.limits(1)[0]
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
 
-    def runtime(self, wildcards: Wildcards, rulename: str) -> int:
-        """Return the minutes of a job, at most those that a partition allows: a training that is cut off goes on."""
-        estimate = self._alone(rulename, wildcards)
+    def runtime(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return the minutes of a job, at most those that its partition allows: a training that is cut off goes on.
+
+        A job without checkpoints may have failed for want of time: it gets more when it is tried again.
+        """
+        estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
-        return int(min(_up_to(minutes, STEP_MINUTES), self.minutes[gpus > 0]))
+        times = 1 if estimate.step else min(attempt, MOST_TIMES)
+        allowed, _ = self.cluster.limits(gpus, self._needed_mb(estimate, attempt))
+        return int(min(_up_to(minutes, STEP_MINUTES) * times, allowed))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
-        estimate = self.estimates.of(rulename, wildcards)
-        needed = _up_to(RAM_MARGIN * estimate.ram / 1e6, STEP_MB) * attempt
-        return int(min(needed, self.most_mb[self._gpus(estimate) > 0]))
+        estimate = self._estimate(rulename, wildcards, attempt)
+        needed = self._needed_mb(estimate, attempt)
+        _, allowed = self.cluster.limits(self._gpus(estimate), needed)
+        return int(min(needed, allowed))
 
-    def micro_batch(self, wildcards: Wildcards, rulename: str) -> int:
-        """Return how many rows of a batch go through a device at once; 0 where all do."""
+    def _needed_mb(self, estimate: Estimate, attempt: int) -> int:
+        gpus = self._gpus(estimate)
+        ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
+        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * min(attempt, MOST_TIMES)
+
+    def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return how many rows of a batch go through a device at once; 0 where all do.
+
+        A job that is tried again may have died for want of the GPU's memory: fewer rows, and the same numbers but for
+        rounding.
+        """
         if self.config.micro_batch is not None:
             return self.config.micro_batch
-        estimate = self.estimates.of(rulename, wildcards)
+        estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
         if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
-        return micro_batch(step, self.cluster.gpu_memory_gb * 1e9) or 0
+        fitting = micro_batch(step, self.cluster.gpu_memory_gb * 1e9)
+        if attempt == 1:
+            return fitting or 0
+        return math.ceil((fitting or step.rows) / min(attempt, MOST_TIMES))
 
 
 def _up_to(value: float, multiple: int) -> int:

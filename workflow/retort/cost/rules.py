@@ -110,10 +110,12 @@ def _folder(path: str) -> str:
 
 def _data(plan: Plan) -> list[Rule]:
     numbers = {"part": NUMBER, "parts": NUMBER}
+    source = ("results/sources/{source}",)
     tokenized = "results/tokenized/{corpus}/{tokenizer}/{part}-of-{parts}"
     sources, corpus = (plan.task_source, plan.tokenizer_folder), (plan.corpus_sources, plan.tokenizer_folder)
     return [
-        Rule("fetch_source", ("results/sources/{source}",)),
+        Rule("fetch_source", source, (), {"source": plan.pattern(plan.fetched)}),
+        Rule("make_source", source, (), {"source": plan.pattern(plan.made)}),
         Rule("encode_task", ("results/encoded/{task}/{tokenizer}",), sources),
         Rule("tokenize_corpus", (tokenized,), corpus, numbers),
         Rule("build_corpus", ("results/corpora/{corpus}/{tokenizer}",), (*corpus, plan.corpus_parts)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from retort.cost import memory
 from retort.cost.estimates import step_on_corpus, step_together
 from retort.cost.memory import Step
@@ -22,7 +24,7 @@ def fits_one_job(plan: Plan) -> Fits:
     """
     cluster, students = read_cluster(plan.config.cluster), plan.settings.students
     gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9
-    ram_bytes = cluster.largest("max_mem_mb", False) * 1e6
+    ram_bytes = cluster.limits(0, math.inf)[1] * 1e6
 
     def at_once(step: Step) -> int:
         """Return the rows of a batch that go through the GPU at once."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from retort.errors import RetortError
+from retort.specs.cluster import Cluster
 
 
-def check_minutes(dag: Any, most: Mapping[bool, float]) -> None:
+def check_minutes(dag: Any, cluster: Cluster) -> None:
     """Refuse groups of jobs that ask for more minutes than a partition allows: Slurm would never start them.
 
     Args:
         dag: the jobs of a run that is about to begin.
-        most: the most minutes of a job, by whether it has a GPU.
+        cluster: the cluster, with what its partitions allow.
 
     Raises:
         RetortError: a group asks for more.
     """
     groups = {id(group): group for job in dag.needrun_jobs() if (group := dag.get_job_group(job))}
     for group in groups.values():
-        asked, allowed = group.resources.get("runtime", 0), most[bool(group.resources.get("gpu", 0))]
+        asked = group.resources.get("runtime", 0)
+        allowed, _ = cluster.limits(group.resources.get("gpu", 0), group.resources.get("mem_mb", 0))
         if asked > allowed:
             raise RetortError(
                 f"the {len(group)} jobs of {group.groupid} would take {asked} minutes one after another, and no "

@@ -1,7 +1,11 @@
-"""Start Snakemake once in a Slurm job, not twice.
+"""Start Snakemake once in a Slurm job, not twice, and have each job told ahead of its end.
 
 The executor plugin submits a Snakemake that only starts a second one with srun, and that one runs the job. For a short
 job the first is half of the cost. Adapted, the plugin submits the srun itself, which starts through this file.
+
+A training writes its state 2 minutes ahead of its limit (Slurm may say so a minute earlier) and is queued again; its
+log goes on then. Every submission asks for that, whatever else `slurm_extra` holds: without the signal, a training
+would die at its limit.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PLUGIN = "snakemake_executor_plugin_slurm"
+ASKED = {"--signal": "URG@120", "--open-mode": "append"}  # of sbatch
 JOBS = "RETORT_JOBS_IN_TURN"  # environment variable: how many jobs of the study run in this Slurm job
 # What a step may know of its Slurm job. Sizes that are set for the whole job contradict those that srun is given.
 KEPT = (
@@ -33,6 +38,18 @@ def adapt_plugin() -> None:
         executor = plugin.Executor
         executor.format_job_exec = in_a_step(executor.format_job_exec)
         executor.additional_general_args = without_executor(executor.additional_general_args)
+        plugin.get_submit_command = told_ahead(plugin.get_submit_command)  # type: ignore[attr-defined]
+
+
+def told_ahead(submit_command: Callable[..., str]) -> Callable[..., str]:
+    """Return a function that makes the command of a submission, with the signal ahead of the limit."""
+
+    def make(job: Any, *arguments: Any, **settings: Any) -> str:
+        given = str(job.resources.get("slurm_extra") or "")
+        lacking = [f"{name}={value}" for name, value in ASKED.items() if f"{name}=" not in given]
+        return " ".join([submit_command(job, *arguments, **settings), *lacking])
+
+    return make
 
 
 def _in_arrays(executor: Any) -> bool:

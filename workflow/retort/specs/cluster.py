@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,22 +18,38 @@ from retort.specs.rules import WILDCARD, rules
 from retort.specs.yaml_reader import read_yaml
 
 UNITS = {"d": 24 * 60, "h": 60, "m": 1}  # minutes
+WITH_UNIT = re.compile(r"(\d+)([dhm])")
+# As Slurm writes them. Not minutes:seconds, nor 0 days: the plugin reads both as other times.
+CLOCK = re.compile(r"(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)")
+DAYS = re.compile(r"(?P<days>[1-9]\d*)-(?P<hours>\d+)(:(?P<minutes>\d\d)(:(?P<seconds>\d\d))?)?")
 
 
 def minutes(value: Any) -> float:
-    """Return a time in minutes, from a number of them or a text such as '2d'.
+    """Return a time in minutes, from a number of them or a text such as '2d' or '2-00:00:00'.
 
     Raises:
         ValueError: it is no time, or none at all.
     """
-    written = re.fullmatch(r"(\d+)([dhm])", str(value))
+    written = str(value)
     try:
-        time = int(written[1]) * UNITS[written[2]] if written else float(value)
+        if unit := WITH_UNIT.fullmatch(written):
+            time = float(int(unit[1]) * UNITS[unit[2]])
+        else:
+            time = _of_slurm(CLOCK.fullmatch(written) or DAYS.fullmatch(written)) or float(value)
     except (TypeError, ValueError):
         time = math.nan
-    if isinstance(value, bool) or not time > 0:
-        raise ValueError(f"{value!r} is no time; write minutes, or a text such as 2d or 12h")
+    if isinstance(value, bool) or not 0 < time < math.inf:
+        forms = "minutes, or a text such as 2d, 12h or 2-00:00:00"
+        raise ValueError(f"{value!r} is no time; write {forms}; leave the key out if there is no limit")
     return time
+
+
+def _of_slurm(written: re.Match[str] | None) -> float:
+    """Return the minutes of a time as Slurm writes it; 0 without one."""
+    if written is None:
+        return 0.0
+    parts = {name: int(digits) for name, digits in written.groupdict().items() if digits}
+    return timedelta(**parts).total_seconds() / 60
 
 
 Minutes = Annotated[float, BeforeValidator(minutes)]
@@ -79,8 +96,15 @@ class Cluster(Spec):
     partitions: dict[OneWord, Partition] = Field(
         default={}, description="limits of each, as snakemake-executor-plugin-slurm reads them; {} for none"
     )
+    account: OneWord | None = Field(default=None, description="the account that jobs are booked on; null: the user's")
+    qos: OneWord | None = Field(default=None, description="the quality of service of all jobs; null: the account's")
+    constraint: OneWord | None = Field(default=None, description="features of the nodes of all jobs; null: any")
     gpu_model: OneWord | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
     gpu_rules: Distinct[Text] = Field(default=[], description="the rules whose jobs ask for that type")
+    cpus_per_gpu: Count | None = Field(
+        default=None,
+        description="cores that a job asks for with each GPU; null: those that prepare its batches, and two",
+    )
     gpu_memory_gb: Real | None = Field(
         default=None,
         ge=2,
@@ -109,6 +133,14 @@ class Cluster(Spec):
             raise ValueError(str(unknown("rule whose jobs ask for a GPU", wrong[0], known)))
         return names
 
+    @field_validator("gpus_per_job")
+    @classmethod
+    def _on_a_node(cls, gpus: int, info: ValidationInfo) -> int:
+        most = max((partition.max_gpu for partition in info.data.get("partitions", {}).values()), default=0)
+        if gpus > most > 0:
+            raise ValueError(f"no partition takes jobs with {gpus} GPUs; the largest max_gpu is {most}")
+        return gpus
+
     @field_validator("in_turn")
     @classmethod
     def _of_wildcards(cls, groups: dict[str, str]) -> dict[str, str]:
@@ -122,16 +154,29 @@ class Cluster(Spec):
                 raise ValueError(f"{name}: '{group}' is no name; write one such as {name}.{{{min(known, default='')}}}")
         return groups
 
-    def largest(self, key: str, gpu: bool) -> float:
-        """Return the largest limit of the partitions where a job can run; infinite where one has no such limit.
+    def limits(self, gpus: int, mem_mb: float = 0) -> tuple[float, float]:
+        """Return the most minutes and megabytes of a job on the partition that is best for it; infinite if not limited.
+
+        That is, among the partitions with its GPUs and its memory, the one that lets it run for the longest time. If
+        none has that memory, it is the one with the most.
 
         Args:
-            key: 'max_runtime', in minutes, or 'max_mem_mb'.
-            gpu: whether the job asks for a GPU; without a partition that has some, all are asked.
+            gpus: the GPUs that the job asks for; where no partition has them, all partitions are asked.
+            mem_mb: the megabytes that it needs.
         """
-        every = list(self.partitions.values())
-        fitting = [partition for partition in every if not gpu or partition.max_gpu] or every
-        return max((getattr(partition, key) for partition in fitting), default=math.inf)
+        every = list(self.partitions.values()) or [Partition()]
+        fitting = [partition for partition in every if self._has_gpus(partition, gpus)] or every
+        holding = [partition for partition in fitting if partition.max_mem_mb >= mem_mb]
+        if holding:
+            best = max(holding, key=lambda partition: partition.max_runtime)
+        else:
+            best = max(fitting, key=lambda partition: (partition.max_mem_mb, partition.max_runtime))
+        return best.max_runtime, best.max_mem_mb
+
+    def _has_gpus(self, partition: Partition, gpus: int) -> bool:
+        models = partition.available_gpu_models
+        of_type = not models or self.gpu_model in (None, *models)
+        return not gpus or (gpus <= partition.max_gpu and of_type)
 
 
 def read_cluster(path: str | None) -> Cluster:

@@ -1,0 +1,47 @@
+"""What every Slurm job asks for beside its own time and memory: default resources that the command line cannot lose.
+
+Those of a profile would be replaced, all of them, by a `--default-resources` on the command line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snakemake.resources import Resource
+
+from retort.specs.cluster import Cluster
+from retort.specs.config import Config
+
+WORKERS = 2  # processes that prepare batches beside a training on a GPU, as Job.num_workers has it
+FURTHER = 2  # cores: of the training itself, and of the thread that copies batches to the GPU
+
+
+def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
+    """Return the resources of every job: name -> value.
+
+    All is on one node, because Slurm may spread GPUs over several. The plugin asks for the cores of a GPU only where a
+    job has one.
+    """
+    workers = WORKERS if config.dataloader_num_workers is None else config.dataloader_num_workers
+    allowed = [partition.max_cpus_per_gpu for partition in cluster.partitions.values() if partition.max_cpus_per_gpu]
+    asked = {
+        "nodes": 1,
+        "cpus_per_gpu": cluster.cpus_per_gpu or min([workers + FURTHER, *allowed]),
+        "slurm_account": cluster.account,
+        "qos": cluster.qos,
+        "constraint": cluster.constraint,
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def add_defaults(settings: Any, config: Config, cluster: Cluster) -> None:
+    """Add what every job asks for to the default resources, of which those that the user gave stay.
+
+    Args:
+        settings: Snakemake's resource settings, before the first rule is read.
+        config: the configuration.
+        cluster: the cluster.
+    """
+    for name, value in of_every_job(config, cluster).items():
+        # quoted, because the jobs' own Snakemake gets it as an expression
+        settings._parsed_default_resources.setdefault(name, Resource(name, value, raw=repr(value)))
