@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from retort.cli import main
 from retort.rehearsal.progress import Progress, summary
 from retort.rehearsal.run import Done, Rehearsal
 
@@ -73,6 +74,23 @@ def test_a_job_does_not_have_the_memory_of_a_larger_one_before_it() -> None:
     if free == "False":
         pytest.skip("the kernel does not let a process reset its mark")
     assert float(smaller) < 150 < 300 < float(larger)
+
+
+def test_a_bar_leaves_nothing_of_longer_lines_and_ends_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def two_jobs(rehearsal: Rehearsal, arguments: list[str]) -> int:
+        for failed in (True, False):
+            rehearsal.tell(Done("distil", ("kd",), 1.0, 500.0, "job.log", failed), 2)
+        return 0
+
+    monkeypatch.setattr("retort.rehearsal.run.run", two_jobs)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["rehearse", "mlkd2024", "--distinct", "--folder", str(tmp_path)]) == 0
+    told = capsys.readouterr().err
+    drawn = told.split("\r")[1:]
+    assert [line[:4] for line in drawn] == ["\033[Kf", "\033[K[", "\033[K["]  # the failure, and the bar after each job
+    assert drawn[-1].endswith("2 of 2 jobs, 1 failed, 0 min left\n")
 
 
 def test_the_summary_counts_jobs_and_their_time_by_rule() -> None:

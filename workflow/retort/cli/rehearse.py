@@ -62,8 +62,10 @@ def rehearse(arguments: argparse.Namespace) -> int:
     file = folder / "config.json"
     content = config.model_dump(mode="json", exclude={"run_sources"})
     file.write_text(json.dumps({**content, "study": str(config.folder)}, indent=1) + "\n", encoding="utf-8")
-    rehearsal = Rehearsal(Progress(folder))
+    progress = Progress(folder)
+    rehearsal = Rehearsal(progress)
     status = run(rehearsal, [*_arguments(folder, file), "--", *targets] if targets else _arguments(folder, file))
+    progress.end()
     failed = sum(job.failed for job in rehearsal.jobs)
     print(*summary(rehearsal.jobs), sep="\n")
     if not arguments.distinct:

@@ -11,6 +11,7 @@ from pathlib import Path
 from retort.rehearsal.run import Done
 
 WIDTH = 30  # characters of the bar
+ANEW = "\r\033[K"  # begins a terminal's line anew, and removes what stood there
 EVERY = 60  # seconds between two lines where there is no terminal
 
 
@@ -33,19 +34,24 @@ class Progress:
             self.failed += 1
             self._print(failure(job, self.folder))
         if self.on_terminal:
-            print(f"\r{self._state(total)}", end="", file=sys.stderr, flush=True)
+            print(f"{ANEW}{self._state(total)}", end="", file=sys.stderr, flush=True)
         elif time.monotonic() - self.told > EVERY:
             self.told = time.monotonic()
             self._print(self._state(total))
 
+    def end(self) -> None:
+        """End the line of the bar, so that what is printed next has lines of its own."""
+        if self.on_terminal and self.done:
+            print(file=sys.stderr, flush=True)
+
     def _print(self, line: str) -> None:
-        print(f"\r\033[K{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
+        print(f"{ANEW}{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
 
     def _state(self, total: int) -> str:
         total = max(total, self.done)
         bar = "#" * (WIDTH * self.done // total)
         left = (time.monotonic() - self.begun) / self.done * (total - self.done) / 60
-        return f"[{bar:<{WIDTH}}] {self.done} of {total} jobs, {self.failed} failed, {left:.0f} min left "
+        return f"[{bar:<{WIDTH}}] {self.done} of {total} jobs, {self.failed} failed, {left:.0f} min left"
 
 
 def failure(job: Done, folder: Path) -> str:
