@@ -50,7 +50,8 @@ def made(folder: Path) -> Path:
     (folder / "slurm/study.yaml").write_text("scale: pocket\nprecision: float32\n")
     profile = folder / "slurm/config.yaml"
     # Slurm looks at limits every 30 seconds, and says 30 seconds earlier what it is asked to say ahead of one
-    profile.write_text(re.sub(r"URG@\d+", "URG@5", profile.read_text()) + "\nslurm-keep-successful-logs: true\n")
+    added = "\nslurm-keep-successful-logs: true\ndefault-resources:\n  slurm_extra: \"'--signal=URG@5'\"\n"
+    profile.write_text(profile.read_text() + added)
     return folder
 
 
