@@ -1,7 +1,7 @@
 """Signals that ask a training to write its state and to end, while it can.
 
 A cluster sends one some time before it ends a job at its limit, and SIGTERM when it cancels or preempts a job. The
-first is SIGURG (`--signal=URG@...` in the Slurm profile): processes ignore it unless they know it, so that the shells
+first is SIGURG (`--signal=URG@...` of each Slurm job): processes ignore it unless they know it, so that the shells
 and Snakemake's own processes around the training live on.
 """
 
