@@ -138,6 +138,26 @@ def test_rows_that_are_equally_good_are_rarely_shown_to_be_out_of_order() -> Non
     assert wrong <= 5  # more than 5 of 80 happen in 2 % of such tests if 2.5 % are wrong
 
 
+@pytest.mark.parametrize(("best", "holds"), [(70.8, None), (76.0, True)])
+def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: float, holds: bool | None) -> None:
+    """Six rows a little above another one: their best is above it in nearly all draws, but none of them is."""
+    claim = Statement.model_validate(
+        {
+            "says": "the best of a to f is above g", "where": "here", "compare": "best-above",
+            "cells": [{"table": "t", "rows": list("abcdef"), "columns": ["c"]}],
+            "than": [{"table": "t", "rows": ["g"], "columns": ["c"]}],
+        }
+    )  # fmt: skip
+    means = {**dict.fromkeys("bcdef", 70.8), "a": best, "g": 70.0}
+    cells = {
+        ("t", row, "c"): NumberedCell("t", row, "c", Number(f"{mean}", mean), 4, "x100", 0.8)
+        for row, mean in means.items()
+    }
+    numbers = Side(cells, {}, Reached)
+    assert certainty._shares(claim, numbers, lambda _: 0.6).holds > 0.975
+    assert outcome(claim, numbers).holds is holds
+
+
 def test_a_column_without_a_number_decides_nothing() -> None:
     claim = Statement.model_validate(
         {

@@ -80,7 +80,7 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
         found.append(_opening(study, paper, claims, scale=study.config.scale, run="", model="", tasks=[], runs=0))
     for (slug, scale), recording in study.recordings.items():
         if slug == paper:
-            commit = recording.run.get("commit", "")[:7]
+            commit = f"commit {recording.run['commit'][:7]}" if "commit" in recording.run else ""
             run = ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
             model, tasks = recording.replacements.get("model", ""), recording.replacements.get("tasks", [])
             claims = sort_claims(outcomes(study, paper, side_of_recording(study, paper, recording)))

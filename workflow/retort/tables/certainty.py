@@ -3,7 +3,9 @@
 Each mean is drawn anew many times, as its runs let expect it: mean + s / sqrt(n) * t, with t of Student's distribution
 with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
 
-- It holds if it does on the numbers themselves and in at least 97.5 % of the draws.
+- It holds if it does on the numbers themselves and in at least 97.5 % of the draws. If it is of the best of several
+  rows, one of these must fulfil it by itself, too; where k rows do in any draw, in at least 1 - 2.5 % / k of them: luck
+  alone lifts the best of many rows above another one.
 - It does not hold if it does not on the numbers themselves and one of its parts is contradicted in at least 97.5 % of
   the draws; where draws contradict m parts, in at least 1 - 2.5 % / m of them (Bonferroni). A part is a pair, a step
   or a column of the comparison. That some part, whichever, is contradicted in most draws shows nothing: of many
@@ -85,6 +87,7 @@ class _Shares:
 
     holds: float
     wrong: dict[str, float]
+    alone: dict[str, float]
 
     @property
     def largest(self) -> float:
@@ -93,13 +96,18 @@ class _Shares:
 
     @property
     def shows_true(self) -> bool:
-        """Whether the claim holds in so many draws that it is true."""
-        return self.holds >= 1 - LEVEL / 2
+        """Whether the claim holds in so many draws that it is true; by one row alone if the best of several counts."""
+        return self.holds >= 1 - LEVEL / 2 and (not self.alone or _one_stands_out(self.alone))
 
     @property
     def shows_false(self) -> bool:
         """Whether one part is contradicted in so many draws that the claim is not true."""
-        return max(self.wrong.values(), default=0.0) >= 1 - LEVEL / 2 / max(len(self.wrong), 1)
+        return _one_stands_out(self.wrong)
+
+
+def _one_stands_out(shares: Mapping[str, float]) -> bool:
+    """Return whether one of some shares is so large that it is no luck of the largest (Bonferroni)."""
+    return max(shares.values(), default=0.0) >= 1 - LEVEL / 2 / max(len(shares), 1)
 
 
 def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
@@ -114,14 +122,16 @@ def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -
         return {key: _drawn(cell, error, generator) for key, (cell, error) in cells.items()}
 
     cells, dev = with_errors(side.cells), with_errors(side.dev)
-    holding, wrong, shares = 0, Counter[str](), _Shares(0.0, {})
+    holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), _Shares(0.0, {}, {})
     for number in range(1, DRAWS + 1):
         verdict = decide(statement, replace(side, cells=draw(cells), dev=draw(dev)))
         assert not isinstance(verdict, str)  # the numbers that are there are those of the claim itself
         holding += verdict.holds is True
         wrong.update(contradicted(verdict))
+        alone.update(verdict.alone)
         if number in (FIRST, DRAWS):
-            shares = _Shares(holding / number, {part: count / number for part, count in wrong.items()})
+            parts = ({part: count / number for part, count in counts.items()} for counts in (wrong, alone))
+            shares = _Shares(holding / number, *parts)
             if shares.largest < OPEN:
                 break
     return shares

@@ -57,6 +57,7 @@ class Verdict:
         missing: which cells have no number, and why, as text.
         wrong: names of the parts that contradict the statement, such as pairs or columns; empty for a statement that
             has no parts.
+        alone: of a statement that the best of several rows decides, those rows that fulfil it by themselves.
     """
 
     holds: bool | None
@@ -65,6 +66,7 @@ class Verdict:
     pair: Pair | None = None
     missing: str = ""
     wrong: frozenset[str] = frozenset()
+    alone: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

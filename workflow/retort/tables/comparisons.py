@@ -15,7 +15,9 @@ without "Check that".
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from retort.registry import Registry
 from retort.specs.printed import Number
@@ -166,16 +168,32 @@ def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verd
     return _every(pairs_of(cells, against), lambda pair: gap(pair) >= 0)
 
 
+def _best(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
+    """Return whether in every column the best of the cells has a good difference to the best of the others."""
+    verdict = _every(pairs_of(best(cells), best(against)), lambda pair: good(gap(pair)))
+    rivals = [(first, other) for first, other in pairs_of(best(cells), against) if first.known and other.known]
+    wrong = frozenset(f"{pair[1].column}: {pair[1].row}" for pair in rivals if not good(gap(pair)))
+    return replace(verdict, wrong=wrong, alone=_alone(cells, against, good, len(by_column(cells))))
+
+
+def _alone(
+    cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool], columns: int
+) -> frozenset[str]:
+    """Return the rows that have a good difference to the best of the others in at least so many columns."""
+    won = Counter(first.row for first, other in pairs_of(cells, best(against)) if good(gap((first, other))))
+    return frozenset(row for row, count in won.items() if count >= columns)
+
+
 @comparisons.register("best-above")
 def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is above the best of the others."""
-    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) > 0, lambda pair: pair[0].column)
+    return _best(cells, against, lambda apart: apart > 0)
 
 
 @comparisons.register("best-not-below")
 def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column the best of the cells is at least the best of the others."""
-    return _every(pairs_of(best(cells), best(against)), lambda pair: gap(pair) >= 0, lambda pair: pair[0].column)
+    return _best(cells, against, lambda apart: apart >= 0)
 
 
 def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
@@ -210,16 +228,22 @@ def mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) 
     return most(_by_columns(cells, against), lambda apart: apart >= 0)
 
 
+def _best_mostly(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
+    """Return whether the best of the cells has a good difference to the best of the others in most columns."""
+    verdict, most_of = most(_by_columns(best(cells), best(against)), good), len(by_column(cells)) // 2 + 1
+    return replace(verdict, alone=_alone(cells, against, good, most_of))
+
+
 @comparisons.register("best-mostly-above")
 def best_mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns the best of the cells is above the best of the others."""
-    return most(_by_columns(best(cells), best(against)), lambda apart: apart > 0)
+    return _best_mostly(cells, against, lambda apart: apart > 0)
 
 
 @comparisons.register("best-mostly-not-below")
 def best_mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns the best of the cells is at least the best of the others."""
-    return most(_by_columns(best(cells), best(against)), lambda apart: apart >= 0)
+    return _best_mostly(cells, against, lambda apart: apart >= 0)
 
 
 def _near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_of) -> Verdict:
