@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from retort.report.files import RUN, Files
 from retort.study.study import Study
 from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
-from retort.tables.recordings import has_scores
+from retort.tables.recordings import has_scores, source_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
 
@@ -22,7 +22,7 @@ class Opened:
     runs: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Opening:
     """What came out of a paper's claims at one scale.
 
@@ -39,10 +39,10 @@ class Opening:
     """
 
     scale: str
-    run: str
-    model: str
-    tasks: list[str]
-    runs: int
+    run: str = ""
+    model: str = ""
+    tasks: list[str] = field(default_factory=list)
+    runs: int = 0
     hold: list[Opened]
     fail: list[Opened]
     undecided: list[Opened]
@@ -77,15 +77,13 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     tables = for_claims(study, _tables(study, paper, files))
     if any(map(has_scores, tables.values())):
         claims = sort_claims(outcomes(study, paper, side_of_lines(study, paper, tables)))
-        found.append(_opening(study, paper, claims, scale=study.config.scale, run="", model="", tasks=[], runs=0))
+        found.append(_opening(study, paper, claims, scale=study.config.scale))
     for (slug, scale), recording in study.recordings.items():
         if slug == paper:
-            commit = f"commit {recording.run['commit'][:7]}" if "commit" in recording.run else ""
-            run = ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
-            model, tasks = recording.replacements.get("model", ""), recording.replacements.get("tasks", [])
             claims = sort_claims(outcomes(study, paper, side_of_recording(study, paper, recording)))
-            runs = recording.runs
-            found.append(_opening(study, paper, claims, scale=scale, run=run, model=model, tasks=tasks, runs=runs))
+            replaced = {key: value for key, value in recording.replacements.items() if key in ("model", "tasks")}
+            origin = {"run": source_of(recording), "runs": recording.runs, **replaced}
+            found.append(_opening(study, paper, claims, scale=scale, **origin))
     return [opening for opening in found if opening.numbered]
 
 

@@ -122,7 +122,7 @@ def rows_of(pair: Pair) -> str:
     return f"{pair[0].column}: {pair[0].row} against {pair[1].row}"
 
 
-def _every(pairs: list[Pair], good: Callable[[Pair], bool], name: Callable[[Pair], str] = rows_of) -> Verdict:
+def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
     """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
     known = known_pairs(pairs)
     if not known:
@@ -131,7 +131,7 @@ def _every(pairs: list[Pair], good: Callable[[Pair], bool], name: Callable[[Pair
     further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
     text = "; ".join(itertools.starmap(written, bad[:SHOWN] or [closest]))
     holds = unless_open(not bad, len(known) == len(pairs))
-    return Verdict(holds, text + further, pair=closest, wrong=frozenset(map(name, bad)))
+    return Verdict(holds, text + further, pair=closest, wrong=frozenset(map(rows_of, bad)))
 
 
 def by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:

@@ -48,9 +48,13 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
     recording = recording_of(study, paper)
     if recording is None:
         return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
-    run = recording.run
-    where = f"{run.get('machine', '')}, {run.get('date', '')}, commit {run.get('commit', '')[:7]}"
-    return [f"Recorded: a run of ours at this scale ({where})."] if table in recording.tables else []
+    return [f"Recorded: a run of ours at this scale ({source_of(recording)})."] if table in recording.tables else []
+
+
+def source_of(recording: Recording) -> str:
+    """Return where the numbers of a recorded run come from: machine, date and commit, as far as it says so."""
+    commit = f"commit {recording.run['commit'][:7]}" if "commit" in recording.run else ""
+    return ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
 
 
 def has_scores(lines: list[Line]) -> bool:
