@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ from retort.errors import Diverged, RetortError
 from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.initialise import StartFolders
+from retort.objectives.compose import WeightedSum
 from retort.plan import resolve
 from retort.settings import CorpusDistillationSettings
+from retort.signals import Interrupted
 from retort.specs.config import Config
 from retort.stages.distill import distill_student
 from retort.study.load import open_study
@@ -135,6 +139,34 @@ def test_the_weights_do_not_depend_on_the_processes_that_prepare_batches(
         distilled(settings, published, corpus, tmp_path / name, workers)
     assert asked == [0, 2]
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("alone", "beside")]
+    assert weights[0] == weights[1]
+
+
+# a signal in the last step of a stage ends the job after the first step of the next stage
+@pytest.mark.parametrize(("stop", "stage", "step"), [(2, 1, 2), (5, 2, 2), (3, 2, 1)])
+def test_a_job_that_was_ended_in_a_stage_goes_on_in_it(
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int,
+    stage: int, step: int,
+) -> None:  # fmt: skip
+    taken = [0]
+
+    def counted(self: WeightedSum, *arguments: Any, whole: Any = WeightedSum.forward) -> Any:
+        taken[0] += 1
+        if taken[0] == stop:
+            os.kill(os.getpid(), signal.SIGURG)
+        return whole(self, *arguments)
+
+    monkeypatch.chdir(tmp_path)
+    settings = resolved(study_folder, schedule=schedule(steps=3, batch_size=8, learning_rate=0.001))
+    settings = settings.model_copy(update={"stages": settings.stages * 2})
+    distilled(settings, published, corpus, tmp_path / "whole")
+    monkeypatch.setattr(WeightedSum, "forward", counted)
+    with pytest.raises(Interrupted, match=f"after step {step}"):
+        distilled(settings, published, corpus, tmp_path / "cut")
+    said = distilled(settings, published, corpus, tmp_path / "cut")
+    assert f"stage {stage} of 2, 3 steps, resumed at step {step}\n" in said
+    assert taken[0] == 6
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut")]
     assert weights[0] == weights[1]
 
 
