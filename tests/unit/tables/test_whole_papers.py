@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from retort.specs.printed import CHANGE
 from retort.study.study import Study
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import as_printed
@@ -91,6 +92,13 @@ def test_a_cell_of_a_server_shows_our_score_on_dev(study: Study, tables: Tables)
         assert len(entries) == len(as_printed(exhibit))
         assert all(entry.text == "server" and entry.dev.startswith("dev ") for entry in entries)
         assert any(remark.startswith("'dev'") for remark in sheet.remarks)
+
+
+def test_a_change_between_cells_of_a_server_shows_the_change_on_dev(tables: Tables) -> None:
+    lines = [line for name in ("table3", "table10") for line in tables["mlkd2024", name]]
+    changes = [line for line in lines if line.metric == CHANGE and line.status is Status.SERVER]
+    assert len(changes) == 8
+    assert all(line.dev is not None for line in changes)
 
 
 def test_single_runs_on_both_sides_say_what_is_assumed(tables: Tables) -> None:

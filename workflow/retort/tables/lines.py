@@ -162,11 +162,17 @@ def _mean(study: Study, columns: Mapping[str, Measured]) -> Measured:
     return _on_dev(mean) if any(cell.fields["status"] is Status.DEV for cell in run.values()) else mean
 
 
-def _dev_mean(cells: list[Measured], seed: int) -> float | None:
-    """Return the mean of some cells on dev under one seed; None if a cell has no such score."""
+def _on_dev_from(cells: list[Measured], seed: int, compute: Callable[[list[float]], float | None]) -> float | None:
+    """Return what is computed from some cells on dev under one seed; None if a cell has no such score."""
     values = [cell.fields.get("dev", cell.by_seed.get(seed)) for cell in cells]
     known = [value for value in values if value is not None]
-    return statistics.mean(known) if len(known) == len(values) else None
+    return compute(known) if len(known) == len(values) else None
+
+
+def _change(values: list[float]) -> float | None:
+    """Return the change in % from the first value to the second; None from 0."""
+    base, own = values
+    return 100 * (own / base - 1) if base else None
 
 
 def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
@@ -174,14 +180,15 @@ def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> 
     columns = {name: row[name] for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]}
     read = list(columns.values())
     if waiting := [one.fields["reason"] for one in read if one.fields["status"] is Status.SERVER]:
-        dev = _dev_mean(read, seeds_of(study, cell.student)[0]) if cell.spec.mean_of else None
+        compute = statistics.mean if cell.spec.mean_of else _change
+        dev = _on_dev_from(read, seeds_of(study, cell.student)[0], compute)
         return Measured({**without_value(Status.SERVER, waiting[0]), "dev": dev})
     if cell.spec.mean_of:
         return _mean(study, columns)
     base, own = (one.fields for one in read)
-    if not base["mean"] or own["mean"] is None:
+    change = None if base["mean"] is None or own["mean"] is None else _change([base["mean"], own["mean"]])
+    if change is None:
         return Measured(without_value(Status.MISSING, INCOMPLETE))
-    change = 100 * (own["mean"] / base["mean"] - 1)
     return Measured({"mean": change, "std": None, "n": own["n"], "status": own["status"]})
 
 
