@@ -1,7 +1,7 @@
-"""A training on a real Slurm that meets every fault once, and ends in the bytes of an undisturbed run.
+"""Trainings on a real Slurm that meet every fault once, and end in the bytes of an undisturbed run.
 
 The faults: its time limit, `scontrol requeue`, the loss of its node, `scancel`, and the death of Snakemake while it
-runs. It needs a Slurm whose nodes the user may set down, and a quarter of an hour: Slurm counts limits in minutes.
+runs. They need a Slurm whose nodes the user may set down, and half an hour: Slurm counts limits in minutes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,15 @@ from tests.conftest import ROOT, snakemake
 from tests.tiny.edit import PROTOCOL, STUDENTS, change
 from tests.tiny.make import make_study
 from tests.workflow.test_slurm import running
+from tests.workflow.test_together import NAMES
+from tests.workflow.test_together import make as make_together
 
 pytestmark = pytest.mark.workflow
 JOB = "distill_on_task.tiny-attention.mood.1"
 SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
+TOGETHER = "distill_together.tiny-teacher.1"
+MODELS = [f"results/students/tiny-{name}/model" for name in NAMES]
 STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each of two stages; 6 ms each: 5 minutes
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 PATIENCE = 3600.0  # seconds
@@ -40,12 +45,30 @@ LOSE = os.environ.get("RETORT_TEST_LOSE_NODE", DOWN)
 
 
 def made(folder: Path) -> Path:
-    """Return a study with one long training, whose Slurm jobs write their state some seconds ahead of their limit."""
+    """Return a study with one long training."""
     make_study(folder, keep_weights=True, checkpoint_seconds=1)
+    lengthen(folder, STEPS, "Attention, then predictions")
+    return on_slurm(folder)
+
+
+def made_together(folder: Path, students_together: int) -> Path:
+    """Return a study of three students of one teacher with long trainings."""
+    make_together(folder, students_together)
+    lengthen(folder, STEPS // 3, "Hidden states of the corpus, narrower than the teacher", "Values of the corpus")
+    return on_slurm(folder)
+
+
+def lengthen(folder: Path, steps: int, *titles: str) -> None:
+    """Give the students with these titles as many steps a stage."""
     short = (folder / "study" / PROTOCOL).read_text()
-    (folder / "study" / PROTOCOL).with_name("long.yaml").write_text(short.replace("steps: 6", f"steps: {STEPS}", 1))
-    own = "Attention, then predictions\n  teacher: tiny-teacher\n  protocol: "
-    change(folder / "study", STUDENTS, f"{own}short", f"{own}long")
+    (folder / "study" / PROTOCOL).with_name("long.yaml").write_text(short.replace("steps: 6", f"steps: {steps}", 1))
+    for title in titles:
+        own = f"{title}\n  teacher: tiny-teacher\n  protocol: "
+        change(folder / "study", STUDENTS, f"{own}short", f"{own}long")
+
+
+def on_slurm(folder: Path) -> Path:
+    """Add the profile to a study, so that Slurm jobs write their state some seconds ahead of their limit; return it."""
     shutil.copytree(ROOT / "slurm", folder / "slurm")
     (folder / "slurm/study.yaml").write_text("scale: pocket\nprecision: float32\n")
     profile = folder / "slurm/config.yaml"
@@ -56,11 +79,17 @@ def made(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def started(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start Snakemake on the cluster; kill it at the end of the block, as a lost login node would."""
-    asked = [f"distill_on_task:{resource}" for resource in (f"runtime={LIMIT}", "mem_mb=1500")]
+def started(folder: Path, rule: str, *targets: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start Snakemake on the cluster; kill it at the end of the block, as a lost login node would.
+
+    Args:
+        folder: the study.
+        rule: the rule whose jobs get the short limit.
+        targets: what is to be made.
+    """
+    asked = [f"{rule}:{resource}" for resource in (f"runtime={LIMIT}", "mem_mb=1500")]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm",
-               "--set-resources", *asked, "--", SCORE]  # fmt: skip
+               "--set-resources", *asked, "--", *targets]  # fmt: skip
     with (folder / "out.txt").open("ab") as out:
         controller = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -78,23 +107,36 @@ def wait_until(true: Callable[[], bool], controller: subprocess.Popen[bytes]) ->
         time.sleep(0.3)
 
 
+@dataclass(frozen=True)
 class Training:
-    """The training as it is seen from outside: its Slurm job, and how far it has got."""
+    """The trainings of a job as they are seen from outside: its Slurm job, and how far they have got.
 
-    def __init__(self, folder: Path, controller: subprocess.Popen[bytes]) -> None:
-        self.folder, self.controller = folder, controller
+    Args:
+        folder: the study.
+        controller: the process of Snakemake.
+        job: the name of the job's lock.
+        states: the names of the folders of its checkpoints.
+    """
+
+    folder: Path
+    controller: subprocess.Popen[bytes]
+    job: str
+    states: Sequence[str]
 
     def owner(self) -> str:
         """Return the Slurm job that is at work; empty if none is."""
         with contextlib.suppress(OSError, ValueError):
-            return str(json.loads((self.folder / "results/.locks" / JOB).read_text())["slurm_job"])
+            return str(json.loads((self.folder / "results/.locks" / self.job).read_text())["slurm_job"])
         return ""
+
+    def positions(self) -> list[str]:
+        """Return how far each of the trainings has got."""
+        return [position(self.folder / "results/checkpoints" / state) for state in self.states]
 
     def gets_further(self) -> str:
         """Wait until a job at work takes a step from here; return its id."""
-        state = self.folder / "results/checkpoints" / JOB
-        here = position(state)
-        wait_until(lambda: bool(self.owner()) and position(state) != here, self.controller)
+        here = self.positions()
+        wait_until(lambda: bool(self.owner()) and self.positions() != here, self.controller)
         return self.owner()
 
     def is_queued_again(self, job: str, fault: Callable[[], None]) -> None:
@@ -156,8 +198,8 @@ def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path)
 
 def meet_every_fault(cut: Path) -> None:
     """Run the training on Slurm, with one fault after the other."""
-    with started(cut) as controller:
-        training = Training(cut, controller)
+    with started(cut, "distill_on_task", SCORE) as controller:
+        training = Training(cut, controller, JOB, [JOB])
         first = training.gets_further()
         training.is_queued_again(first, lambda: None)  # its limit
         training.is_queued_again(first, lambda: slurm("scontrol", "requeue", first))
@@ -166,11 +208,48 @@ def meet_every_fault(cut: Path) -> None:
         second = training.gets_further()
         assert second != first
     snakemake(cut, SCORE, "--unlock")
-    with started(cut) as controller:
+    with started(cut, "distill_on_task", SCORE) as controller:
         assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
-    said = "".join(log.read_text() for log in cut.glob(".snakemake/slurm_logs/**/*.log"))
+    said = logs(cut)
     assert "snakemake was started again since this job was queued" in said  # the old run's job ended at its limit
     assert said.count("SIGURG ended it after step") >= 5  # the training is as long as that many limits
     assert "SIGTERM ended it after step" in said
     assert not (cut / "results/checkpoints" / JOB).exists()
     assert not list((cut / "results/.locks").glob(f"{JOB}.[ar]*"))
+
+
+def logs(folder: Path) -> str:
+    """Return what all Slurm jobs of a study have printed."""
+    return "".join(log.read_text() for log in folder.glob(".snakemake/slurm_logs/**/*.log"))
+
+
+@pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
+def test_students_side_by_side_meet_faults_and_have_the_bytes_of_students_alone(tmp_path: Path) -> None:
+    alone, cut = made_together(tmp_path / "alone", 1), made_together(tmp_path / "cut", 4)
+    with ThreadPoolExecutor(1) as beside:
+        undisturbed = beside.submit(snakemake, alone, *MODELS)
+        meet_faults_together(cut)
+        undisturbed.result()
+    for model in MODELS:
+        weights = [(folder / model / "model.safetensors").read_bytes() for folder in (alone, cut)]
+        assert weights[0] == weights[1]
+
+
+def meet_faults_together(cut: Path) -> None:
+    """Distil the students side by side on Slurm: the limit, a lost node, and the death of Snakemake."""
+    own = [f"distill_student.tiny-{name}" for name in NAMES]
+    with started(cut, "distill_together", *MODELS) as controller:
+        training = Training(cut, controller, TOGETHER, own)
+        first = training.gets_further()
+        training.is_queued_again(first, lambda: None)
+        training.is_queued_again(first, lambda: lose(shown(first, "BatchHost")))
+    snakemake(cut, MODELS[0], "--unlock")
+    with started(cut, "distill_together", *MODELS) as controller:
+        assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
+    said = logs(cut)
+    assert "SIGURG ended it after step" in said
+    assert "done: 3 students" in said
+    for name in own:
+        log = (cut / "results/logs" / name.replace(".", "/", 1)).with_suffix(".log").read_text()
+        assert "resumed at step" in log
+        assert not (cut / "results/checkpoints" / name).exists()
