@@ -83,6 +83,14 @@ def test_the_plugin_is_adapted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("resources", "seconds"),
+    [({}, 120), ({"mem_mb": 30_000}, 420), ({"mem_mb": 30_000, "runtime": 60}, 420), ({"runtime": 5}, 60)],
+)
+def test_a_job_with_more_to_write_is_told_earlier(resources: dict[str, int], seconds: int) -> None:
+    assert slurm_step.lead(resources) == seconds
+
+
+@pytest.mark.parametrize(
     ("extra", "added"),
     [
         (None, "--signal=URG@120 --open-mode=append"),

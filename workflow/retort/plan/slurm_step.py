@@ -3,9 +3,9 @@
 The executor plugin submits a Snakemake that only starts a second one with srun, and that one runs the job. For a short
 job the first is half of the cost. Adapted, the plugin submits the srun itself, which starts through this file.
 
-A training writes its state 2 minutes ahead of its limit (Slurm may say so a minute earlier) and is queued again; its
-log goes on then. Every submission asks for that, whatever else `slurm_extra` holds: without the signal, a training
-would die at its limit.
+A training writes its state ahead of its limit (2 minutes, and more for a large state) and is queued again; its log
+goes on then. Every submission asks for that, whatever else `slurm_extra` holds: without the signal, a training would
+die at its limit.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 PLUGIN = "snakemake_executor_plugin_slurm"
-ASKED = {"--signal": "URG@120", "--open-mode": "append"}  # of sbatch
+LEAD = 120  # seconds from the signal to the limit; Slurm may send it a minute earlier
+WRITTEN = 100  # MB a second, of a busy file system
+MOST = 5  # the signal never comes before four fifths of the time
 JOBS = "RETORT_JOBS_IN_TURN"  # environment variable: how many jobs of the study run in this Slurm job
 # What a step may know of its Slurm job. Sizes that are set for the whole job contradict those that srun is given.
 KEPT = (
@@ -41,12 +43,19 @@ def adapt_plugin() -> None:
         plugin.get_submit_command = told_ahead(plugin.get_submit_command)  # type: ignore[attr-defined]
 
 
+def lead(resources: Mapping[str, Any]) -> int:
+    """Return how many seconds ahead of its limit a job is told: a state to be written is no larger than its memory."""
+    longest = int(resources.get("runtime") or sys.maxsize) * 60 // MOST
+    return min(LEAD + int(resources.get("mem_mb") or 0) // WRITTEN, longest)
+
+
 def told_ahead(submit_command: Callable[..., str]) -> Callable[..., str]:
     """Return a function that makes the command of a submission, with the signal ahead of the limit."""
 
     def make(job: Any, *arguments: Any, **settings: Any) -> str:
         given = str(job.resources.get("slurm_extra") or "")
-        lacking = [f"{name}={value}" for name, value in ASKED.items() if f"{name}=" not in given]
+        asked = {"--signal": f"URG@{lead(job.resources)}", "--open-mode": "append"}  # of sbatch
+        lacking = [f"{name}={value}" for name, value in asked.items() if f"{name}=" not in given]
         return " ".join([submit_command(job, *arguments, **settings), *lacking])
 
     return make
