@@ -222,4 +222,6 @@ def packers() -> dict[str, Entry]:
 
 def comparisons() -> dict[str, Entry]:
     """Return every comparison, for claims and for the audit, by name."""
-    return catalogue("comparisons", "tables/comparisons.py", "tables/gains.py", "tables/groups.py")
+    return catalogue(
+        "comparisons", "tables/comparisons.py", "tables/best_rows.py", "tables/gains.py", "tables/groups.py"
+    )

@@ -78,21 +78,21 @@ def schema_text(name: str) -> str:
     return json.dumps({"$schema": Generator.schema_dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
 
 
-def first_line(path: Path, name: str) -> str:
+def schema_line(path: Path, name: str) -> str:
     """Return the line with which a YAML file names its schema, whose path is relative to the file."""
     return f"{MARK}{Path(os.path.relpath(FOLDER / f'{name}.json', path.parent)).as_posix()}\n"
 
 
-def with_first_line(path: Path, name: str) -> str:
+def with_schema_line(path: Path, name: str) -> str:
     """Return the text of a YAML file with its schema named in the first line and all else unchanged."""
     text = path.read_text(encoding="utf-8")
     rest = text.partition("\n")[2] if text.startswith(MARK) else text
-    return first_line(path, name) + rest
+    return schema_line(path, name) + rest
 
 
 def current_files() -> dict[Path, str]:
     """Return every schema, and every YAML file that names one, with the text that it must have."""
     texts = {FOLDER / f"{name}.json": schema_text(name) for name in FILES}
     for name, file in FILES.items():
-        texts |= {path: with_first_line(path, name) for path in sorted(ROOT.glob(file.pattern))}
+        texts |= {path: with_schema_line(path, name) for path in sorted(ROOT.glob(file.pattern))}
     return texts

@@ -15,9 +15,7 @@ without "Check that".
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 from retort.registry import Registry
 from retort.specs.printed import Number
@@ -122,7 +120,7 @@ def rows_of(pair: Pair) -> str:
     return f"{pair[0].column}: {pair[0].row} against {pair[1].row}"
 
 
-def _every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
+def every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
     """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
     known = known_pairs(pairs)
     if not known:
@@ -142,58 +140,22 @@ def by_column(cells: list[NumberedCell]) -> dict[str, list[NumberedCell]]:
     return columns
 
 
-def best(cells: list[NumberedCell]) -> list[NumberedCell]:
-    """Return the best cell of each column; of a column with a missing number a cell without one."""
-    return [
-        next((cell for cell in column if not cell.known), max(column, key=lambda cell: cell.number.value))
-        for column in by_column(cells).values()
-    ]
-
-
 @comparisons.register("above")
 def above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is above each of the others."""
-    return _every(pairs_of(cells, against), lambda pair: gap(pair) > 0)
+    return every(pairs_of(cells, against), lambda pair: gap(pair) > 0)
 
 
 @comparisons.register("above-by")
 def above_by(cells: list[NumberedCell], *, stated: Stated, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is above each of the others by at least the number."""
-    return _every(pairs_of(cells, against), lambda pair: gap(pair) >= stated.number.value - stated.within - TINY)
+    return every(pairs_of(cells, against), lambda pair: gap(pair) >= stated.number.value - stated.within - TINY)
 
 
 @comparisons.register("not-below")
 def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells is at least each of the others."""
-    return _every(pairs_of(cells, against), lambda pair: gap(pair) >= 0)
-
-
-def _best(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
-    """Return whether in every column the best of the cells has a good difference to the best of the others."""
-    verdict = _every(pairs_of(best(cells), best(against)), lambda pair: good(gap(pair)))
-    rivals = [(first, other) for first, other in pairs_of(best(cells), against) if first.known and other.known]
-    wrong = frozenset(f"{pair[1].column}: {pair[1].row}" for pair in rivals if not good(gap(pair)))
-    return replace(verdict, wrong=wrong, alone=_alone(cells, against, good, len(by_column(cells))))
-
-
-def _alone(
-    cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool], columns: int
-) -> frozenset[str]:
-    """Return the rows that have a good difference to the best of the others in at least so many columns."""
-    won = Counter(first.row for first, other in pairs_of(cells, best(against)) if good(gap((first, other))))
-    return frozenset(row for row, count in won.items() if count >= columns)
-
-
-@comparisons.register("best-above")
-def best_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column the best of the cells is above the best of the others."""
-    return _best(cells, against, lambda apart: apart > 0)
-
-
-@comparisons.register("best-not-below")
-def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column the best of the cells is at least the best of the others."""
-    return _best(cells, against, lambda apart: apart >= 0)
+    return every(pairs_of(cells, against), lambda pair: gap(pair) >= 0)
 
 
 def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
@@ -212,41 +174,24 @@ def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
     return Verdict(None if undecided else 2 * won > len(columns), f"{counted}{rest}{further}")
 
 
-def _by_columns(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:
+def pairs_by_column(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:
+    """Return the pairs of the cells with the others, column by column."""
     return [pairs_of(group, against) for group in by_column(cells).values()]
 
 
 @comparisons.register("mostly-above")
 def mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns each of the cells is above each of the others."""
-    return most(_by_columns(cells, against), lambda apart: apart > 0)
+    return most(pairs_by_column(cells, against), lambda apart: apart > 0)
 
 
 @comparisons.register("mostly-not-below")
 def mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
     """Check that in more than half of the columns each of the cells is at least each of the others."""
-    return most(_by_columns(cells, against), lambda apart: apart >= 0)
+    return most(pairs_by_column(cells, against), lambda apart: apart >= 0)
 
 
-def _best_mostly(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
-    """Return whether the best of the cells has a good difference to the best of the others in most columns."""
-    verdict, most_of = most(_by_columns(best(cells), best(against)), good), len(by_column(cells)) // 2 + 1
-    return replace(verdict, alone=_alone(cells, against, good, most_of))
-
-
-@comparisons.register("best-mostly-above")
-def best_mostly_above(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in more than half of the columns the best of the cells is above the best of the others."""
-    return _best_mostly(cells, against, lambda apart: apart > 0)
-
-
-@comparisons.register("best-mostly-not-below")
-def best_mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verdict:
-    """Check that in more than half of the columns the best of the cells is at least the best of the others."""
-    return _best_mostly(cells, against, lambda apart: apart >= 0)
-
-
-def _near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_of) -> Verdict:
+def all_near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_of) -> Verdict:
     """Return whether the two cells of every pair differ by at most `allowed`; the pair farthest apart is printed."""
     known = known_pairs(pairs)
     if not known:
@@ -259,13 +204,7 @@ def _near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_
 @comparisons.register("near")
 def near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
     """Check that in every column each of the cells differs from each of the others by at most the allowed distance."""
-    return _near(pairs_of(cells, against), allowed)
-
-
-@comparisons.register("best-near")
-def best_near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCell]) -> Verdict:
-    """Check that in every column the best cell differs from the best of the others by at most the allowed distance."""
-    return _near(pairs_of(best(cells), best(against)), allowed, lambda pair: pair[0].column)
+    return all_near(pairs_of(cells, against), allowed)
 
 
 # --- cells in their order, and texts

@@ -27,12 +27,12 @@ from retort.specs import catalogue
 from retort.specs.exhibit import Exhibit
 from retort.specs.printed import Number, read_number
 from retort.specs.statement import Cells, Statement
-from retort.tables import gains, groups
+from retort.tables import best_rows, gains, groups
 from retort.tables.comparison_types import ABSENT, NumberedCell, Reached, Stated, Verdict
 from retort.tables.comparisons import comparisons
 from retort.tables.tidy import Line, Status
 
-REGISTERED = (gains, groups)  # importing them registers their comparisons
+REGISTERED = (best_rows, gains, groups)  # importing them registers their comparisons
 Key = tuple[str, str, str]  # table, row, column
 TAKE_PARTS = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
 SHOWN = 3  # of many rows without a number, so many are named

@@ -9,7 +9,7 @@ import yaml
 
 from retort.errors import RetortError
 from retort.specs.recording import Recording
-from retort.specs.schemas import first_line
+from retort.specs.schemas import schema_line
 from retort.study.study import Study
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
@@ -94,7 +94,7 @@ def record_scale(study: Study, paper: str) -> str:
     content = yaml.safe_dump(
         recording.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=118, allow_unicode=True
     )
-    path.write_text(first_line(path, "recording") + content, encoding="utf-8")
+    path.write_text(schema_line(path, "recording") + content, encoding="utf-8")
     return str(path)
 
 
