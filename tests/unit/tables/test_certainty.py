@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ def in_order(means: list[float], std: float) -> Side:
 def outcome(statement: Statement, numbers: Side, assumed: float = 0.6) -> Outcome:
     """Return the outcome of a statement where every column assumes the same deviation."""
     return certainty.outcome(statement, numbers, lambda _: assumed)
+
+
+def test_a_cell_with_another_mean_keeps_all_else() -> None:
+    cell = NumberedCell("t", "a", "c", Number("70.1", 70.1, "0.5", 0.1), 4, "x100", 0.5, diverged=True)
+    assert cell.with_mean(60.0) == replace(cell, number=replace(cell.number, value=60.0))
 
 
 @pytest.mark.parametrize(("apart", "holds"), [(9.0, True), (-9.0, False)])

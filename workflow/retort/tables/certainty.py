@@ -21,15 +21,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from retort.specs.judging import ASSUMED_FREEDOM
 from retort.specs.statement import Statement
 from retort.tables.comparison_types import NumberedCell, Verdict
-from retort.tables.judge import Key, Side, decide
+from retort.tables.judge import Key, Side, comparing, decide, with_dev
 
 SEED = 2023  # of the draws
 DRAWS = 4000
@@ -60,9 +60,6 @@ class _StandardError:
     freedom: int
 
 
-Drawable = Mapping[Key, tuple[NumberedCell, _StandardError | None]]
-
-
 def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> _StandardError | None:
     """Return the error of a cell's mean over its own runs, or over `runs` if they are more; None if it has none."""
     n = max(cell.n, runs, 1)
@@ -73,12 +70,17 @@ def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> _Standar
     return _StandardError(assumed(cell) / math.sqrt(n), n - 1 if runs else ASSUMED_FREEDOM)
 
 
-def _drawn(cell: NumberedCell, error: _StandardError | None, generator: np.random.Generator) -> NumberedCell:
-    """Return a cell with its mean drawn anew; the cell itself if its mean has no error."""
-    if error is None:
-        return cell
-    value = cell.number.value + error.size * generator.standard_t(error.freedom)
-    return replace(cell, number=replace(cell.number, value=value))
+def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> Iterator[dict[Key, NumberedCell]]:
+    """Yield the cells again and again, with the mean of each drawn anew; a mean without an error stays as it is."""
+    generator = np.random.default_rng(SEED)
+    errors = {key: error for key, cell in cells.items() if (error := _standard_error(cell, assumed, runs))}
+    freedom = [error.freedom for error in errors.values()]
+    means = np.array([cells[key].number.value for key in errors])
+    sizes = np.array([error.size for error in errors.values()])
+    for count in (FIRST, DRAWS - FIRST):
+        drawn = means + sizes * generator.standard_t(freedom, (count, len(errors)))  # [count, means]
+        for values in drawn.tolist():
+            yield {**cells, **{key: cells[key].with_mean(mean) for key, mean in zip(errors, values, strict=True)}}
 
 
 @dataclass(frozen=True)
@@ -112,20 +114,12 @@ def _one_stands_out(shares: Mapping[str, float]) -> bool:
 
 def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
     """Return what the draws say of a claim, with at least so many runs of each student."""
-    generator = np.random.default_rng(SEED)
     keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
-
-    def with_errors(cells: Mapping[Key, NumberedCell]) -> Drawable:
-        return {key: (cells[key], _standard_error(cells[key], assumed, runs)) for key in keys if key in cells}
-
-    def draw(cells: Drawable) -> dict[Key, NumberedCell]:
-        return {key: _drawn(cell, error, generator) for key, (cell, error) in cells.items()}
-
-    cells, dev = with_errors(side.cells), with_errors(side.dev)
+    side = with_dev(statement, side)
+    cells, compared = {key: side.cells[key] for key in keys if key in side.cells}, comparing(statement, side)
     holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), _Shares(0.0, {}, {})
-    for number in range(1, DRAWS + 1):
-        verdict = decide(statement, replace(side, cells=draw(cells), dev=draw(dev)))
-        assert not isinstance(verdict, str)  # the numbers that are there are those of the claim itself
+    for number, drawn in enumerate(_draws(cells, assumed, runs), start=1):
+        verdict = compared(drawn)
         holding += verdict.holds is True
         wrong.update(contradicted(verdict))
         alone.update(verdict.alone)

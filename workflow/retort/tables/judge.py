@@ -19,7 +19,7 @@ compute a score, our score on dev stands in, unless the statement is about test 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from retort.formatters import number as formatted
@@ -35,6 +35,7 @@ from retort.tables.tidy import Line, Status
 REGISTERED = (best_rows, gains, groups)  # importing them registers their comparisons
 Key = tuple[str, str, str]  # table, row, column
 TAKE_PARTS = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
+GROUPS = {"than", *TAKE_PARTS}  # parameters that take the other cells
 SHOWN = 3  # of many rows without a number, so many are named
 UNPRINTED = "nothing is printed"
 # unit -> printed decimals, for values that are not scores
@@ -139,24 +140,35 @@ def _keys(groups: list[Cells]) -> list[Key]:
     return [key for group in groups for key in group.keys]
 
 
-def _compared(statement: Statement, side: Side) -> Verdict:
-    """Return the verdict of the statement's comparison; cells without a number are among those that it takes."""
-    compared = [side.numbers(key) for key in _keys(statement.cells)]
-    others = [side.numbers(key) for key in _keys(statement.than)]
+def with_dev(statement: Statement, side: Side) -> Side:
+    """Return a side with our scores on dev among its numbers, unless the statement is about test sets alone."""
+    return side if statement.test_alone else replace(side, cells={**side.dev, **side.cells})
+
+
+def comparing(statement: Statement, side: Side) -> Callable[[Mapping[Key, NumberedCell]], Verdict]:
+    """Return a function that compares the cells of a statement, also those without a number.
+
+    Args:
+        statement: the statement.
+        side: the side whose numbers, or others in their place, are compared.
+    """
+    own, others = _keys(statement.cells), _keys(statement.than)
     number = read_number(statement.number)
     within = statement.within if statement.within is not None else number.half if number else 0.0
-    rule = Stated if all(cell.unit == "M" for cell in compared) else side.rule
-    offered = {
-        "stated": rule(number, within) if number else None,
-        "than": others,
-        "against": others,
-        "counterparts": others,
-        "partners": others,
-        "both": (statement.number, statement.other),
-        "allowed": statement.within,
-    }
+    rule = Stated if all(side.numbers(key).unit == "M" for key in own) else side.rule
+    absent = {key: side.numbers(key) for key in side.missing([*own, *others])}
     needs = catalogue.comparisons()[statement.compare].options
-    return comparisons[statement.compare](compared, **{name: offered[name] for name in needs})
+    texts = {"stated": rule(number, within) if number else None, "both": (statement.number, statement.other)}
+    fixed = {name: value for name, value in {**texts, "allowed": statement.within}.items() if name in needs}
+    groups = [name for name in needs if name in GROUPS]
+    compare = comparisons[statement.compare]
+
+    def verdict(cells: Mapping[Key, NumberedCell]) -> Verdict:
+        known = {**absent, **cells}
+        beside = [known[key] for key in others]
+        return compare([known[key] for key in own], **fixed, **dict.fromkeys(groups, beside))
+
+    return verdict
 
 
 def takes_parts(statement: Statement) -> bool:
@@ -172,12 +184,12 @@ def decide(statement: Statement, side: Side) -> Verdict | str:
     """
     if not statement.compare:
         return statement.undecided or statement.but
-    if not statement.test_alone:
-        side = replace(side, cells={**side.dev, **side.cells})
+    side = with_dev(statement, side)
+    compared = comparing(statement, side)
     missing = side.missing([*_keys(statement.cells), *_keys(statement.than)])
     if not missing:
-        return _compared(statement, side)
-    verdict = _compared(statement, side) if takes_parts(statement) else Verdict(None, "")
+        return compared(side.cells)
+    verdict = compared(side.cells) if takes_parts(statement) else Verdict(None, "")
     if not verdict.numbers:
         return side.why(missing)
     return replace(verdict, missing=side.why(missing))
