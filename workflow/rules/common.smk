@@ -6,7 +6,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent))
 
 from retort.plan import frozen
-from retort.plan.fetching import link_moved_folders
 from retort.plan.scale_guard import guard_scale
 from retort.plan import (
     failed_jobs,
@@ -71,7 +70,9 @@ config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for t
 planned = frozen.Frozen.of(config, plan.config)
 
 
-onstart:  # of a run, not of a dry one
+onstart:  # of a run, not of a dry one, and of no job on a cluster: what is imported here costs no job its start
+    from retort.plan.fetching import link_moved_folders
+
     fetched = {
         job.wildcards.source
         for job in workflow.dag.needrun_jobs()
@@ -84,7 +85,7 @@ onstart:  # of a run, not of a dry one
         planned.having(companions=companions.groups).keep()
         make_first(workflow.dag, pages.first)
         if expect_early(workflow.dag, "make_index"):
-            from retort.report.index import begin_index  # no job on a cluster needs it
+            from retort.report.index import begin_index
 
             begin_index(plan.study)
         start_at_once(workflow.scheduler)
