@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.tiny.variant import write_study
 from tests.unit.report.pages import build
 
 
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the variant of the tiny study with its pages once, and return the folder that holds them."""
+    folder = tmp_path_factory.mktemp("pages")
+    with contextlib.chdir(folder):
+        build(folder)
+    return folder
+
+
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Build the variant of the tiny study with its pages in the current folder, and return its configuration."""
+def config(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Make the current folder a copy of the variant of the tiny study with its pages; return its configuration."""
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    return build(tmp_path)
+    return write_study(tmp_path / "study")
 
 
 @pytest.fixture
