@@ -65,7 +65,9 @@ def test_quotes_stay_and_the_columns_are_the_right_ones() -> None:
 
 @pytest.mark.parametrize(("name", "rows"), [("qnli", 8000), ("qqp", 20000), ("mnli", 12500)])
 def test_a_sample_is_an_error_unless_the_configuration_says_so(name: str, rows: int) -> None:
-    with pytest.raises(RetortError, match=rf"{rows} rows, and the whole set has .*set `sample: true` in config.yaml"):
+    with pytest.raises(
+        RetortError, match=rf"{rows} rows, and the whole set has .*name the task under `sample` in config.yaml"
+    ):
         read(name)
     assert read(name, sample=True)["train"].sample == (rows, {"qnli": 104743, "qqp": 363849, "mnli": 392702}[name])
 

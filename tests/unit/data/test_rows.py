@@ -80,7 +80,8 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "more", "said"),
     [
-        (GOOD + "2\te\tf\tyes\n", {}, "3 rows, and the whole set has 2; give the whole file, or set `sample: true`"),
+        (GOOD + "2\te\tf\tyes\n", {}, "3 rows, and the whole set has 2; give the whole file, or"
+        " name the task under `sample`"),
         ("0\ta\tb\tyes\n", {}, "1 rows, and the whole set has 2"),
         ("0\ta\tb\tyes\n1\tc\td\tmaybe\n", {}, "dev.tsv, line 3: label 'maybe' is not one of no, yes"),
         ("0\ta\tb\tyes\n1\tc\tno\n", {}, "dev.tsv, line 3: 3 fields, and line 1 has 4: '1\\tc\\tno'"),

@@ -74,6 +74,17 @@ def test_unknown_paper(study_folder: Path) -> None:
     assert found == ["config.yaml: papers: no paper is called 'tinny'; did you mean 'tiny'?"]
 
 
+def test_a_task_of_which_a_sample_may_be_read_has_to_exist(study_folder: Path) -> None:
+    found = read(Config(papers=["tiny"], study=str(study_folder), sample=["mod"]))[1]
+    assert found == ["config.yaml: sample: no task is called 'mod'; did you mean 'mood'?"]
+
+
+def test_a_sample_is_allowed_task_by_task() -> None:
+    assert [Config(sample=given).may_be_sample("mood") for given in (True, False, ["mood"], ["rating"])] == [
+        True, False, True, False,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("verb", "status"), [("check", 1), ("list", 0)])
 def test_the_command_line_says_what_is_wrong(
     study_folder: Path, verb: str, status: int, capsys: pytest.CaptureFixture[str]

@@ -11,6 +11,7 @@ from retort.plan.resolve import score
 from retort.plan.scale_guard import guard_scale
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
+from retort.specs.scale import Replacements
 from retort.study import check_initialisation, check_terms
 from retort.study.cells import expand, is_judged
 from retort.study.load import open_study, read
@@ -122,6 +123,19 @@ def test_a_scale_gives_a_paper_tasks_of_its_own(tmp_path: Path) -> None:
     assert (other.runs_task("tiny-kd", "mood"), other.runs_task("tiny-kd", "rating")) == (False, True)
 
 
+def test_a_scale_gives_the_stages_of_a_paper_fields_of_their_own(tmp_path: Path) -> None:
+    small = study(tmp_path, "reduced", training_of={"tiny": {"steps": 7}}, training_on={"rating": {"steps": 6}})
+    steps = {task: {stage.schedule.steps for stage in score(small, "tiny-kd", task).stages} for task in small.tasks}
+    assert (steps["mood"], steps["rating"]) == ({7}, {6})
+
+
+def test_what_one_paper_reads_of_a_scale_has_nothing_of_others() -> None:
+    of = {"a": {"steps": 7}, "b": {"steps": 8}}
+    whole = Replacements(**{**SMALLER, "training_of": of, "tasks_of": {"b": ["rating"]}})
+    assert (whole.read_by("a").training_of, whole.read_by("a").tasks) == ({"a": {"steps": 7}}, ["mood"])
+    assert whole.read_by("c") == Replacements(**SMALLER)
+
+
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
     found = study(tmp_path, "reduced", layers=1)
     assert STUDENT["architecture"]["layers"] == 2
@@ -150,6 +164,7 @@ def test_results_of_one_scale_are_not_overwritten_at_another(tmp_path: Path, mon
         ({"model": "hal"}, "replacements.model: no model is called 'hal'; did you mean 'half'?"),
         ({"corpus": "sentence"}, "replacements.corpus: no corpus is called 'sentence'; did you mean 'sentences'?"),
         ({"tasks": ["mod"]}, "replacements.tasks: no task is called 'mod'; did you mean 'mood'?"),
+        ({"training_of": {"tin": {}}}, "replacements.training_of: no paper is called 'tin'; did you mean 'tiny'?"),
         ({"tasks_of": {"tin": ["mood"]}}, "replacements.tasks_of: no paper is called 'tin'; did you mean 'tiny'?"),
         ({"tasks_of": {"tiny": ["mod"]}}, "replacements.tasks_of.tiny: no task is called 'mod'; did you mean 'mood'?"),
         ({"finetuning": {"freeze": []}}, "training: freeze is missing, which finetuning sets"),

@@ -18,7 +18,7 @@ from retort.errors import RetortError
 from retort.settings import SplitFile, SplitSettings, TaskSettings
 
 DRAWN = ("train", "dev", "test")
-HINT = "give the whole file, or set `sample: true` in config.yaml, which is then printed with every score"
+HINT = "give the whole file, or name the task under `sample` in config.yaml, which is then printed with every score"
 
 
 @dataclass
@@ -150,7 +150,7 @@ class SplitReader:
         """Read the files.
 
         Args:
-            expected: the numbers of rows that the whole set may have; a task with `sample: true` may have fewer.
+            expected: the numbers of rows that the whole set may have; where a sample may be read, there may be fewer.
 
         Raises:
             RetortError: the number of rows is wrong, or a row does not agree with the task.

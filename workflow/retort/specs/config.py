@@ -80,7 +80,10 @@ class Config(Spec):
     models_dir: str | None = Field(
         default=None, description="a folder a model; a folder that is there wins over the hub"
     )
-    sample: bool = Field(default=False, description="data may have fewer rows than a task expects; every score says so")
+    sample: bool | Distinct[Name] = Field(
+        default=False,
+        description="tasks whose data may have fewer rows than they expect, true for all; every score says so",
+    )
     cluster: str | None = Field(
         default=None, description="a file that says what a job can have, such as slurm/partitions.yaml; null: anything"
     )
@@ -125,6 +128,15 @@ class Config(Spec):
     def folder(self) -> Path:
         """The study's folder; a relative path starts at the root of the repository."""
         return ROOT / self.study
+
+    def may_be_sample(self, task: str) -> bool:
+        """Return whether the data of a task may have fewer rows than the task expects."""
+        return self.sample is True or task in self.sampled
+
+    @property
+    def sampled(self) -> list[str]:
+        """The tasks that `sample` names; empty where it says true or false for all of them."""
+        return [] if isinstance(self.sample, bool) else self.sample
 
     def holds(self, folder: Path) -> bool:
         """Return whether a folder of the user's data is there: as the run decided, else as at the first question."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from retort.specs.base import Distinct, Name, Seed, Spec, Text, Whole
+from retort.specs.base import Distinct, Name, Seed, Settings, Spec, Text, Whole
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
@@ -21,6 +21,9 @@ class Replacements(Spec):
         default={}, description="fields of `training` that differ for students without a stage on a task"
     )
     teaching: ScheduleChanges = Field(description="fields of the schedules by which teachers are fine-tuned")
+    training_of: dict[Name, ScheduleChanges] = Field(
+        default={}, description="paper -> fields of `training` that differ in the stages of its students"
+    )
     training_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `training` that differ")
     teaching_on: dict[Name, ScheduleChanges] = Field(default={}, description="task -> fields of `teaching` that differ")
     grid: Grid = Field(description="instead of every protocol's")
@@ -46,14 +49,19 @@ class Replacements(Spec):
         """Return the tasks that are run for the students and teachers of a paper."""
         return self.tasks_of.get(paper, self.tasks)
 
+    def training_for(self, paper: str) -> Settings:
+        """Return the fields of the schedules of a paper's stages on a task."""
+        return {**self.training, **self.training_of.get(paper, {})}
+
     def read_by(self, paper: str) -> Replacements:
         """Return the replacements without what is for other papers, or for tasks that the paper does not run."""
         tasks = self.tasks_for(paper)
+        own = {name: changes for name, changes in self.training_of.items() if name == paper}
         on_tasks = {
             name: {task: changes for task, changes in getattr(self, name).items() if task in tasks}
             for name in ("training_on", "teaching_on")
         }
-        return self.model_copy(update={**on_tasks, "tasks": tasks, "tasks_of": {}})
+        return self.model_copy(update={**on_tasks, "tasks": tasks, "tasks_of": {}, "training_of": own})
 
 
 class MadeRows(Spec):

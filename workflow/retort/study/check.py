@@ -253,6 +253,8 @@ def check_scale(study: Study, name: str, scale: Scale, known: Known) -> None:
     known(path, "replacements.corpus", "corpus", replacements.corpus, study.corpora)
     for task in replacements.tasks:
         known(path, "replacements.tasks", "task", task, study.tasks)
+    for paper in replacements.training_of:
+        known(path, "replacements.training_of", "paper", paper, study.all_papers)
     for paper, tasks in replacements.tasks_of.items():
         known(path, "replacements.tasks_of", "paper", paper, study.all_papers)
         for task in tasks:

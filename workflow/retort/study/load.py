@@ -68,6 +68,9 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
             read_paper(study, folders[slug], problems)
         else:
             problems.add(config.file, f"papers: {unknown('paper', slug, folders)}")
+    for task in config.sampled:
+        if task not in study.tasks:
+            problems.add(config.file, f"sample: {unknown('task', task, study.tasks)}")
     check(study, problems)
     return study, problems
 

@@ -93,13 +93,14 @@ def _divisors(term: Term, widths: int) -> Term:
     return term.model_copy(update={"options": {**term.options, **fitting}})
 
 
-def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int) -> Stage:
+def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int, paper: str) -> Stage:
     on_corpus = stage.data != "task"
     changes = {} if on_corpus else replacements.training_on
+    schedule = replacements.distillation if on_corpus else replacements.training_for(paper)
     changed: Settings = {
         "data": replacements.corpus if on_corpus else stage.data,
         "terms": [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
-        "schedule": {**_kept(stage.schedule), **(replacements.distillation if on_corpus else replacements.training)},
+        "schedule": {**_kept(stage.schedule), **schedule},
         "steps_factor": 1.0,
         "tasks": _on_tasks(stage.tasks, changes),
     }
@@ -135,13 +136,13 @@ def _architecture(student: Student, shrink: Shrink, teacher_model: str) -> Archi
     return shrink.new.model_copy(update={"layers": shape.layers, "heads": shape.heads}) if checkpoint else shape
 
 
-def _student(student: Student, replacements: Replacements, shrink: Shrink, teacher_model: str) -> Student:
+def _student(student: Student, replacements: Replacements, shrink: Shrink, teacher_model: str, paper: str) -> Student:
     shape = _architecture(student, shrink, teacher_model)
     return student.model_copy(
         update={
             "architecture": shape,
             "initialisation": _start(student, shrink, replacements.model, teacher_model),
-            "stages": [_stage(stage, replacements, shrink, shape.hidden) for stage in student.stages],
+            "stages": [_stage(stage, replacements, shrink, shape.hidden, paper) for stage in student.stages],
         }
     )
 
@@ -214,7 +215,7 @@ def shrink(study: Study, replacements: Replacements) -> None:
             study.not_run[name] = reason
         else:
             by = Shrink(study.models[model].architecture, small)
-            study.students[name] = _student(student, replacements, by, model)
+            study.students[name] = _student(student, replacements, by, model, study.paper_of(name))
     for name in filter(study.is_printed, list(study.teachers)):
         teaching.add(study.teachers[name].protocol)
         study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
