@@ -19,6 +19,7 @@ from typing import Self
 from retort import slurm
 from retort.atomic import remove_leftovers, write_text
 from retort.errors import RetortError, first_line
+from retort.signals import Interrupted
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
 LATEST = Path("results/runs/latest")  # the file that names the latest run
@@ -120,6 +121,22 @@ def _begin(path: Path, here: str) -> Attempt:
     begun = replace(new, failures=failures)
     begun.write(path)
     return begun
+
+
+def leaves_the_rest(rule: str, error: Exception) -> bool:
+    """Return whether a failed job counts as done, because the jobs for which it trains can do all that is left.
+
+    So one student that cannot be trained costs its companions no result: each goes on alone, and only that one fails.
+    An error while Slurm runs the job may be of that node or that hour: the job fails, until it is given up. Elsewhere
+    nothing tries it again.
+
+    Args:
+        rule: the rule of the job.
+        error: what ended it.
+    """
+    return (
+        rule in TRAINS_FOR and not isinstance(error, Interrupted) and (isinstance(error, GivenUp) or not slurm.job_id())
+    )
 
 
 def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:

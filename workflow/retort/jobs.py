@@ -17,9 +17,9 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import CHECKPOINTS, attempt, written_by
+from retort.attempts import CHECKPOINTS, TRAINS_FOR, attempt, leaves_the_rest, written_by
 from retort.checksums import RESULTS, Maker, Parent, digest_of
-from retort.errors import RetortError, explain
+from retort.errors import RetortError, explain, first_line
 from retort.locks import locked
 from retort.run_config import of_this_run
 from retort.signals import Interrupted, kept_for_next_training
@@ -165,6 +165,12 @@ def job(snakemake: Any) -> Iterator[Job]:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
         line = explain(error) or _damage(_results(snakemake.input))
+        if leaves_the_rest(snakemake.rule, error):
+            print(
+                f"{name}: {line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}\n  log: {path}",
+                file=sys.stderr,
+            )
+            sys.exit(0)
         if line is None:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)

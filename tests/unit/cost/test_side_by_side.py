@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from retort.cost import memory
-from retort.cost.estimates import step_on_corpus, step_together
+from retort.cost.estimates import Estimates, step_on_corpus, step_together
 from retort.cost.side_by_side import fits_one_job
+from retort.cost.speed import GUESSED
 from retort.plan.companions import jobs_of
 from retort.plan.plan import Plan
 from retort.specs.config import read_config
@@ -17,12 +19,12 @@ from retort.specs.config import read_config
 pytestmark = pytest.mark.slow
 
 
-def plan_for(folder: Path, scale: str = "paper", **cluster: Any) -> Plan:
-    """Return the plan of the papers for a cluster."""
+def plan_for(folder: Path, scale: str = "paper", hours: float | None = None, **cluster: Any) -> Plan:
+    """Return the plan of the papers for a cluster, with a limit of the hours of students side by side."""
     file = folder / "cluster.yaml"
     file.write_text(yaml.safe_dump(cluster))
-    config = {"scale": scale, "precision": "bfloat16", "students_together": 8, "cluster": str(file)}
-    return Plan(read_config(config))
+    config = {"scale": scale, "precision": "bfloat16", "students_together": 8, "hours_together": hours}
+    return Plan(read_config({**config, "cluster": str(file)}))
 
 
 def longest_job(plan: Plan) -> int:
@@ -58,6 +60,18 @@ def test_students_on_cpus_fit_the_memory_of_a_job(ram: int, most: int, tmp_path:
     plan = plan_for(tmp_path, "rehearsal", partitions={"cpu": {"max_mem_mb": ram}})
     jobs = jobs_of(plan, plan.task_agnostic, fits_one_job(plan))
     assert max(map(len, jobs), default=0) == most
+
+
+def test_no_job_is_longer_than_the_limit_but_that_of_a_student_alone(tmp_path: Path) -> None:
+    plan, any_length = plan_for(tmp_path, hours=400), plan_for(tmp_path)
+    jobs, longer = (jobs_of(each, each.task_agnostic, fits_one_job(each)) for each in (plan, any_length))
+    estimates = Estimates(plan, {str(number): job for number, job in enumerate(jobs)})
+    hours = [
+        GUESSED[True].hours(estimates.of("distill_together", SimpleNamespace(companions=job)).work)
+        for job in estimates.companions
+    ]
+    assert 200 < max(hours) <= 400
+    assert max(GUESSED[True].hours(Estimates(any_length).work_together(job)) for job in longer) > 2000
 
 
 def test_no_cluster_sets_no_limit() -> None:

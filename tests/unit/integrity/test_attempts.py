@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from retort import attempts, handover, slurm
 from retort.attempts import GivenUp, attempt
+from retort.errors import RetortError
 from retort.jobs import job, kept_results
 from retort.run_hooks import remove_kept_results
 from retort.signals import Interrupted
@@ -123,6 +124,29 @@ def test_a_job_that_trains_students_side_by_side_is_as_far_as_they_are(
     gets_to(9, "results/checkpoints/distill_student.neither")
     assert "SIGURG ended it" in is_interrupted()
     assert "given up after 2 failures without a step forward" in is_interrupted()
+
+
+def test_students_are_left_to_jobs_of_their_own_where_nothing_tries_it_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ends_with(RuntimeError("out of memory")) == 0
+    assert "distill_together(a): out of memory; left to distill_student" in capsys.readouterr().err
+    assert ends_with(Interrupted(signal.SIGTERM, 10)) == 1
+
+
+def test_students_are_left_to_jobs_of_their_own_once_slurm_has_tried_it_twice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    assert [ends_with(RetortError("no room")) for _ in range(3)] == [1, 1, 0]
+    assert "the last one: no room; left to distill_student" in capsys.readouterr().err
+
+
+def ends_with(error: Exception) -> int | str | None:
+    """Return the exit status of a job that trains students side by side, and meets an error."""
+    with pytest.raises(SystemExit) as ended, job(rule_job(rule="distill_together", params={"settings": {"one": {}}})):
+        raise error
+    return ended.value.code
 
 
 # --- two runs of Snakemake

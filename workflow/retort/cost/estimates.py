@@ -80,6 +80,7 @@ class Estimates:
             "profile_student": (self._profile, ("student",)),
         }
         self.kept: dict[tuple[str, ...], Estimate] = {}
+        self.parts: dict[str, tuple[Work, Work, Step | None]] = {}  # by student
 
     def of(self, rule: str, wildcards: Wildcards) -> Estimate:
         """Return the estimate of a job; its wildcards are attributes, as Snakemake has them."""
@@ -170,22 +171,27 @@ class Estimates:
 
     def _parts(self, student: str) -> tuple[Work, Work, Step | None]:
         """Return the work of a task-agnostic student and that of its teacher, and the memory of its largest step."""
-        settings = self.settings.students[student]
-        own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
-        return own, taught, step_on_corpus(settings)
+        if student not in self.parts:
+            settings = self.settings.students[student]
+            own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
+            self.parts[student] = own, taught, step_on_corpus(settings)
+        return self.parts[student]
 
     def _together(self, job: str) -> Estimate:
-        """Return the estimate of a job that distils students side by side: the teacher runs for the longest of them."""
+        """Return the estimate of a job that distils students side by side."""
         students = self.companions[job]
-        parts = [self._parts(student) for student in students]
-        taught = max((part[1] for part in parts), key=lambda work: work.flops)
-        steps = [step for _, _, step in parts if step]
+        steps = [step for student in students if (step := self._parts(student)[2])]
         step = step_together([self.settings.students[student] for student in students])
         # of students that wait for their turn, and of the teacher
         others = step.state - max(each.state for each in steps) + step.kept * step.rows if step else 0.0
-        done = sum((own for own, _, _ in parts), taught)
         ram = max(self.alone(student).ram for student in students) + (0.0 if self.gpu else others)
-        return Estimate(done, ram, True, step)
+        return Estimate(self.work_together(students), ram, True, step)
+
+    def work_together(self, students: Iterable[str]) -> Work:
+        """Return the work of task-agnostic students side by side, with the teacher of the longest of them."""
+        parts = [self._parts(student) for student in students]
+        taught = max((part[1] for part in parts), key=lambda work: work.flops)
+        return sum((own for own, _, _ in parts), taught)
 
     def _grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
         settings = self.settings.grids[student][task]

@@ -1,12 +1,13 @@
-"""How many students a job can distil side by side: as many as its memory holds."""
+"""How many students a job can distil side by side: as many as its memory holds, and as it has time for."""
 
 from __future__ import annotations
 
 import math
 
 from retort.cost import memory
-from retort.cost.estimates import step_on_corpus, step_together
+from retort.cost.estimates import Estimates, step_on_corpus, step_together
 from retort.cost.memory import Step
+from retort.cost.speed import GUESSED
 from retort.plan.companions import Fits
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
@@ -15,12 +16,32 @@ from retort.specs.cluster import read_cluster
 def fits_one_job(plan: Plan) -> Fits:
     """Return a function that tells whether one job can distil some students side by side.
 
+    Raises:
+        RetortError: the file of the cluster cannot be read.
+    """
+    in_time, within_memory = _in_time(plan), _within_memory(plan)
+    return lambda names: in_time(names) and within_memory(names)
+
+
+def _in_time(plan: Plan) -> Fits:
+    """Return a function that tells whether the predicted hours of some students side by side are not too many.
+
+    Each student makes the job longer, while others run at the same time. The speed is the guess, not a measured one, so
+    that a calibration changes no job.
+    """
+    most = plan.config.hours_together
+    if most is None:
+        return lambda names: True
+    estimates, speed = Estimates(plan), GUESSED[plan.config.gpus > 0]
+    return lambda names: speed.hours(estimates.work_together(names)) <= most
+
+
+def _within_memory(plan: Plan) -> Fits:
+    """Return a function that tells whether the memory of one job holds some students side by side.
+
     The weights and moments of all of them stay in memory while one takes its step, and so does what they read of the
     teacher. On a GPU this may not make it divide a batch into more parts than the student with the largest step needs
     alone; on CPUs, it has to fit the RAM of a job. Where the configuration names no cluster, memory limits no number.
-
-    Raises:
-        RetortError: the file of the cluster cannot be read.
     """
     cluster, students = read_cluster(plan.config.cluster), plan.settings.students
     gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9

@@ -74,6 +74,11 @@ class Config(Spec):
         strict=True,
         description="students of one teacher that a job distils side by side, at most; 1: each in a job of its own",
     )
+    hours_together: float | None = Field(
+        default=None,
+        gt=0,
+        description="hours on one device that a job of students side by side may be predicted to take; null: any",
+    )
     data_dir: str | None = Field(
         default=None, description="data sets in their original formats; a folder that is there wins over the hub"
     )
