@@ -40,7 +40,7 @@ rule make_table:
 rule check_claims:
     """Judge a paper's claims on the published numbers and on ours."""
     input:
-        claims=exhibits.claims_file,
+        claims=exhibits.claims_files,
         tables=exhibits.claim_tables,
     output:
         md="reports/{paper}/claims.md",

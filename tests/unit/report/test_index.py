@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from retort.report.index import begin_index, make_index, show_so_far
+from retort.report.html import TEMPLATES
+from retort.report.index import begin_index, entry_of, make_index, show_so_far
+from retort.report.outcome import ClaimCounts, openings
+from retort.report.tally import Tally, cell_parts, claim_parts
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
+from tests.tiny.edit import write
 from tests.tiny.results import quiet
 from tests.unit.report.pages import Tags
 
@@ -67,3 +74,33 @@ def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
 def test_an_index_without_an_audit(config: dict[str, Any]) -> None:
     make_index(quiet(), config, [], "reports/index.html")
     assert "audit.html" not in Path("reports/index.html").read_text()
+
+
+def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str, Any], tmp_path: Path) -> None:
+    numbers = {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [60.0, 1.0]}}
+    recording = {"run": {"machine": "a laptop"}, "replacements": {}, "runs": 3, "tables": {"table1": numbers}}
+    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
+    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
+    study = open_study(read_config(config))
+    kept = json.loads(json.dumps({"tiny": asdict(entry_of(study, "tiny", openings(study, "tiny")))}))
+    Path("printed.json").write_text(json.dumps(kept))
+    for papers in ([], ["printed.json"]):  # a paper that is run, and the same as one that is only shown
+        make_index(quiet(), config, [], "reports/index.html", papers)
+        bars = Path("reports/index.html").read_text().split("Recorded run, scale reduced</h4>")
+        assert len(bars) == 2 + len(papers)
+        assert 'aria-label="Claims on our numbers: 1 undecided"' in bars[0]
+        for bar in bars[1:]:
+            assert 'aria-label="Cells of the recorded run: 2 measured, 15 not in the recorded run"' in bar
+            assert 'aria-label="Claims on the recorded run: 1 hold"' in bar
+
+
+def test_the_parts_of_a_bar_differ_in_more_than_their_colours() -> None:
+    css = (TEMPLATES / "page.css").read_text()
+    fills = dict(re.findall(r"^\.stack \.([a-z-]+), .*?--fill: (.*?);", css, re.MULTILINE))
+    parts = [*cell_parts(Tally(**dict.fromkeys(("measured", "agrees", "differs", "inconclusive", "without"), 1)))]
+    parts += [*cell_parts(Tally(measured=1, not_run=1)), *claim_parts(ClaimCounts(1, 1, 1, 1, 1, 1))]
+    looks = {part.look for part in parts}
+    assert looks == set(fills)
+    assert len({re.sub(r"var\(--[a-z]+\)", "", fill) for fill in fills.values()}) == len(fills)
+    assert "border: 1px solid var(--look)" in css
+    assert ".not-run { --look: var(--muted); --fill: none; }" in css

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from retort.report.index import make_index
 from retort.report.page import make_page
+from retort.tables.claims import check_claims
 from retort.tables.make import make_table
 
 from tests.tiny.blocks import with_block
-from tests.tiny.edit import write
+from tests.tiny.edit import CLAIMS, set_value, write
 from tests.tiny.printed import ACC, study_config, table
 from tests.tiny.results import quiet
 from tests.tiny.variant import PAPER, PROFILES, TABLE, write_one_table
@@ -76,6 +78,21 @@ def test_a_page_holds_what_its_own_numbers_contradict(tmp_path: Path, monkeypatc
     assert lost("some/index.html", made_later={"audit.html"}) == []
 
 
+def record(study: Path, rows: dict[str, Any], **more: Any) -> None:
+    """Write a recorded run of table 1 at a scale `reduced`."""
+    run = {"machine": "a laptop", "date": "2026-01-02"}
+    recording = {"run": run, "replacements": {}, "runs": 3, "tables": {"table1": rows}, **more}
+    write(study, "papers/tiny/recorded/reduced.yaml", recording)
+    write(study, "scales/reduced.yaml", {"title": "Between"})
+
+
+def page_again(config: dict[str, Any]) -> str:
+    """Make the claims and the page again, and return the page."""
+    check_claims(quiet(), config, "tiny", ["results/tables/tiny/table1.csv"], {"html": "reports/tiny/claims.html"})
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
+    return Path("reports/tiny/index.html").read_text()
+
+
 def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     config = build(tmp_path)
@@ -92,13 +109,34 @@ def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     config = build(tmp_path)
-    recording = {
-        "run": {"machine": "a laptop", "date": "2026-01-02"}, "replacements": {}, "runs": 3,
-        "tables": {"table1": {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}}},
-    }  # fmt: skip
-    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", recording)
-    write(tmp_path / "study", "scales/reduced.yaml", {"title": "Between"})
+    record(tmp_path / "study", {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}})
     top = " ".join(report(config)[1].partition("<nav")[0].split())
     assert "What came out at scale reduced, in the recorded run" in top
     assert "Claims: 1. Hold: 1; do not hold: 0; undecided, as other runs may turn them: 0" in top
     assert "a laptop, 2026-01-02; 3 runs of each student" in top
+    assert "tasks: mood; how many rows of them were read is not recorded. An average is over this one alone." in top
+
+
+def test_a_claim_on_cells_of_which_some_are_recorded_holds_so_far(config: dict[str, Any], tmp_path: Path) -> None:
+    both = {"table": "table1", "columns": ["Acc. %", "Pearson"]}
+    for name, cells in (("cells", "A & <b>_1"), ("than", "B")):
+        set_value(tmp_path / "study", CLAIMS, "a-beats-b", name, to=[{**both, "rows": [cells]}])
+    record(tmp_path / "study", {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}})
+    page = page_again(config)
+    top = " ".join(page.partition("<nav")[0].split())
+    assert "turn them: 0; on some of their cells, by the means, hold so far: 1; do not: 0." in top
+    assert "<summary>Hold so far (1)</summary>" in top
+    assert '<span class="where">on 2 of 4 cells</span>' in top
+    claims = page[page.index('id="tiny-claims"') :]
+    assert "On the recorded ones, scale reduced: holds so far 1." in claims
+    assert '<span class="verdict holds-so-far">holds so far</span><span class="remark">, 2 of 4 cells</span>' in claims
+
+
+def test_a_recorded_run_names_the_tasks_of_its_cells_and_what_was_read_of_them(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}}
+    more = {"replacements": {"tasks": ["rating", "mood"]}, "samples": {"mood": {"train": [8000, 104743]}}}
+    record(tmp_path / "study", rows, **more)
+    top = page_again(config).partition("<nav")[0]
+    assert "; tasks: mood (a sample: 8,000 of 104,743 rows of train). An average" in top

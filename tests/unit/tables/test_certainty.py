@@ -15,8 +15,8 @@ from retort.study.load import open_study
 from retort.tables import certainty
 from retort.tables.certainty import TRIED, Outcome
 from retort.tables.comparison_types import NumberedCell, Reached
-from retort.tables.judge import Side
-from retort.tables.outcomes import outcomes, side_of_lines
+from retort.tables.judge import Known, Side
+from retort.tables.outcomes import Sorted, outcomes, side_of_lines, sort_claims
 
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made
@@ -39,6 +39,19 @@ def side(apart: float, std: float | None = 1.0, n: int = 4, unit: str = "x100") 
         for row, mean in means.items()
     }
     return Side(cells, {}, Reached)
+
+
+def test_each_claim_is_sorted_once_also_if_some_of_its_cells_have_no_number() -> None:
+    rows = {"cells": "a", "than": "b"}
+    cells = {name: [{"table": "t", "rows": [row], "columns": ["c", "d", "e"]}] for name, row in rows.items()}
+    both = Statement.model_validate({**ABOVE.model_dump(), **cells})
+    mostly = both.model_copy(update={"compare": "mostly-above"})
+    mean = both.model_copy(update={"compare": "mean-above"})
+    claims = {"part": both, "mostly": mostly, "mean": mean}
+    above = sort_claims({name: outcome(claim, side(9.0)) for name, claim in claims.items()})
+    assert above == Sorted(so_far={"part": Known(2, 6), "mostly": Known(2, 6)}, without=["mean"])
+    below = sort_claims({name: outcome(claim, side(-9.0)) for name, claim in claims.items()})
+    assert below == Sorted(fail=["part"], not_so_far={"mostly": Known(2, 6)}, without=["mean"])
 
 
 FALLING = Statement.model_validate(

@@ -137,7 +137,7 @@ C_DIVERGED = line(None, row="C", status=Status.DIVERGED, reason="at step 9")
 def test_parts_that_have_numbers_decide_where_they_suffice():
     # one rival above is enough; two rivals below are not, as long as the third may be above
     assert one_missing("above", ["B", "C"], A75, B80, C_GONE)[0] == "does not hold"
-    assert one_missing("above", ["B", "C"], A75, B70, C_GONE) == ("cannot be decided", "holds so far")
+    assert one_missing("above", ["B", "C"], A75, B70, C_GONE) == ("holds so far", "2 of 3 cells")
     assert one_missing("near", ["B", "C"], A75, B70, C_GONE, within=1.0)[0] == "does not hold"
     assert one_missing("best-above", ["B", "C"], A75, B70, C_GONE) == ("cannot be decided", "at this scale")
     found = on_ours(claim("above", ["A"], ["B", "C"]), [A75, line(70.0, row="B"), C_DIVERGED])
@@ -165,8 +165,8 @@ def test_most_columns_decide_before_all_have_numbers():
 
     assert verdict(("x", 2.0, 1.0), ("y", 2.0, 1.0), ("z", None, 1.0)) == "holds"
     assert verdict(("x", 1.0, 1.0), ("y", 0.0, 1.0), ("z", None, 1.0)) == "does not hold"
-    assert verdict(("x", 2.0, 1.0), ("y", 0.0, 1.0), ("z", None, 1.0)) == "cannot be decided"
-    assert verdict(("x", 2.0, 1.0), ("y", None, 1.0), ("z", None, 1.0)) == "cannot be decided"
+    assert verdict(("x", 2.0, 1.0), ("y", 0.0, 1.0), ("z", None, 1.0)) == "does not hold so far"
+    assert verdict(("x", 2.0, 1.0), ("y", None, 1.0), ("z", None, 1.0)) == "holds so far"
 
 
 def test_a_training_that_diverges_can_be_what_a_claim_says():

@@ -12,7 +12,7 @@ from retort.study.load import open_study
 from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import SCORES, made
+from tests.tiny.results import SCORES, change_record, made
 from tests.unit.study.test_scale import study_config
 
 LATER = {**SCORES, "tiny-kd": {"mood": [0.60, 0.62, 0.64]}}
@@ -35,6 +35,7 @@ def test_a_recorded_run_stands_beside_the_next_one(reduced: dict[str, object]) -
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [72.0, 2.0]}
     assert kept["run"]["commit"] == "abc1234"
     assert kept["runs"] == 3
+    assert kept["samples"] == {}  # all data sets were read whole
     lines, after = made(reduced, **{"tiny-kd": LATER["tiny-kd"]})
     line = next(line for line in lines if line.student == "tiny-kd" and line.task == "mood")
     assert (line.mean, line.recorded, line.verdict) == (pytest.approx(62), pytest.approx(72), "")
@@ -50,6 +51,15 @@ def test_a_run_of_some_students_is_recorded(reduced: dict[str, object]) -> None:
     Path("results/scores/tiny-attention/mood/seed-2.json").unlink()
     kept = yaml.safe_load(Path(record_scale(open_study(read_config(reduced)), "tiny")).read_text())
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [62.0, 2.0]}
+
+
+def test_a_recording_keeps_which_splits_were_read_in_part(reduced: dict[str, object]) -> None:
+    made(reduced)
+    for seed in (1, 2, 3):
+        change_record(Path(f"results/scores/tiny-kd/mood/seed-{seed}.json"), sample={"train": [8, 16]})
+    kept = yaml.safe_load(Path(record_scale(open_study(read_config(reduced)), "tiny")).read_text())
+    assert kept["samples"] == {"mood": {"train": [8, 16]}}
+    assert open_study(read_config(reduced)).recordings["tiny", "reduced"].samples == kept["samples"]
 
 
 def test_a_recording_is_named_as_a_scale(reduced: dict[str, object], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from retort.plan.plan import Plan
 from retort.study.cells import Cell, profile_address, profiled, score_address, sent_runs
+from retort.study.study import Study
 
 Wildcards = Any
 
@@ -15,6 +16,11 @@ def relative(path: Path) -> str:
     """Return a path as Snakemake prints it: relative to the current folder if it lies below, else unchanged."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def recorded_files(study: Study, paper: str) -> list[str]:
+    """Return the recorded runs of a paper."""
+    return list(map(relative, sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))))
 
 
 class Exhibits:
@@ -76,9 +82,10 @@ class Exhibits:
         names = self.study.exhibits[wildcards.paper, wildcards.figure].draws()
         return [f"results/tables/{wildcards.paper}/{name}.csv" for name in names]
 
-    def claims_file(self, wildcards: Wildcards) -> str:
-        """Return the YAML file of a paper's claims."""
-        return relative(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
+    def claims_files(self, wildcards: Wildcards) -> list[str]:
+        """Return the YAML file of a paper's claims, and the recorded runs on which they are judged, too."""
+        claims = relative(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
+        return [claims, *recorded_files(self.study, wildcards.paper)]
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:
         """Return the tidy CSV files from which a paper's claims are judged."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retort.plan.exhibits import relative
+from retort.plan.exhibits import recorded_files, relative
 from retort.plan.plan import Plan
 from retort.study.cells import is_judged
 from retort.study.load import is_ours
@@ -83,8 +83,12 @@ class Pages:
 
     @property
     def papers(self) -> list[str]:
-        """The `paper.yaml` of every paper."""
-        return [path for paper in self.study.papers for path in self._own(paper, "paper.yaml")]
+        """The `paper.yaml` and the recorded runs of every paper."""
+        return [
+            path
+            for paper in self.study.papers
+            for path in (*self._own(paper, "paper.yaml"), *recorded_files(self.study, paper))
+        ]
 
     @property
     def tidy(self) -> list[str]:
@@ -117,9 +121,8 @@ class Pages:
     def files(self, wildcards: Wildcards) -> list[str]:
         """Return the paper's own YAML files that its page prints, besides tables and claims."""
         printed = [] if self.study.papers[wildcards.paper].ours else ["audit.yaml", "../../facts.yaml"]
-        folder = self.study.folder / "papers" / wildcards.paper
-        recorded = [f"recorded/{path.name}" for path in sorted(folder.glob("recorded/*.yaml"))]
-        return self._own(wildcards.paper, "paper.yaml", *printed, *recorded)
+        own = self._own(wildcards.paper, "paper.yaml", *printed)
+        return [*own, *recorded_files(self.study, wildcards.paper)]
 
     def rendered(self, wildcards: Wildcards) -> list[str]:
         """Return the tables and figures of a paper, and the plots of the tables' verdicts."""

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from retort.errors import RetortError
 from retort.figures.style import why_without_points
 from retort.report.files import RUN, Files
-from retort.report.tally import cell_parts, claim_parts
+from retort.report.tally import cell_parts, claim_parts, published_parts, recorded_parts
 from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
@@ -21,6 +21,7 @@ from retort.tables.layout import label_of
 from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
+PARTS = (cell_parts, claim_parts, published_parts, recorded_parts)  # of bars, called by templates
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def with_verdicts(study: Study, paper: str, name: str, files: Files = RUN) -> Pa
 def environment() -> jinja2.Environment:
     """Return the Jinja environment of the pages' templates, with their styles."""
     jinja = render.environment(TEMPLATES)
-    jinja.globals |= {"cell_parts": cell_parts, "claim_parts": claim_parts}
+    jinja.globals |= {function.__name__: function for function in PARTS}
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return jinja
 

@@ -15,6 +15,7 @@ from retort.atomic import replacing
 from retort.jobs import Job
 from retort.report.files import RUN, Files
 from retort.report.html import PageExhibit, exhibit, heading, write_page
+from retort.report.outcome import ClaimCounts, Opening, openings
 from retort.report.tally import Tally, tally
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -27,6 +28,15 @@ LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older 
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """A recorded run of a paper: how many cells it has, and what they say of the paper's claims."""
+
+    scale: str
+    cells: int
+    claims: ClaimCounts
+
+
+@dataclass(frozen=True)
 class Entry:
     """One paper of the index.
 
@@ -35,6 +45,7 @@ class Entry:
         claims: whether it has claims.
         pending: the anchors of tables and figures that are still to come.
         page: whether its page is there.
+        recorded: its recorded runs.
     """
 
     slug: str
@@ -46,6 +57,7 @@ class Entry:
     claims: bool = False
     pending: list[str] = field(default_factory=list)
     page: bool = True
+    recorded: list[Recorded] = field(default_factory=list)
 
     @property
     def still(self) -> list[PageExhibit]:
@@ -53,12 +65,13 @@ class Entry:
         return [exhibit for exhibit in self.contents if exhibit.anchor in self.pending]
 
 
-def entry_of(study: Study, paper: str, files: Files = RUN, finished: bool = True) -> Entry:
+def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN, finished: bool = True) -> Entry:
     """Return the entry of a paper.
 
     Args:
         study: the study.
         paper: the paper.
+        found: what came out of its claims.
         files: where its tables and figures lie.
         finished: whether all of them are there, and the page of the paper too.
     """
@@ -70,12 +83,13 @@ def entry_of(study: Study, paper: str, files: Files = RUN, finished: bool = True
         slug=paper,
         title=spec.title,
         reference=spec.reference,
-        tally=tally(study, paper, files),
+        tally=tally(study, paper, found, files),
         contents=[heading(study, paper, name) for name in names],
         headline=_on_the_index(exhibit(study, paper, first, files), paper) if there else None,
         claims=bool(study.claims.get(paper)),
         pending=[heading(study, paper, name).anchor for name in pending],
         page=finished,
+        recorded=[Recorded(one.scale, one.cells, one.counts) for one in found if one.run is not None],
     )
 
 
@@ -88,12 +102,15 @@ def _on_the_index(shown: PageExhibit, paper: str) -> PageExhibit:
 def _printed(path: Path) -> list[Entry]:
     """Return the entries of the papers that are shown without being run; empty if there is no such file yet."""
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return [
-        Entry(
-            **{**entry, "tally": Tally(**entry["tally"]), "contents": [PageExhibit(**one) for one in entry["contents"]]}
-        )
-        for entry in kept.values()
-    ]
+    return [_kept(entry) for entry in kept.values()]
+
+
+def _kept(entry: dict[str, Any]) -> Entry:
+    """Return an entry as it was before it was written to JSON."""
+    counts = {**entry["tally"], "ours": ClaimCounts(**entry["tally"]["ours"])}
+    recorded = [Recorded(**{**one, "claims": ClaimCounts(**one["claims"])}) for one in entry["recorded"]]
+    contents = [PageExhibit(**one) for one in entry["contents"]]
+    return Entry(**{**entry, "tally": Tally(**counts), "contents": contents, "recorded": recorded})
 
 
 def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str) -> int:
@@ -116,7 +133,7 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
         printed: the file with the entries of papers that are shown without being run; empty if there is none.
     """
     study = open_study(read_config(config))
-    entries = [entry_of(study, paper) for paper in study.papers]
+    entries = [entry_of(study, paper, openings(study, paper)) for paper in study.papers]
     entries += [entry for path in printed for entry in _printed(Path(path))]
     size = _write(study, entries, audit, to)
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
@@ -135,11 +152,11 @@ def show_so_far(config: dict[str, Any], to: Path = INDEX) -> None:
 
 
 def _write_so_far(study: Study, to: Path) -> None:
-    """Write an unfinished index.
+    """Write an unfinished index, without what came out of claims, as it is made after each table.
 
     It is dated so far back that Snakemake makes the whole index when all tables are there, whatever happens before.
     """
-    entries = [entry_of(study, paper, finished=False) for paper in study.papers]
+    entries = [entry_of(study, paper, [], finished=False) for paper in study.papers]
     with replacing(to) as part:
         _write(study, [*entries, *_printed(PRINTED)], [], str(part))
         os.utime(part, LONG_AGO)

@@ -1,25 +1,49 @@
-"""What came out of a paper's claims: the lines with which its page opens."""
+"""What came out of a paper's claims: the lines with which its page opens, and their counts on the index."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from retort.report.files import RUN, Files
+from retort.specs.recording import Recording
 from retort.study.study import Study
+from retort.tables.judge import Known, Side
 from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
-from retort.tables.recordings import has_scores, source_of
+from retort.tables.recordings import has_scores, recorded_tasks, source_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
 
 
 @dataclass(frozen=True)
+class ClaimCounts:
+    """How many claims of a paper, or of several, are in each list of `Sorted`."""
+
+    hold: int = 0
+    fail: int = 0
+    undecided: int = 0
+    so_far: int = 0
+    not_so_far: int = 0
+    without: int = 0
+
+    def __add__(self, other: ClaimCounts) -> ClaimCounts:
+        """Return the sums of the counts of both."""
+        return ClaimCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def claims(self) -> int:
+        """The number of claims."""
+        return sum(astuple(self))
+
+
+@dataclass(frozen=True)
 class Opened:
-    """A claim as the opening names it: its anchor on the page, and what it says."""
+    """A claim as the opening names it: its anchor on the page, what it says, and a remark."""
 
     name: str
     says: str
-    runs: int | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,63 +52,95 @@ class Opening:
 
     Args:
         scale: the scale of the numbers.
-        run: where the numbers of a recorded run come from: machine, date and commit; empty for those of this page.
+        groups: heading -> the claims below it.
+        counts: how many claims hold, and so on.
+        scored: whether there is a score of ours; without any, claims are about sizes and costs alone.
+        run: where the numbers of a recorded run come from: machine, date and commit; None for those of this page.
         model: the teacher of the recorded run, if the scale replaces the printed ones.
-        tasks: what the recorded run ran of the paper's tasks, if not all.
+        tasks: the tasks that are recorded, each with its splits of which a part was read.
+        whole: whether all other splits are known to have been read whole; None for the numbers of this page.
+        cells: how many cells are recorded.
         runs: over how many runs a mean is; 0 where students differ.
-        hold: the claims that hold.
-        fail: the claims that do not.
-        undecided: the claims that the luck of the runs may have turned, with the runs that would decide them.
-        without: how many claims lack a number.
     """
 
     scale: str
-    run: str = ""
+    groups: dict[str, list[Opened]]
+    counts: ClaimCounts
+    scored: bool = True
+    run: str | None = None
     model: str = ""
     tasks: list[str] = field(default_factory=list)
+    whole: bool | None = None
+    cells: int = 0
     runs: int = 0
-    hold: list[Opened]
-    fail: list[Opened]
-    undecided: list[Opened]
-    without: int
 
     @property
-    def claims(self) -> int:
-        """The number of claims."""
-        return len(self.numbered) + self.without
-
-    @property
-    def numbered(self) -> list[Opened]:
-        """The claims that have their numbers."""
-        return [*self.hold, *self.fail, *self.undecided]
+    def shown(self) -> bool:
+        """Whether a page opens with it: scores say something of a claim."""
+        return self.scored and self.counts.claims > self.counts.without
 
 
-def _opening(study: Study, paper: str, claims: Sorted, **origin: Any) -> Opening:
-    texts = study.claims.get(paper, {})
+def _sorted(study: Study, paper: str, side: Side) -> dict[str, Any]:
+    """Return what the numbers of a side say of a paper's claims, as arguments of `Opening`."""
+    claims = sort_claims(outcomes(study, paper, side))
+    texts = {name: claim.says for name, claim in study.claims.get(paper, {}).items()}
+    counts = ClaimCounts(**{name: len(listed) for name, listed in vars(claims).items()})
+    return {"groups": _groups(texts, claims), "counts": counts}
 
-    def named(names: list[str]) -> list[Opened]:
-        return [Opened(name, texts[name].says) for name in names if name in texts]
 
-    undecided = [Opened(name, texts[name].says, runs) for name, runs in claims.undecided.items() if name in texts]
-    return Opening(
-        hold=named(claims.hold), fail=named(claims.fail), undecided=undecided, without=len(claims.without), **origin
-    )
+def _groups(texts: Mapping[str, str], claims: Sorted) -> dict[str, list[Opened]]:
+    """Return the claims of which the numbers say something, by heading."""
+    groups = {
+        "Hold": dict.fromkeys(claims.hold, ""),
+        "Do not hold": dict.fromkeys(claims.fail, ""),
+        "Undecided": {name: _needed(runs) for name, runs in claims.undecided.items()},
+        "Hold so far": _on_some(claims.so_far),
+        "Do not hold so far": _on_some(claims.not_so_far),
+    }
+    return {
+        heading: [Opened(name, texts[name], remark) for name, remark in listed.items()]
+        for heading, listed in groups.items()
+        if listed
+    }
+
+
+def _needed(runs: int) -> str:
+    if not runs:
+        return "more than 256 runs of each student would be needed"
+    return f"{runs} runs of each student would decide it"
+
+
+def _on_some(claims: Mapping[str, Known]) -> dict[str, str]:
+    return {name: f"on {known}" for name, known in claims.items()}
 
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
-    """Return what came out of a paper's claims: in this run if it has scores, then in each recorded run."""
-    found = []
+    """Return what came out of a paper's claims: in this run, then in each recorded run."""
     tables = for_claims(study, _tables(study, paper, files))
-    if any(map(has_scores, tables.values())):
-        claims = sort_claims(outcomes(study, paper, side_of_lines(study, paper, tables)))
-        found.append(_opening(study, paper, claims, scale=study.config.scale))
-    for (slug, scale), recording in study.recordings.items():
-        if slug == paper:
-            claims = sort_claims(outcomes(study, paper, side_of_recording(study, paper, recording)))
-            replaced = {key: value for key, value in recording.replacements.items() if key in ("model", "tasks")}
-            origin = {"run": source_of(recording), "runs": recording.runs, **replaced}
-            found.append(_opening(study, paper, claims, scale=scale, **origin))
-    return [opening for opening in found if opening.numbered]
+    claims = _sorted(study, paper, side_of_lines(study, paper, tables))
+    here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
+    recordings = {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
+    return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recordings.items())]
+
+
+def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Opening:
+    return Opening(
+        scale=scale,
+        **_sorted(study, paper, side_of_recording(study, paper, recording)),
+        run=source_of(recording),
+        model=recording.replacements.get("model", ""),
+        tasks=[_task(task, recording) for task in recorded_tasks(study, paper, recording)],
+        whole=recording.samples is not None,
+        cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
+        runs=recording.runs,
+    )
+
+
+def _task(task: str, recording: Recording) -> str:
+    """Return the name of a task with the rows of its splits of which a recorded run read a part."""
+    parts = (recording.samples or {}).get(task, {})
+    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
+    return f"{task} (a sample: {rows})" if rows else task
 
 
 def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:

@@ -9,7 +9,7 @@ from retort.audit import Finding, audit
 from retort.jobs import Job
 from retort.report.files import RUN, Files
 from retort.report.html import article, with_verdicts, write_page
-from retort.report.outcome import openings
+from retort.report.outcome import Opening, openings
 from retort.report.settings import Settings, settings_of
 from retort.report.tally import tally
 from retort.specs.config import read_config
@@ -91,12 +91,23 @@ class Background:
     assumption: str = ""
 
 
-def write_paper(study: Study, paper: str, background: Background, to: str, files: Files = RUN) -> int:
-    """Write the page of a paper to `to`, as one self-contained file, and return its size in KB."""
+def write_paper(
+    study: Study, paper: str, background: Background, found: list[Opening], to: str, files: Files = RUN
+) -> int:
+    """Write the page of a paper to `to`, as one self-contained file, and return its size in KB.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        background: what it tells besides.
+        found: what came out of its claims.
+        to: the path of the page.
+        files: where its tables and figures lie.
+    """
     spec = study.papers[paper]
     return write_page(
         to, "paper.html", slug=paper, paper=spec, scale=study.config.scale,
-        tally=tally(study, paper, files), openings=openings(study, paper, files),
+        tally=tally(study, paper, found, files), openings=[one for one in found if one.shown],
         exhibits=[with_verdicts(study, paper, name, files) for name in study.exhibits_of(paper)],
         claims=article(files.printed(paper, "claims")) if study.claims.get(paper) else None,
         findings=[] if spec.ours else findings(study, paper),
@@ -110,5 +121,5 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
     background = Background(settings_of(study, paper, runs), runs, spent(study, paper, runs))
-    size = write_paper(study, paper, background, to)
+    size = write_paper(study, paper, background, openings(study, paper), to)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")

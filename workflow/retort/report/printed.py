@@ -22,6 +22,7 @@ from retort.plan.pages import unrun_papers
 from retort.plan.plan import Plan
 from retort.report.files import Files
 from retort.report.index import entry_of
+from retort.report.outcome import openings
 from retort.report.page import Background, Planned, write_paper
 from retort.report.settings import settings_of
 from retort.specs.config import read_config
@@ -55,8 +56,9 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
         for path in to:
             paper = Path(path).parent.name
             _print_exhibits(study, paper, files)
-            size = write_paper(study, paper, _background(plan, jobs, paper), path, files)
-            kept[paper] = asdict(entry_of(study, paper, files))
+            found = openings(study, paper, files)
+            size = write_paper(study, paper, _background(plan, jobs, paper), found, path, files)
+            kept[paper] = asdict(entry_of(study, paper, found, files))
             job.say(f"{path}: {len(study.exhibits_of(paper))} tables and figures as printed, {size} KB")
     write_json(entries, kept)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from retort.report.files import RUN, Files
+from retort.report.outcome import ClaimCounts, Opening
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import HOLDS, OPEN, judge_all
+from retort.tables.claims import FAILS, HOLDS, judge_all
 from retort.tables.layout import OF_THE_SHAPE, counts_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, Status, read
@@ -29,10 +30,9 @@ class Tally:
         counted: numbers that need no run and stand beside printed ones: settings, sizes, counts.
         as_printed: those of them that agree with the printed ones.
         held: claims that hold on the published numbers, out of `claims`.
-        open: claims that the published numbers cannot decide.
-        holds: claims that hold on our numbers.
-        undecided: claims that our numbers cannot decide, since one is missing.
+        fail: claims that do not.
         claims: number of claims.
+        ours: the claims by what our numbers say of them.
     """
 
     tables: int = 0
@@ -46,17 +46,13 @@ class Tally:
     counted: int = 0
     as_printed: int = 0
     held: int = 0
-    open: int = 0
-    holds: int = 0
-    undecided: int = 0
+    fail: int = 0
     claims: int = 0
+    ours: ClaimCounts = field(default_factory=ClaimCounts)
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sums of the counts of both."""
-        return Tally(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
-
-    def _counts(self) -> list[int]:
-        return list(vars(self).values())
+        return Tally(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     @property
     def judged(self) -> int:
@@ -71,7 +67,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a bar: how many cells or claims have a state; `look` names its colour in page.css."""
+    """One part of a bar: how many cells or claims have a state; `look` names its colour and pattern in page.css."""
 
     look: str
     label: str
@@ -92,15 +88,33 @@ def cell_parts(counted: Tally) -> list[Part]:
     return [part for part in parts if part.count]
 
 
-def claim_parts(counted: Tally, side: str) -> list[Part]:
-    """Return the claims of a paper by their verdict on the numbers of a side: 'published' or 'ours'."""
-    holds, undecided = {"published": (counted.held, counted.open), "ours": (counted.holds, counted.undecided)}[side]
+def published_parts(counted: Tally) -> list[Part]:
+    """Return the claims of a paper by their verdict on the published numbers, as the parts of a bar."""
     parts = [
-        Part("agrees", "hold", holds),
-        Part("differs", "do not hold", counted.claims - holds - undecided),
-        Part("not-run", "cannot be decided", undecided),
+        Part("agrees", "hold", counted.held),
+        Part("differs", "do not hold", counted.fail),
+        Part("not-run", "cannot be decided", counted.claims - counted.held - counted.fail),
     ]
     return [part for part in parts if part.count]
+
+
+def claim_parts(counted: ClaimCounts) -> list[Part]:
+    """Return the claims of a paper by what our numbers say of them, as the parts of a bar."""
+    parts = [
+        Part("agrees", "hold", counted.hold),
+        Part("so-far", "hold so far", counted.so_far),
+        Part("inconclusive", "undecided", counted.undecided),
+        Part("not-so-far", "do not hold so far", counted.not_so_far),
+        Part("differs", "do not hold", counted.fail),
+        Part("not-run", "cannot be decided", counted.without),
+    ]
+    return [part for part in parts if part.count]
+
+
+def recorded_parts(recorded: int, cells: int) -> list[Part]:
+    """Return the cells of a paper by whether a recorded run has a number of them, as the parts of a bar."""
+    parts = [Part("measured", "measured", recorded), Part("not-run", "not in the recorded run", cells - recorded)]
+    return [part for part in parts if part.count > 0]
 
 
 def _cells(table: Table, lines: list[Line]) -> Tally:
@@ -109,35 +123,38 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
     measured = sum(line.mean is not None for line in cells)
     not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in cells)
     verdicts = table.verdicts(lines)
-    judged = [verdicts.pop((line.row, line.column), "") for line in cells]
+    counted = counts_of(verdicts.pop((line.row, line.column), "") for line in cells)
     others = counts_of(verdicts.values())
     return Tally(
-        measured=measured, not_run=not_run, without=len(cells) - measured - not_run, **counts_of(judged),
+        measured=measured, not_run=not_run, without=len(cells) - measured - not_run,
+        agrees=counted["agrees"], differs=counted["differs"], inconclusive=counted["inconclusive"],
         counted=sum(others.values()), as_printed=others["agrees"],
     )  # fmt: skip
 
 
-def _claims(study: Study, paper: str, files: Files) -> Tally:
-    names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
+def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
+    claims = study.claims.get(paper, {})
+    names = sorted({name for claim in claims.values() for name in claim.tables})
+    ours = next((one.counts for one in found if one.run is None), ClaimCounts(without=len(claims)))
     if not names or not all(files.tidy(paper, name).is_file() for name in names):
-        count = len(study.claims.get(paper, {}))
-        return Tally(undecided=count, claims=count)
+        return Tally(claims=len(claims), ours=ours)
     judged = judge_all(study, paper, for_claims(study, {name: read(files.tidy(paper, name)) for name in names}))
-    return Tally(
-        held=sum(item.published.verdict == HOLDS for item in judged),
-        open=sum(item.published.verdict == OPEN for item in judged),
-        holds=sum(item.ours.verdict == HOLDS for item in judged),
-        undecided=sum(item.ours.verdict == OPEN for item in judged),
-        claims=len(judged),
-    )
+    verdicts = [item.published.verdict for item in judged]
+    return Tally(held=verdicts.count(HOLDS), fail=verdicts.count(FAILS), claims=len(claims), ours=ours)
 
 
-def tally(study: Study, paper: str, files: Files = RUN) -> Tally:
+def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:
     """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells.
 
     Tables that are still to come count no cells, and claims on them are not judged.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        found: what came out of its claims.
+        files: where its tables and figures lie.
     """
-    total = _claims(study, paper, files)
+    total = _claims(study, paper, found, files)
     for name in study.exhibits_of(paper):
         if not name.startswith("table"):
             total += Tally(figures=1)

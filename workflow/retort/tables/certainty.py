@@ -29,7 +29,7 @@ import numpy as np
 from retort.specs.judging import ASSUMED_FREEDOM
 from retort.specs.statement import Statement
 from retort.tables.comparison_types import NumberedCell, Verdict
-from retort.tables.judge import Key, Side, comparing, decide, with_dev
+from retort.tables.judge import Key, Known, Side, comparing, decide, known_cells, with_dev
 
 SEED = 2023  # of the draws
 DRAWS = 4000
@@ -46,10 +46,15 @@ class Outcome:
     Args:
         holds: True or False where they show it; None where they do not.
         runs: of a claim that other runs may turn, the runs that would decide it, 0 if more than were tried; else None.
+        so_far: of a claim that some of its cells leave open, as they have no number: whether it is true of the means of
+            the others; else None.
+        known: how many of the cells of such a claim have a number.
     """
 
     holds: bool | None
     runs: int | None = None
+    so_far: bool | None = None
+    known: Known | None = None
 
 
 @dataclass(frozen=True)
@@ -145,8 +150,10 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
         assumed: the standard deviation of a score that has none.
     """
     verdict = decide(statement, side)
-    if isinstance(verdict, str) or verdict.holds is None:
+    if isinstance(verdict, str):
         return Outcome(None)
+    if verdict.holds is None:
+        return Outcome(None, so_far=verdict.so_far, known=known_cells(statement, side))
 
     def decided(runs: int = 0) -> bool:
         shares = _shares(statement, side, assumed, runs)

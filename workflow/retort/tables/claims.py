@@ -16,7 +16,7 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.comparison_types import Pair, Reached
 from retort.tables.difference import Part, welch
-from retort.tables.judge import Side, decide, ours, published, recomputed
+from retort.tables.judge import Side, decide, known_cells, ours, published, recomputed
 from retort.tables.layout import label_of
 from retort.tables.make import write_text
 from retort.tables.origin import mixed_in
@@ -26,9 +26,9 @@ from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided"
+SO_FAR, NOT_SO_FAR = "holds so far", "does not hold so far"
 AT_THIS_SCALE = "at this scale"
 WITHIN = "within the spread"
-SO_FAR = "holds so far"
 ON_DEV = "on dev"
 LISTED = 6  # up to so many columns are listed by name; more are only counted
 RULE = (
@@ -39,7 +39,7 @@ RULE = (
     "need not repeat a number. Numbers of parameters must meet it on both sides. "
     f"'{WITHIN.capitalize()}': the 95 % interval of the difference of the two deciding cells contains zero (Welch, by "
     "their own standard deviations and runs, published or ours), so that other seeds may turn the verdict. "
-    f"'{SO_FAR.capitalize()}': some cells have no number; the others do not contradict the claim, and do not suffice. "
+    f"'{SO_FAR.capitalize()}', '{NOT_SO_FAR}': by the means of the cells that have a number; the others may turn it. "
     f"'{ON_DEV.capitalize()}': our scores on dev stand in for those that only a test server can compute. If the mean "
     "of a row, computed again from its printed columns, turns a verdict on its printed average, both are shown. "
     "Hours of ours are computed from settings, not measured. 'Recorded': a run of ours at that scale, which came with "
@@ -61,7 +61,7 @@ class Judged:
     """A claim with the test applied to it and its judgements: on the published numbers, on ours, and on recorded ones.
 
     Args:
-        recorded: scale -> the judgement on a recorded run of ours at that scale, where its numbers decide the claim.
+        recorded: scale -> the judgement on a recorded run of ours at that scale, if it has a number of the claim.
     """
 
     name: str
@@ -91,7 +91,8 @@ def _remark(pair: Pair | None) -> str:
     return WITHIN if low <= 0 <= high else ""
 
 
-_VERDICTS = {True: HOLDS, False: FAILS, None: OPEN}
+_VERDICTS = {True: HOLDS, False: FAILS}
+_SO_FAR = {True: SO_FAR, False: NOT_SO_FAR, None: OPEN}
 
 
 def judge_one(statement: Statement, side: Side) -> Judgement:
@@ -105,13 +106,14 @@ def judge_one(statement: Statement, side: Side) -> Judgement:
     text = f": {verdict.result}" if verdict.result else difference if distance else ""
     stated = f"; the text says {statement.number}" if statement.number else ""
     remarks = [
+        str(known_cells(statement, side)) if verdict.holds is None else "",
         _remark(verdict.pair),
-        SO_FAR if verdict.holds is None else "",
         ON_DEV if _on_dev(statement, side) else "",
     ]
     missing = f"; {verdict.missing}" if verdict.missing else ""
     numbers = f"{verdict.numbers}{text}{stated}{missing}"
-    return Judgement(_VERDICTS[verdict.holds], ", ".join(filter(None, remarks)), numbers)
+    found = _SO_FAR[verdict.so_far] if verdict.holds is None else _VERDICTS[verdict.holds]
+    return Judgement(found, ", ".join(filter(None, remarks)), numbers)
 
 
 def _on_dev(statement: Statement, side: Side) -> bool:
@@ -158,8 +160,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     }
 
     def on_recorded(claim: Statement) -> dict[str, Judgement]:
-        found = {scale: judge_one(claim, side) for scale, side in recorded.items()}
-        return {scale: judgement for scale, judgement in found.items() if judgement.verdict != OPEN}
+        return {scale: judge_one(claim, side) for scale, side in recorded.items() if known_cells(claim, side).known}
 
     return [
         Judged(
@@ -172,15 +173,21 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
 
 def _tally(judgements: list[Judgement]) -> str:
     counts = {
-        verdict: sum(judgement.verdict == verdict for judgement in judgements) for verdict in (HOLDS, FAILS, OPEN)
+        verdict: sum(judgement.verdict == verdict for judgement in judgements)
+        for verdict in (HOLDS, FAILS, SO_FAR, NOT_SO_FAR, OPEN)
     }
     return ", ".join(f"{verdict} {count}" for verdict, count in counts.items() if count)
 
 
 def counts(claims: list[Judged]) -> str:
-    """Return a sentence with the number of claims and how many of them hold on each side."""
-    sides = [_tally([getattr(item, side) for item in claims]) for side in ("published", "ours")]
-    return f"Claims: {len(claims)}. On the published numbers: {sides[0]}. On ours, {AT_THIS_SCALE}: {sides[1]}."
+    """Return sentences with the number of claims and how many of them hold on each side, by the means."""
+    sides = {
+        "the published numbers": [item.published for item in claims],
+        f"ours, {AT_THIS_SCALE}": [item.ours for item in claims],
+    }
+    for scale in dict.fromkeys(scale for item in claims for scale in item.recorded):
+        sides[f"the recorded ones, scale {scale}"] = [item.recorded.get(scale, Judgement(OPEN)) for item in claims]
+    return " ".join([f"Claims: {len(claims)}.", *(f"On {side}: {_tally(found)}." for side, found in sides.items())])
 
 
 def _markdown_of(side: Judgement) -> str:

@@ -63,6 +63,7 @@ class Verdict:
         wrong: names of the parts that contradict the statement, such as pairs or columns; empty for a statement that
             has no parts.
         alone: of a statement that the best of several rows decides, those rows that fulfil it by themselves.
+        fails_so_far: where cells without a number leave it open: whether it is not true of the others.
     """
 
     holds: bool | None
@@ -72,6 +73,12 @@ class Verdict:
     missing: str = ""
     wrong: frozenset[str] = frozenset()
     alone: frozenset[str] = frozenset()
+    fails_so_far: bool = False
+
+    @property
+    def so_far(self) -> bool | None:
+        """Whether the statement is true of the cells that have a number; None if these say nothing of it."""
+        return self.holds if self.holds is not None or not self.numbers else not self.fails_so_far
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,8 @@ def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
     left = len(columns) - won - len(lost)
     counted = f"{won} of {len(columns)} columns{f', {left} open' if left else ''}"
     undecided = 2 * won <= len(columns) < 2 * (len(columns) - len(lost))  # those without a number may turn it
-    return Verdict(None if undecided else 2 * won > len(columns), f"{counted}{rest}{further}")
+    holds, numbers = None if undecided else 2 * won > len(columns), f"{counted}{rest}{further}"
+    return Verdict(holds, numbers, fails_so_far=won <= len(lost))
 
 
 def pairs_by_column(cells: list[NumberedCell], against: list[NumberedCell]) -> list[list[Pair]]:

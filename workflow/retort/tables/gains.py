@@ -67,9 +67,10 @@ def largest_gain(cells: list[NumberedCell], *, stated: Stated, counterparts: lis
     if not gains:
         return Verdict(None, "")
     largest, pair = max(gains, key=lambda gain: gain[0])
+    verdict = stated.decide(largest, _written(largest, pair), slack=sum(cell.number.half for cell in pair))
     if not _complete(cells, counterparts):
-        return Verdict(None, _written(largest, pair))
-    return stated.decide(largest, _written(largest, pair), slack=sum(cell.number.half for cell in pair))
+        return Verdict(None, verdict.numbers, fails_so_far=not verdict.holds)
+    return verdict
 
 
 @comparisons.register("first-column-gains-most")
@@ -140,7 +141,8 @@ def mostly_above_counterparts(cells: list[NumberedCell], *, counterparts: list[N
     further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     won = len(pairs) - len(lost)
     undecided = 2 * won <= count < 2 * (count - len(lost))
-    return Verdict(None if undecided else 2 * won > count, f"{won} of {count} pairs{rest}{further}")
+    holds, numbers = None if undecided else 2 * won > count, f"{won} of {count} pairs{rest}{further}"
+    return Verdict(holds, numbers, fails_so_far=won <= len(lost))
 
 
 @comparisons.register("mean-percent")

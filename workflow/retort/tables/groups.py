@@ -68,7 +68,9 @@ def mostly_above_each(cells: list[NumberedCell], *, against: list[NumberedCell])
         f"{row}: {verdict.numbers.partition(';')[0]}" for row, verdict in known.items()
     )
     complete = all(verdict.holds is not None for verdict in verdicts.values())
-    return Verdict(unless_open(not fails, complete) if known else None, text, wrong=frozenset(fails))
+    holds = unless_open(not fails, complete) if known else None
+    fails_so_far = any(verdict.so_far is False for verdict in known.values())
+    return Verdict(holds, text, wrong=frozenset(fails), fails_so_far=fails_so_far)
 
 
 @comparisons.register("none-dominates")

@@ -12,7 +12,7 @@ Without `within`, the tolerance is half a unit of the last printed digit of x. T
 over seeds enters only as a remark (`tables/claims.py`).
 
 A statement with a cell that has no number is decided if the others suffice: one column that contradicts it, or most
-columns where most are asked for. Else it stays open, and what holds so far is said. Where only a test server can
+columns where most are asked for. Else it stays open, and whether it holds so far is said. Where only a test server can
 compute a score, our score on dev stands in, unless the statement is about test sets alone.
 """
 
@@ -175,6 +175,24 @@ def takes_parts(statement: Statement) -> bool:
     """Return whether the statement's comparison takes cells without a number: it is of columns, or of an order."""
     needs = catalogue.comparisons()[statement.compare].options
     return not needs or not TAKE_PARTS.isdisjoint(needs)
+
+
+@dataclass(frozen=True)
+class Known:
+    """How many of the cells of a statement have a number."""
+
+    known: int
+    cells: int
+
+    def __str__(self) -> str:
+        """Return it as text, such as '3 of 9 cells'."""
+        return f"{self.known} of {self.cells} cell{'s' * (self.cells != 1)}"
+
+
+def known_cells(statement: Statement, side: Side) -> Known:
+    """Return how many of the cells of a statement have a number; our score on dev may be one."""
+    keys = {*_keys(statement.cells), *_keys(statement.than)}
+    return Known(len(keys) - len(with_dev(statement, side).missing(keys)), len(keys))
 
 
 def decide(statement: Statement, side: Side) -> Verdict | str:

@@ -12,7 +12,7 @@ from retort.specs.recording import Recording
 from retort.study.study import Study
 from retort.tables.certainty import Outcome, outcome
 from retort.tables.comparison_types import NumberedCell, Reached
-from retort.tables.judge import Side, ours
+from retort.tables.judge import Known, Side, ours
 from retort.tables.tidy import Line
 
 
@@ -25,12 +25,16 @@ class Sorted:
         fail: those that the numbers show not to be true.
         undecided: those that other runs may turn -> the runs of each student that would decide them; 0: beyond those
             tried.
-        without: those that lack a number.
+        so_far: those that hold on the means of some of their cells, while others have no number -> how many have one.
+        not_so_far: those that do not hold on them, likewise.
+        without: those that cannot be decided at all, as a number is missing.
     """
 
     hold: list[str] = field(default_factory=list)
     fail: list[str] = field(default_factory=list)
     undecided: dict[str, int] = field(default_factory=dict)
+    so_far: dict[str, Known] = field(default_factory=dict)
+    not_so_far: dict[str, Known] = field(default_factory=dict)
     without: list[str] = field(default_factory=list)
 
 
@@ -45,12 +49,15 @@ def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
 
 
 def sort_claims(found: Mapping[str, Outcome]) -> Sorted:
-    """Return the claims of a paper by what the numbers say of them."""
+    """Return the claims of a paper by what the numbers say of them, each in one of the lists."""
+    partly = {name: one.known for name, one in found.items() if one.so_far is not None and one.known is not None}
     return Sorted(
         hold=[name for name, one in found.items() if one.holds is True],
         fail=[name for name, one in found.items() if one.holds is False],
         undecided={name: one.runs for name, one in found.items() if one.runs is not None},
-        without=[name for name, one in found.items() if one.holds is None and one.runs is None],
+        so_far={name: known for name, known in partly.items() if found[name].so_far},
+        not_so_far={name: known for name, known in partly.items() if not found[name].so_far},
+        without=[name for name, one in found.items() if one == Outcome(None)],
     )
 
 

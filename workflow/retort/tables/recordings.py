@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from retort.errors import RetortError
 from retort.specs.recording import Recording
 from retort.specs.schemas import schema_line
 from retort.study.study import Study
+from retort.tables.proof import read_record
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
@@ -83,10 +85,12 @@ def record_scale(study: Study, paper: str) -> str:
     scored = {name: lines for name, lines in tables.items() if has_scores(lines)}
     if not scored:
         raise RetortError(f"no table of '{paper}' has a number of ours", "run one first")
+    scores = list(filter(Path.is_file, scores_of(study, {(paper, name) for name in scored})))
     recording = Recording(
-        run=origin_of(study, filter(Path.is_file, scores_of(study, {(paper, name) for name in scored}))),
+        run=origin_of(study, scores),
         replacements=replacements_of(study, paper),
         runs=study.scale.replacements.seeds,
+        samples=samples_of(scores),
         tables={name: _cells(lines) for name, lines in scored.items()},
     )
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
@@ -96,6 +100,26 @@ def record_scale(study: Study, paper: str) -> str:
     )
     path.write_text(schema_line(path, "recording") + content, encoding="utf-8")
     return str(path)
+
+
+def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:
+    """Return task -> split -> [rows, rows of the whole set] of the splits of which scores say that a part was read."""
+    samples: dict[str, dict[str, list[int]]] = {}
+    for record in map(read_record, scores):
+        for split, rows in record.get("sample", {}).items():
+            samples.setdefault(record["task"], {})[split] = list(rows)
+    return samples
+
+
+def recorded_tasks(study: Study, paper: str, recording: Recording) -> list[str]:
+    """Return the tasks behind the recorded cells of a paper; a mean of other columns adds none."""
+    ran = recording.replacements.get("tasks")
+    found: dict[str, None] = {}
+    for name, rows in recording.tables.items():
+        for cell in study.exhibits[paper, name].cells():
+            if cell.column in rows.get(cell.row, {}):
+                found |= {task: None for task, _ in cell.scored if ran is None or task in ran}
+    return sorted(found, key=(ran or list(found)).index)
 
 
 def _cells(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
