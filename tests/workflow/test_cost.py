@@ -15,6 +15,7 @@ from retort.cli import main
 from retort.cost.jobs import Jobs
 from retort.plan.pages import Pages
 from retort.plan.plan import Plan
+from retort.provenance import processor
 from retort.specs.config import read_config
 
 from tests.conftest import ROOT, snakemake
@@ -110,8 +111,9 @@ def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
 def measured(finished: Path) -> Any:
     """Yield a finished study on a machine that was measured since."""
     file = finished / "results/calibration.json"
-    kept = {"flops": 1, "bandwidth": 1, "start": 1, "device": "cpu: slow", "threads": 1, "precision": "x", "at": "y"}
-    file.write_text(json.dumps(kept))
+    precision = read_config(json.loads((finished / "config.yaml").read_text())).resolved_precision()
+    slow = {"flops": 1, "bandwidth": 1, "relations": 1, "start": 1, "fork": 1, "threads": 1, "at": "y"}
+    file.write_text(json.dumps({**slow, "device": f"cpu: {processor()}", "precision": precision}))
     yield finished
     file.unlink()
 
