@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from retort.cli import main
 from retort.cost.jobs import Jobs
 from retort.plan.pages import Pages
 from retort.plan.plan import Plan
+from retort.provenance import processor
 from retort.specs.config import read_config
 
 from tests.conftest import ROOT, snakemake
@@ -26,21 +28,28 @@ CLUSTER = {"partitions": PARTITIONS, "gpu_memory_gb": 40, "gpus_per_job": 2}
 JobKey = tuple[str, frozenset[tuple[str, str]]]
 
 
-def planned(folder: Path, scale: str) -> dict[JobKey, dict[str, str]]:
-    """Return the resources of all jobs of a dry run, by rule and wildcards; `all` only collects."""
-    (folder / "config.yaml").write_text(
-        json.dumps({"scale": scale, "precision": "bfloat16", "cluster": "cluster.yaml"})
-    )
+def dry_run(folder: Path, config: dict[str, Any], *targets: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the jobs of a dry run on a cluster: the rule of each, and what is printed of it, by its name."""
+    (folder / "config.yaml").write_text(json.dumps({**config, "precision": "bfloat16", "cluster": "cluster.yaml"}))
     (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--dry-run"]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--dry-run", *targets]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    jobs = {}
+    jobs = []
     for block in re.split(r"^(?:local)?rule ", done.stdout, flags=re.MULTILINE)[1:]:
         rule, *lines = block.splitlines()
-        values = dict(line.strip().split(": ", 1) for line in lines if re.match(r"    (wildcards|resources): ", line))
-        jobs[rule.rstrip(":"), frozenset(_pairs(values.get("wildcards", "")))] = dict(_pairs(values["resources"]))
-    return {job: resources for job, resources in jobs.items() if job[0] != "all"}
+        printed = (line.strip().split(": ", 1) for line in lines if re.match(r"    \w+: ", line))
+        jobs.append((rule.rstrip(":"), dict(printed)))
+    return jobs
+
+
+def planned(folder: Path, scale: str) -> dict[JobKey, dict[str, str]]:
+    """Return the resources of all jobs of a dry run, by rule and wildcards; `all` only collects."""
+    return {
+        (rule, frozenset(_pairs(printed.get("wildcards", "")))): dict(_pairs(printed["resources"]))
+        for rule, printed in dry_run(folder, {"scale": scale})
+        if rule != "all"
+    }
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -56,6 +65,31 @@ def test_its_jobs_are_those_of_snakemake(scale: str, tmp_path: Path, monkeypatch
     jobs = Jobs(plan).behind(["reports/index.html", *pages.pages, *pages.audit])
     assert {(job.rule, frozenset(job.wildcards.items())) for job in jobs} == set(theirs)
     check_resources(theirs, scale)
+
+
+def test_the_companions_of_a_named_table_are_those_of_snakemake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = {"scale": "reduced", "papers": ["minilmv2"]}
+    theirs: dict[str, set[str]] = {}  # stamp of a job of companions -> its students
+    jobs = [job for job in dry_run(tmp_path, config, "reports/minilmv2/table2.html") if job[0] != "all"]
+    for rule, printed in jobs:
+        stamps = re.findall(r"results/together/\S+\.done", printed.get("input", ""))
+        if rule == "distill_student" and stamps:
+            theirs.setdefault(stamps[0], set()).add(dict(_pairs(printed["wildcards"]))["student"])
+    assert [len(students) for students in theirs.values()] == [2]  # of all of the paper's, jobs have four
+    monkeypatch.chdir(tmp_path)
+    made: list[Jobs] = []
+
+    def jobs_of(*given: Any) -> Jobs:
+        made.append(Jobs(*given))
+        return made[-1]
+
+    monkeypatch.setattr("retort.cost.report.Jobs", jobs_of)
+    assert main(["cost", "--config", "config.yaml", "minilmv2/table2"]) == 0
+    groups = made[0].estimates.companions
+    assert {f"results/together/{job}.done": set(groups[job]) for job in groups} == theirs
+    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["minilmv2/table2", str(len(jobs))]
 
 
 def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
@@ -77,8 +111,9 @@ def check_resources(jobs: dict[JobKey, dict[str, str]], scale: str) -> None:
 def measured(finished: Path) -> Any:
     """Yield a finished study on a machine that was measured since."""
     file = finished / "results/calibration.json"
-    kept = {"flops": 1, "bandwidth": 1, "start": 1, "device": "cpu: slow", "threads": 1, "precision": "x", "at": "y"}
-    file.write_text(json.dumps(kept))
+    precision = read_config(json.loads((finished / "config.yaml").read_text())).resolved_precision()
+    slow = {"flops": 1, "bandwidth": 1, "relations": 1, "start": 1, "fork": 1, "threads": 1, "at": "y"}
+    file.write_text(json.dumps({**slow, "device": f"cpu: {processor()}", "precision": precision}))
     yield finished
     file.unlink()
 

@@ -1,26 +1,25 @@
-"""Tests of a study's cost: each job is counted once; rows and blocks as they were encoded; the calibration."""
+"""Tests of a study's cost: each job is counted once; rows and blocks as they were encoded; speed, and the command."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.bench.calibrate import calibrate
 from retort.cli import main
-from retort.cost import flops, work
+from retort.cost import work
 from retort.cost.data import Rows, Volume
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Bill, bills_of, selected_exhibits, targets_of
-from retort.cost.speed import GUESSED, Speed, speed_of_device
+from retort.cost.speed import Speed, speed_of_device
 from retort.cost.work import Work
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.plan.plan import Plan
 from retort.settings import TimingSettings
 from retort.specs.config import read_config
-from retort.specs.model import Architecture
 
 from tests.job_settings import schedule
 
@@ -158,24 +157,10 @@ def test_hours_are_those_of_all_work() -> None:
     assert speed.hours(Work(traffic=3.6e11), jobs=0) == 1
     assert speed.hours(Work(seconds=3600), jobs=0) == 1
     assert speed.hours(Work(), jobs=3600) == 7
-
-
-@pytest.mark.slow
-def test_a_calibration_is_measured_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "a guess" in speed_of_device(None, gpu=False).origin
-    found = calibrate("float32", gpu=False, output=Path("results/calibration.json"), seconds=0.05)
-    kept = json.loads(Path("results/calibration.json").read_text())
-    assert kept["threads"] == 1
-    done = kept["batch"] * 3 * flops.forward(Architecture(**kept["architecture"]), kept["length"])
-    assert found == pytest.approx(done / kept["seconds"])
-    read = speed_of_device(None, gpu=False)
-    assert (read.flops, read.bandwidth, read.start) == pytest.approx((found, kept["bandwidth"], kept["start"]))
-    assert read.bandwidth > 1e8  # bytes a second; a memory that is slower is none
-    assert read.start > 0.1  # seconds; torch is imported
-    assert read.origin.startswith("measured on cpu")
-    assert speed_of_device(None, gpu=True).flops == GUESSED[True].flops  # of no GPU
-    assert speed_of_device(2e9, gpu=False).flops == 2e9
+    relations = Work(traffic=3.6e11, relation_traffic=2.7e11)
+    assert speed.hours(relations, jobs=0) == 1
+    assert replace(speed, relations=3.0).hours(relations.times(2), jobs=0) == 2 * (0.25 + 3 * 0.75)
+    assert replace(speed, relations=3.0).hours(relations + relations, jobs=0) == 2 * (0.25 + 3 * 0.75)
 
 
 def test_a_broken_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +168,7 @@ def test_a_broken_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     Path("results").mkdir()
     Path("results/calibration.json").write_text('{"flops": "many"}')
     with pytest.raises(RetortError, match=r"calibration\.json holds no calibration; measure again"):
-        speed_of_device(None, gpu=False)
+        speed_of_device(None, gpu=False, config=read_config({}))
 
 
 def test_the_command(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,6 +137,7 @@ def test_relations_are_products_of_their_vectors_and_traffic_of_their_numbers() 
     assert cost.flops == 2 * 2 * products
     assert cost.traffic == 2 * (20 * 4 * 4 * LENGTH**2 + 12 * 4 * LENGTH * (16 + 20))
     assert (cost.relation, cost.relation_heads) == (4 * LENGTH**2, 4)
+    assert cost.relation_traffic == 2 * 20 * 4 * 4 * LENGTH**2
 
 
 def test_a_relation_has_the_heads_that_its_objective_says() -> None:

@@ -217,9 +217,11 @@ def test_each_gpu_has_a_process_with_ram_of_its_own(tmp_path: Path, monkeypatch:
 def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = cluster(tmp_path, {"gpu_memory_gb": 40, "gpus_per_job": 4}, gpu={"max_gpu": 4, "max_runtime": "1d"})
     before = needs(tmp_path, monkeypatch, "paper", cluster=path)
-    kept = {"flops": 1e13, "bandwidth": 1e12, "start": 9, "device": "cuda: a GPU", "threads": 1, "precision": "x"}
+    kept = {"flops": 1e13, "bandwidth": 1e12, "relations": 1, "start": 9, "fork": 1, "device": "cuda: a GPU"}
     Path("results").mkdir()
-    Path("results/calibration.json").write_text(json.dumps({**kept, "at": "2026-11-22"}))
+    Path("results/calibration.json").write_text(
+        json.dumps({**kept, "threads": 1, "precision": "bfloat16", "at": "2026-11-22"})
+    )
     after = needs(tmp_path, monkeypatch, "paper", cluster=path)
     job = STUDENT, "distill_student"
     assert after.runtime(*job, attempt=1) > before.runtime(*job, attempt=1)

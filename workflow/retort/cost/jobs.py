@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -71,11 +71,13 @@ class Jobs:
 
     Args:
         plan: the plan.
+        targets: the files that a run is asked for by name, which decide the students of each job of companions; none
+            if that is everything.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        companions = Companions(plan, fits=fits_one_job(plan))
+    def __init__(self, plan: Plan, targets: Iterable[str] = ()) -> None:
+        self.plan, asked = plan, list(targets)
+        companions = Companions(plan, lambda: asked, fits_one_job(plan))
         self.rules, self.estimates = Rules(plan, companions), Estimates(plan, companions)
         self.known: dict[str, Job | None] = {}
 

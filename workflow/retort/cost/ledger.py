@@ -121,5 +121,9 @@ def bills_of(jobs: Jobs, targets: dict[str, list[str]]) -> list[Bill]:
 
 def models_behind(jobs: Jobs, targets: dict[str, list[str]]) -> list[Job]:
     """Return the jobs behind some files that train or run a model, each once."""
-    files = [path for paths in targets.values() for path in paths]
-    return [job for job in jobs.behind(files) if job.estimate.runs_model]
+    return [job for job in jobs.behind(files_of(targets)) if job.estimate.runs_model]
+
+
+def files_of(targets: dict[str, list[str]]) -> list[str]:
+    """Return the files of all tables and figures, in one list."""
+    return [path for paths in targets.values() for path in paths]

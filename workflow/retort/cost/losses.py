@@ -35,6 +35,7 @@ class LossCost:
         scratch: bytes that are held while one relation is computed.
         relation: numbers of the largest relation; 0 without relations.
         relation_heads: the heads of that relation; some of them are computed at once.
+        relation_traffic: what of the traffic is of relations.
     """
 
     flops: float = 0.0
@@ -43,6 +44,7 @@ class LossCost:
     scratch: float = 0.0
     relation: float = 0.0
     relation_heads: int = 1
+    relation_traffic: float = 0.0
 
     def __add__(self, other: LossCost) -> LossCost:
         """Return what two terms take: they are held together, and computed one after the other."""
@@ -54,6 +56,7 @@ class LossCost:
             max(self.scratch, other.scratch),
             larger.relation,
             larger.relation_heads,
+            self.relation_traffic + other.relation_traffic,
         )
 
 
@@ -170,13 +173,15 @@ def _relations(
     relations = (len(kinds) if isinstance(kinds, list) else 1) * (len(term.pairs) or 1)
     own, both = student.hidden * length, (student.hidden + teacher.hidden) * length
     numbers = heads * length**2
+    moved = relations * RELATION_PASSES * NUMBER * numbers
     return LossCost(
         flops=relations * 2 * length * (both + 2 * own),  # the relations of both sides; the gradients of two vectors
-        traffic=relations * (RELATION_PASSES * NUMBER * numbers + PASSES * NUMBER * both),
+        traffic=moved + relations * PASSES * NUMBER * both,
         held=relations * HELD_OF_RELATION * own,
         scratch=SCRATCH_OF_RELATION * both,
         relation=numbers,
         relation_heads=heads,
+        relation_traffic=moved,
     )
 
 

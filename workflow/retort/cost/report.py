@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from retort.cost.data import UNKNOWN, Volume
 from retort.cost.jobs import Job, Jobs
-from retort.cost.ledger import Bill, Load, bills_of, models_behind, selected_exhibits, targets_of
+from retort.cost.ledger import Bill, Load, bills_of, files_of, models_behind, selected_exhibits, targets_of
 from retort.cost.met import Met, met_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.plan.plan import Plan
@@ -15,9 +15,10 @@ from retort.specs.config import Config
 
 COUNTED = (
     "Counted: every job of the workflow; matrix products of encoders, heads and losses; what losses and the optimiser "
-    "move; {start:g} s to start a job. A fine-tuned seed is the mean point of its grid. Relations are counted in the "
-    "form that every GPU can run; kernels that never write them are faster. Hours of other jobs are rough guesses."
+    "move; {start:.3g} s to start a job. A fine-tuned seed is the mean point of its grid. Relations are counted in the "
+    "form that every GPU can run{relations}. Hours of other jobs are rough guesses."
 )
+KERNELS = "; kernels that never write them are faster"
 LARGEST = 5  # jobs that are named
 
 
@@ -30,9 +31,9 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         flops: FLOPs per second of one device; None for the measured speed, or a guess without one.
     """
     plan = Plan(config)
-    jobs, gpu = Jobs(plan), config.gpus > 0
     targets = targets_of(plan, selected_exhibits(plan.study, names), whole=not names)
-    bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu)
+    jobs, gpu = Jobs(plan, files_of(targets) if names else ()), config.gpus > 0
+    bills, speed = bills_of(jobs, targets), speed_of_device(flops, gpu, config)
     yield from _table(bills, speed, "GPU" if gpu else "CPU")
     yield ""
     models = models_behind(jobs, targets)
@@ -44,7 +45,8 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
         f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s: "
         f"{speed.origin}."
     )
-    yield COUNTED.format(start=speed.start)
+    measured = f", times {speed.relations:.2g} as measured" if speed.relations != 1 else KERNELS
+    yield COUNTED.format(start=speed.start, relations=measured)
     yield from _lengths(jobs.estimates.volume)
 
 
@@ -56,7 +58,7 @@ def of_one_process(plan: Plan, papers: list[str]) -> Iterator[str]:
         papers: the papers; all of the plan if empty.
     """
     targets = targets_of(plan, selected_exhibits(plan.study, papers), whole=not papers)
-    speed = replace(speed_of_device(None, plan.config.gpus > 0), start=0.0)
+    speed = replace(speed_of_device(None, plan.config.gpus > 0, plan.config), start=0.0)
     yield from _held_against(met_of(models_behind(Jobs(plan), targets), speed))
 
 

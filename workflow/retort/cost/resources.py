@@ -41,7 +41,7 @@ class JobResources:
     def __init__(self, plan: Plan, companions: Mapping[str, list[str]] = MappingProxyType({})) -> None:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
         self.estimates = Estimates(plan, companions)
-        self.speeds = {gpu: speed_of_device(None, gpu) for gpu in (False, True)}
+        self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
 
     def gpu(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""

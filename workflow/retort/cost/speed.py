@@ -8,6 +8,8 @@ from pathlib import Path
 
 from retort.cost.work import Work
 from retort.errors import RetortError
+from retort.provenance import processor
+from retort.specs.config import Config
 
 STORED = Path("results/calibration.json")
 
@@ -19,18 +21,22 @@ class Speed:
     Args:
         flops: FLOPs of matrix products in a second, with all that encoders do between them.
         bandwidth: bytes of losses and the optimiser that are moved in a second.
-        start: seconds before a job's first step, to load Python, torch, transformers and the model's files.
+        start: seconds that a job takes beside its work, to load Python, torch, transformers and the model's files.
         origin: where the numbers come from.
+        relations: how long relations take, as a multiple of the time that moving their bytes at `bandwidth` takes: less
+            than 1 where kernels never write them.
     """
 
     flops: float
     bandwidth: float
     start: float
     origin: str
+    relations: float = 1.0
 
     def hours(self, work: Work, jobs: int = 1) -> float:
         """Return the hours that jobs with this work in total take on one device, one after another."""
-        seconds = work.flops / self.flops + work.traffic / self.bandwidth + work.seconds + self.start * jobs
+        moved = work.traffic + (self.relations - 1) * work.relation_traffic
+        seconds = work.flops / self.flops + moved / self.bandwidth + work.seconds + self.start * jobs
         return seconds / 3600
 
 
@@ -41,39 +47,64 @@ GUESSED = {
 }
 
 
-def stored(gpu: bool, path: Path = STORED) -> Speed | None:
-    """Read the speed that was measured on this machine; None if it was not measured on such a device.
+def stored(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None, str]:
+    """Read the speed that `retort cost --calibrate` measured.
+
+    It counts for the kind of device and the precision that it was measured with, and on a CPU of this machine where
+    jobs run here. What the nodes of a cluster have cannot be known where a run is planned: there it counts whatever its
+    device is called, and the origin tells the name.
+
+    Args:
+        gpu: whether jobs run on a GPU.
+        config: the configuration, with the precision of the study.
+        path: the file.
+
+    Returns:
+        The speed, or None, and why a measurement does not count; empty if there is none.
 
     Raises:
         RetortError: the file holds no calibration.
     """
     if not path.is_file():
-        return None
+        return None, ""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["device"].startswith("cpu") == gpu:
-            return None
-        origin = f"measured on {kept['device']}, {kept['threads']} thread(s), {kept['precision']}, {kept['at'][:10]}"
-        return Speed(float(kept["flops"]), float(kept["bandwidth"]), float(kept["start"]), origin)
+        device, precision = kept["device"], kept["precision"]
+        origin = f"measured on {device}, {kept['threads']} thread(s), {precision}, {kept['at'][:10]}"
+        start = float(kept["start" if config.cluster else "fork"])
+        speed = Speed(float(kept["flops"]), float(kept["bandwidth"]), start, origin, float(kept["relations"]))
+        problem = _mismatch(device.startswith("cpu: "), device.removeprefix("cpu: "), precision, gpu, config)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RetortError(f"{path} holds no calibration", "measure again with `retort cost --calibrate`") from None
+    return (None, f"{path} was {origin}, but {problem}") if problem else (speed, "")
 
 
-def speed_of_device(flops: float | None, gpu: bool) -> Speed:
+def _mismatch(on_cpu: bool, name: str, precision: str, gpu: bool, config: Config) -> str:
+    """Return why a measurement on such a device says nothing of the study's jobs; empty if it counts."""
+    reasons = {
+        f"jobs run on a {'GPU' if gpu else 'CPU'}": on_cpu == gpu,
+        f"the study trains in {config.resolved_precision()}": precision != config.resolved_precision(),
+        f"this machine has another CPU, {processor()}": not (gpu or config.cluster) and name != processor(),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
     """Return the speed that the user stated, else the measured one, else a guess.
 
     Args:
         flops: FLOPs per second from the command line, or None.
         gpu: whether jobs run on a GPU.
+        config: the configuration.
 
     Raises:
-        RetortError: the stated speed is not positive.
+        RetortError: the stated speed is not positive, or a file holds no calibration.
     """
-    measured = stored(gpu)
+    measured, problem = stored(gpu, config)
     if flops is None:
         guess = GUESSED[gpu]
         hint = "measure it with --calibrate or give it with --flops"
-        return measured or replace(guess, origin=f"{guess.origin}; {hint}")
+        return measured or replace(guess, origin="; ".join(filter(None, [guess.origin, problem, hint])))
     if not flops > 0:
         raise RetortError(f"--flops {flops:g} is no speed", "give FLOPs a second, such as --flops 60e12")
     return replace(measured or GUESSED[gpu], flops=flops, origin="given with --flops")

@@ -36,19 +36,26 @@ class Work:
         flops: of matrix products.
         traffic: bytes that losses and the optimiser read and write; what encoders move is in the speed of their FLOPs.
         seconds: what else it takes, on a CPU core.
+        relation_traffic: what of the traffic is of relations, which a device may move at another speed.
     """
 
     flops: float = 0.0
     traffic: float = 0.0
     seconds: float = 0.0
+    relation_traffic: float = 0.0
 
     def __add__(self, other: Work) -> Work:
         """Return the sum of two jobs' work."""
-        return Work(self.flops + other.flops, self.traffic + other.traffic, self.seconds + other.seconds)
+        return Work(
+            self.flops + other.flops,
+            self.traffic + other.traffic,
+            self.seconds + other.seconds,
+            self.relation_traffic + other.relation_traffic,
+        )
 
     def times(self, number: float) -> Work:
         """Return the work of doing this so many times."""
-        return Work(self.flops * number, self.traffic * number, self.seconds * number)
+        return Work(self.flops * number, self.traffic * number, self.seconds * number, self.relation_traffic * number)
 
 
 NONE = Work()
@@ -118,7 +125,8 @@ def stage(
         passes.append(through + (head if logits else 0) if layers or logits else 0.0)
     loss = losses.cost_of(stage.terms, student, teacher, rows.length, outputs)
     seen = examples(stage.schedule, rows.count)
-    return Work(TRAINED * passes[0] + loss.flops, loss.traffic).times(seen), Work(passes[1]).times(seen)
+    own = Work(TRAINED * passes[0] + loss.flops, loss.traffic, relation_traffic=loss.relation_traffic)
+    return own.times(seen), Work(passes[1]).times(seen)
 
 
 def tuned(

@@ -96,7 +96,7 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
 
 
 def _background(plan: Plan, jobs: Jobs, paper: str) -> Background:
-    speed = speed_of_device(None, gpu=True)
+    speed = speed_of_device(None, gpu=True, config=plan.config)
     targets = targets_of(plan, selected_exhibits(plan.study, [paper]), whole=False)
     bills = bills_of(jobs, targets)[:-1]  # without the total
     planned = [

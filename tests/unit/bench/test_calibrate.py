@@ -1,0 +1,86 @@
+"""Tests of the calibration: what is measured, in which precision, what is kept, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+import torch
+from retort.bench import calibrate as measuring
+from retort.bench.calibrate import calibrate
+from retort.cli import main
+from retort.cost import flops
+from retort.cost.losses import NUMBER, RELATION_PASSES
+from retort.cost.speed import speed_of_device
+from retort.errors import RetortError
+from retort.precision import float32_products
+from retort.specs.config import read_config
+from retort.specs.model import Architecture
+
+OUTPUT = Path("results/calibration.json")
+SMALL = Architecture(layers=1, heads=2, hidden=48, intermediate=48)
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure a small model for an instant, and start no process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(measuring, "SHAPES", dict.fromkeys((False, True), (SMALL, 2, 4)))
+    monkeypatch.setattr(measuring, "MOVED", {False: 1 << 16})
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {False: 1})
+    monkeypatch.setattr(measuring, "LEAST", 1)
+    monkeypatch.setattr(measuring, "_start_seconds", lambda device: 4.0)
+    monkeypatch.setattr(measuring, "_fork_seconds", lambda device: 1.0)
+
+
+def test_a_calibration_is_measured_kept_and_read() -> None:
+    found = calibrate("float32", gpu=False, output=OUTPUT, seconds=0.0)
+    kept = json.loads(OUTPUT.read_text())
+    assert (kept["threads"], kept["precision"]) == (1, "float32")
+    assert found == pytest.approx(2 * 3 * flops.forward(SMALL, 4) / kept["seconds"])
+    read = speed_of_device(None, gpu=False, config=read_config({"precision": "float32"}))
+    assert (read.flops, read.bandwidth, read.start) == pytest.approx((found, kept["bandwidth"], 1.0))
+    assert read.relations == kept["relations"] > 0
+    assert read.origin.startswith("measured on cpu")
+
+
+def test_relations_take_what_is_left_of_the_time_of_their_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "RELATION_ROWS", {False: 2})
+    counted = 2 * RELATION_PASSES * NUMBER * measuring.RELATION_HEADS * measuring.RELATION_LENGTH**2 / 1e9  # seconds
+    vectors = 2 * 12 * NUMBER * 128 * (48 + 768) / 1e9
+    products = 2 * 2 * 128 * 128 * (48 + 768 + 2 * 48) / 1e12
+    taken = 3 * counted + vectors + products
+    assert measuring._relations(False, taken, achieved=1e12, bandwidth=1e9) == pytest.approx(3)
+    assert measuring._relations(False, counted, achieved=1e6, bandwidth=1e9) == pytest.approx(0.5)  # at least half
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
+def test_steps_multiply_matrices_as_trainings_do(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def noted(precision: str) -> AbstractContextManager[None]:
+        asked.append(precision)
+        return float32_products(precision)
+
+    monkeypatch.setattr(measuring, "float32_products", noted)
+    measuring._step_seconds(False, "cpu", precision, 0.0)
+    assert set(asked) == {precision}
+    asked.clear()
+    measuring._relation_seconds(False, "cpu", precision, 0.0)
+    assert set(asked) == {precision}
+
+
+def test_a_machine_without_a_gpu_says_nothing_of_a_study_on_gpus(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RetortError, match=r"the study trains on GPUs, and torch \S+ sees none on \S+; calibrate on a"):
+        calibrate("bfloat16", gpu=True, output=OUTPUT)
+    assert not OUTPUT.exists()
+    Path("config.yaml").write_text('{"scale": "paper"}')
+    assert main(["cost", "--config", "config.yaml", "--calibrate"]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1
+    assert not said.out
