@@ -113,6 +113,11 @@ def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
     return _take(folder, _kept(folder)[1:] == [key, len(outputs)], outputs)
 
 
+def is_kept(folder: Path) -> bool:
+    """Return whether a job of this run keeps its results in a folder."""
+    return _kept(folder)[:1] == [os.environ.get(RUN)]
+
+
 def restore(folder: Path, outputs: list[Path]) -> bool:
     """Put back what a job of this run kept, whatever became of the jobs beside it; return whether it kept anything."""
     run, _, count = _kept(folder) or ["", "", 0]

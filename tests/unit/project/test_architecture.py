@@ -43,7 +43,7 @@ TOP: dict[str, set[str]] = {
     "__init__": set(),
     "__main__": {"cli"},
     "atomic": {"errors", "machine"},
-    "attempts": {"atomic", "errors", "slurm"},
+    "attempts": {"atomic", "errors", "signals", "slurm"},
     "batch": set(),
     "checksums": {"atomic", "errors"},
     "errors": set(),
