@@ -60,27 +60,27 @@ def test_the_status_comes_from_where_the_cluster_keeps_it(
     assert profile()["slurm-status-command"] == command
 
 
-def test_the_type_of_gpu_is_filled_in_at_one_place(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
-    place = tmp_path / "slurm/partitions.yaml"
-    place.write_text(place.read_text().replace("gpu_model: null", "gpu_model: h100"))
-    assert "set-resources" not in PROFILE
-    asked = profile(tmp_path)["set-resources"]
-    rules = (ROOT / "workflow/rules").glob("*.smk")
-    on_gpu = {
-        re.match(r"\w+", rule)[0]  # type: ignore[index]
-        for path in rules
-        for rule in path.read_text().split("\nrule ")[1:]
-        if "gpu=" in rule
-    }
-    assert asked == {rule: {"gpu_model": "h100"} for rule in on_gpu}
+def test_a_controller_that_is_silent_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: Any, timeout: float, **__: Any) -> None:
+        raise subprocess.TimeoutExpired("scontrol", timeout)
+
+    monkeypatch.setattr(subprocess, "run", silent)
+    assert profile()["slurm-status-command"] == "sacct"
+
+
+def test_a_rule_that_asks_for_a_gpu_asks_for_its_type() -> None:
+    rules = [rule for path in (ROOT / "workflow/rules").glob("*.smk") for rule in path.read_text().split("\nrule ")[1:]]
+    asking = [rule for rule in rules if "gpu=" in rule]
+    assert len(asking) == 10
+    assert all("gpu_model=needs.gpu_model" in rule for rule in asking)
 
 
 def test_jobs_that_share_a_slurm_job_are_filled_in_at_the_same_place(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
     uncomment_turns(tmp_path)
     asked = profile(tmp_path)
-    keys = {"groups", "group-components", "resources", "set-resource-scopes", "slurm-pass-command-as-script"}
+    keys = {"set-resources", "groups", "group-components", "resources", "set-resource-scopes"}
+    keys.add("slurm-pass-command-as-script")
     assert keys.isdisjoint(PROFILE)
     assert asked["groups"]["finetune_student"] == "finetune.{student}.{task}"
     assert set(asked["group-components"]) == set(asked["groups"].values())
@@ -101,7 +101,7 @@ def test_the_study_reads_the_file_that_is_filled_in(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
     uncomment_turns(tmp_path)
     cluster = read_cluster(str(tmp_path / "slurm/partitions.yaml"))
-    assert "run_grid" in cluster.gpu_rules
+    assert cluster.gpu_memory_gb == 80
     assert cluster.in_turn == profile(tmp_path)["groups"]
 
 
@@ -119,10 +119,13 @@ def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) 
     folder = make_study(tmp_path / "study")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
     place = folder / "slurm/partitions.yaml"
-    for old, new in [("account: null", "account: all"), ("qos: null", "qos: long"), ("int: null", "int: a&b")]:
-        place.write_text(place.read_text().replace(old, new))
+    filled = {"account": "all", "qos": "long", "constraint": "a&b", "gpu_model": "h100"}
+    for key, value in filled.items():
+        place.write_text(place.read_text().replace(f"{key}: null", f"{key}: {value}"))
     scale = ("--config", "scale=pocket")
     jobs = resources_of_jobs(folder, *scale)
+    assert {job.get("gpu") for job in jobs} == {"0", None}  # as at all scales that are for a CPU
+    assert not any("gpu_model" in job for job in jobs)  # Slurm would be asked for no GPU of that type
     assert {job["nodes"] for job in jobs} == {"1"}
     assert {(job["slurm_account"], job["qos"], job["constraint"]) for job in jobs} == {("all", "long", "a&b")}
     jobs = resources_of_jobs(folder, *scale, "--default-resources", "slurm_account=mine")

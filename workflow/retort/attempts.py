@@ -45,6 +45,7 @@ class Attempt:
         position: how far the job's trainings had got when it began.
         failures: how many attempts before it failed at this position.
         reason: why it failed; empty while it is at work, and for ever if it was killed.
+        at_limit: whether it ended because its Slurm job met its time limit.
     """
 
     run: str
@@ -52,6 +53,7 @@ class Attempt:
     position: str
     failures: int = 0
     reason: str = ""
+    at_limit: bool = False
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -100,12 +102,13 @@ def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
     Raises:
         GivenUp: the job failed twice in this run without a step forward.
     """
-    begun = _begin(path, " ".join(map(position, checkpoints)))
+    begun = _begin(path, _positions(checkpoints))
     try:
         yield
     except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
-            replace(begun, reason=first_line(error)).write(path)
+            at_limit = isinstance(error, Interrupted) and error.ahead_of_limit
+            replace(begun, reason=first_line(error), at_limit=at_limit).write(path)
         raise
     path.unlink(missing_ok=True)
 
@@ -139,6 +142,22 @@ def leaves_the_rest(rule: str, error: Exception) -> bool:
     )
 
 
+def failed(path: Path, checkpoints: Iterable[Path]) -> Attempt | None:
+    """Return the latest attempt of this run at a job that has failed, with all failures where the job stands now.
+
+    Args:
+        path: the file that holds the latest attempt.
+        checkpoints: the folders of the checkpoints that the job writes.
+
+    Returns:
+        The attempt; None if there is none, or the job has succeeded.
+    """
+    latest, here = Attempt.read(path), Attempt(os.environ.get(RUN, ""), "", _positions(checkpoints))
+    if latest is None or latest.run != here.run:
+        return None
+    return replace(latest, failures=latest.failures_before(here))
+
+
 def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:
     """Return the folders of the checkpoints that a job writes: its own, and those of the jobs that it trains for.
 
@@ -149,6 +168,10 @@ def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:
     """
     others = [f"{TRAINS_FOR[rule]}.{name}" for name in settings] if rule in TRAINS_FOR else []
     return [CHECKPOINTS / each for each in (slug, *others)]
+
+
+def _positions(checkpoints: Iterable[Path]) -> str:
+    return " ".join(map(position, checkpoints))
 
 
 def position(checkpoints: Path) -> str:

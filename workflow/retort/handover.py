@@ -5,6 +5,9 @@ before each. So a new job waits for the one at work; and a job whose run is not 
 to its results, outside of what Snakemake deletes, for the new job. If Slurm starts a job of the old run later, it ends
 at once (`plan.frozen`).
 
+The latest run may start a second job too, while the first is still at work: where Slurm said that it has ended. The
+second one, which waits, leaves a file that tells the first to keep such a link.
+
 Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. So
 each of them keeps such a link as well, until the run has ended.
 """
@@ -50,16 +53,42 @@ def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterato
                     raise  # it would wait for itself
                 if not waits:
                     say(f"{error.message}; waits for its end")
+                    _wait_for_results(path)
                 waits = True
                 owner = error.owner.slurm_job if error.owner else ""
                 if owner and owner != slurm.job_id() and slurm.queue_again(after=owner):
                     return  # not reached: Slurm ends this process
                 time.sleep(POLL)
+        _wait_no_more(path)
         yield
 
 
+def waiting(path: Path) -> Path:
+    """Return the folder with a file for each Slurm job that waits for the lock of a job; there is none if none waits.
+
+    Args:
+        path: the file that names the owner of the lock.
+    """
+    return path.with_name(f"{path.name}.waiting")
+
+
+def _wait_for_results(path: Path) -> None:
+    """Leave a file that says that this Slurm job waits; it stays while the job is queued again."""
+    if slurm.job_id():
+        with contextlib.suppress(OSError):  # without it, the work is done twice
+            waiting(path).mkdir(exist_ok=True)
+            (waiting(path) / slurm.job_id()).touch()
+
+
+def _wait_no_more(path: Path) -> None:
+    """Remove what says that this Slurm job waits, if it did."""
+    with contextlib.suppress(OSError):  # nobody waits, or others do
+        (waiting(path) / slurm.job_id()).unlink(missing_ok=True)
+        waiting(path).rmdir()
+
+
 def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> None:
-    """Keep results for another attempt, if a run has begun since that of this job, or the job shares its Slurm job.
+    """Keep results for another attempt: of a later run, of one that waits, or of jobs that share a Slurm job.
 
     Args:
         folder: where they are kept, on the file system of the results.
@@ -68,7 +97,7 @@ def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> 
         shares: whether others run in the same Slurm job.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    if of_latest_run() and not shares:
+    if of_latest_run() and not shares and not waiting(folder.with_suffix("")).exists():
         return
     folder.mkdir(parents=True)
     for number, output in enumerate(outputs):
@@ -82,6 +111,11 @@ def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> 
 def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
     """Take over the results that another attempt kept; return whether there were any of this key."""
     return _take(folder, _kept(folder)[1:] == [key, len(outputs)], outputs)
+
+
+def is_kept(folder: Path) -> bool:
+    """Return whether a job of this run keeps its results in a folder."""
+    return _kept(folder)[:1] == [os.environ.get(RUN)]
 
 
 def restore(folder: Path, outputs: list[Path]) -> bool:

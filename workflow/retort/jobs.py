@@ -130,6 +130,11 @@ def _named(snakemake: Any) -> tuple[str, str]:
     return f"{snakemake.rule}{wildcards}", ".".join([snakemake.rule, *values])
 
 
+def slug_of(job: Any) -> str:
+    """Return the slug of a job of Snakemake's plan."""
+    return ".".join([job.rule.name, *map(str, job.wildcards)])
+
+
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from retort import forkserver
+from retort import forkserver, handover
 from retort.checksums import RESULTS, TIMESTAMP
-from retort.jobs import STAMPS, TOKENS, kept_results
+from retort.jobs import STAMPS, TOKENS, kept_results, slug_of
 
 FEW = 3  # jobs for which a server would cost more than it saves
 
@@ -56,7 +56,9 @@ def keep_going() -> None:
 def remove_kept_results(dag: Any) -> None:
     """Delete what jobs kept for another attempt; after a run without failures all results are in their places."""
     for job in dag.jobs:
-        shutil.rmtree(kept_results(".".join([job.rule.name, *map(str, job.wildcards)])), ignore_errors=True)
+        kept = kept_results(slug_of(job))
+        for folder in (kept, handover.waiting(kept.with_suffix(""))):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def ignore_script_times() -> None:

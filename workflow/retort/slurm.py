@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # states in which no process of a job is left; that of a lost node is none of them, as the node may only be out of reach
 ENDED = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
@@ -27,14 +27,24 @@ def cluster() -> str:
 
 def has_ended(job: str) -> bool:
     """Return whether Slurm says that a job has ended, or does not know it any more; False if it gives no answer."""
-    command = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs", job]
+    states = states_of([job])
+    return states is not None and all(state in ENDED for state in states.values())
+
+
+def states_of(jobs: Iterable[str]) -> dict[str, str] | None:
+    """Return the states of those jobs that Slurm knows, also of some that have ended; None if it gives no answer.
+
+    Args:
+        jobs: the ids of the jobs, at least one.
+    """
+    command = ["squeue", "--noheader", "--states=all", "--format=%i %T", "--jobs", ",".join(jobs)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    if done.returncode:
-        return "Invalid job id" in done.stderr
-    return all(state in ENDED for state in done.stdout.split())
+        return None
+    if done.returncode:  # of several ids it leaves out those that it does not know; for a single one that is an error
+        return {} if "Invalid job id" in done.stderr else None
+    return dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.strip())
 
 
 def queue_again(after: str = "") -> bool:

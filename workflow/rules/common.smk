@@ -9,6 +9,7 @@ from retort.plan import frozen
 from retort.plan.scale_guard import guard_scale
 from retort.plan import (
     failed_jobs,
+    retries,
     run_sources,
     slurm_defaults,
     slurm_status,
@@ -89,6 +90,7 @@ onstart:  # of a run, not of a dry one, and of no job on a cluster: what is impo
 
             begin_index(plan.study)
         start_at_once(workflow.scheduler)
+        retries.adapt_snakemake()
         check_minutes(workflow.dag, needs.cluster)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))

@@ -17,6 +17,7 @@ rule run_grid:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
@@ -44,6 +45,7 @@ rule finetune_student:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,

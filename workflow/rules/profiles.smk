@@ -14,6 +14,7 @@ rule profile_student:
     threads: plan.every_core
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
     params:

@@ -26,6 +26,7 @@ rule distill_on_task:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
@@ -54,6 +55,7 @@ rule distill_together:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
@@ -83,6 +85,7 @@ rule distill_student:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,

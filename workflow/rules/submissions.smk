@@ -38,6 +38,7 @@ rule predict_test:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
     params:

@@ -17,6 +17,7 @@ rule finetune_teacher:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
@@ -40,6 +41,7 @@ rule fit_teacher_head:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
         micro_batch=needs.micro_batch,
@@ -62,6 +64,7 @@ rule record_activations:
         "../../envs/retort.yaml"
     resources:
         gpu=needs.gpu,
+        gpu_model=needs.gpu_model,
         runtime=needs.runtime,
         mem_mb=needs.mem_mb,
     params:

@@ -25,7 +25,7 @@ VALUES: list[tuple[Any, str]] = [
      "checkpoint_seconds: Input should be a valid number, not '20'; write the number without quotes"),
     ({"checkpoint_seconds": True}, "checkpoint_seconds: Input should be a valid number, not True"),
     ({"keep_weights": "maybe"}, "keep_weights: Input should be a valid boolean"),
-    ({"sample": 2}, "sample: Input should be a valid boolean"),
+    ({"sample": 2}, "sample: give true or false or a list, not 2"),
     ({"device": "gpu"}, "device: Input should be 'auto' or 'cpu', not 'gpu'"),
     ({"scale": "paper", "device": "cpu", "precision": "tf32"},
      "precision: tf32 is for GPUs, and device is 'cpu'; write float32"),

@@ -172,6 +172,16 @@ def test_no_job_asks_for_a_gpu_where_the_device_is_the_cpu(tmp_path: Path, monke
     assert [each.gpu(STUDENT, "distill_student", 1) for each in asked] == [1, 0]
 
 
+@pytest.mark.parametrize(("device", "models"), [("auto", ["h100", None]), ("cpu", [None, None])])
+def test_a_type_of_gpu_is_asked_for_where_a_gpu_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, models: list[str | None]
+) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", device=device, cluster=cluster(tmp_path, {"gpu_model": "h100"}))
+    jobs = [(STUDENT, "distill_student"), (SimpleNamespace(source="cc100"), "fetch_source")]
+    assert [asked.gpu_model(*job, 1) for job in jobs] == models
+    assert needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path)).gpu_model(*jobs[0], 1) is None
+
+
 def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"gpu": {"max_gpu": 8, "max_runtime": 600, "max_mem_mb": 15_000}}
     alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))

@@ -166,8 +166,9 @@ with job(rule_job(output=["results/x/score.json", "results/x/model"], params={"s
 OUTPUTS = ["results/x/score.json", "results/x/model"]
 
 
-def test_a_job_of_a_new_run_waits_for_the_old_one_and_takes_over(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("new_run", [True, False])  # the old run's Snakemake was killed; Slurm called the old job lost
+def test_a_second_job_waits_for_the_one_at_work_and_takes_over(
+    new_run: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = subprocess.Popen(
         [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=at_root()
@@ -175,7 +176,9 @@ def test_a_job_of_a_new_run_waits_for_the_old_one_and_takes_over(
     assert old.stdout is not None
     assert old.stdin is not None
     assert old.stdout.readline() == "at work\n"
-    attempts.begin_run()  # the old run's Snakemake was killed
+    if new_run:
+        attempts.begin_run()
+    monkeypatch.setenv("SLURM_JOB_ID", "18")
     monkeypatch.setattr(handover, "POLL", 0.01)
     asked: list[str] = []
 

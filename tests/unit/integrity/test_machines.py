@@ -201,13 +201,13 @@ SQUEUE = "#!/bin/sh\necho \"$@\" >> {0}/asked\necho '{1}' >&{2}\nexit {3}\n"
 @pytest.mark.parametrize(
     ("answer", "stream", "status", "ended"),
     [
-        ("COMPLETED", 1, 0, True),
-        ("CANCELLED", 1, 0, True),
+        ("17 COMPLETED", 1, 0, True),
+        ("17 CANCELLED", 1, 0, True),
         ("", 1, 0, True),
         ("slurm_load_jobs error: Invalid job id specified", 2, 1, True),
-        ("RUNNING", 1, 0, False),
-        ("PENDING", 1, 0, False),
-        ("NODE_FAIL", 1, 0, False),
+        ("17 RUNNING", 1, 0, False),
+        ("17 PENDING", 1, 0, False),
+        ("17 NODE_FAIL", 1, 0, False),
         ("slurm_load_jobs error: Unable to contact slurm controller", 2, 1, False),
     ],
 )
@@ -221,9 +221,18 @@ def test_what_slurm_says_of_a_job(
     assert (tmp_path / "asked").read_text().endswith("--jobs 17\n")
 
 
+def test_what_slurm_says_of_several_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "squeue").write_text(SQUEUE.format(tmp_path, "17 RUNNING\n19 FAILED", 1, 0))
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert slurm.states_of(["17", "18", "19"]) == {"17": "RUNNING", "19": "FAILED"}
+    assert (tmp_path / "asked").read_text().endswith("--jobs 17,18,19\n")
+
+
 def test_without_slurm_nothing_is_known_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert not slurm.has_ended("17")
+    assert slurm.states_of(["17"]) is None
 
 
 @pytest.mark.parametrize(("cluster", "waits"), [("here", False), ("there", True), ("", True)])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import re
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +14,19 @@ import pytest
 from retort.plan import slurm_status
 
 
-def asked(*answers: dict[str, str] | None, submitted: tuple[str, ...] = ()) -> list[dict[str, str] | None]:
-    """Return what the plugin is told when Slurm gives these answers, and it has submitted these jobs before."""
+@pytest.fixture(autouse=True)
+def slurm_knows(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return what squeue says of jobs that are asked for by their ids, which a test may fill in."""
+    known: dict[str, str] = {}
+    monkeypatch.setattr(slurm_status.slurm, "states_of", lambda jobs: {job: known[job] for job in jobs if job in known})
+    return known
+
+
+def asked(*answers: dict[str, str] | None, submitted: Iterable[str] | None = None) -> list[dict[str, str] | None]:
+    """Return what the plugin is told when Slurm gives these answers of jobs that were submitted before."""
     given, watch = iter(answers), slurm_status.Watch()
-    watch.of_submitted(lambda executor, jobs: None)(None, [SimpleNamespace(external_jobid=job) for job in submitted])
+    jobs = {job for answer in answers for job in answer or {}} if submitted is None else submitted
+    watch.of_submitted(lambda executor, jobs: None)(None, [SimpleNamespace(external_jobid=job) for job in jobs])
 
     async def query(command: str, logger: Any) -> slurm_status.Answer:
         answer = next(given)
@@ -30,13 +42,62 @@ def test_a_job_that_is_gone_for_good_has_ended() -> None:
     assert told[3] == {"1": "COMPLETED", "2": "UNKNOWN"}
 
 
+@pytest.mark.parametrize("state", ["RUNNING", "PENDING", "COMPLETED", "FAILED"])
+def test_a_job_that_the_database_lacks_is_asked_of_slurm(state: str, slurm_knows: dict[str, str]) -> None:
+    slurm_knows["1"] = state
+    told = asked({"1": "RUNNING"}, *[{}] * slurm_status.ANSWERS, {"1": "RUNNING"})
+    assert told == [{"1": "RUNNING"}, *[{}] * (slurm_status.ANSWERS - 1), {"1": state}, {"1": "RUNNING"}]
+
+
+def test_a_job_is_not_gone_while_slurm_gives_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm_status.slurm, "states_of", lambda jobs: None)
+    assert asked({"1": "RUNNING"}, *[{}] * slurm_status.PATIENCE)[-1] == {}
+
+
+def test_slurm_is_not_asked_of_jobs_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm_status.slurm, "states_of", lambda jobs: pytest.fail("it asks"))
+    asked({"1": "COMPLETED"}, *[{}] * slurm_status.PATIENCE, submitted=())
+
+
 def test_a_job_that_comes_back_and_answers_that_fail_do_not_count() -> None:
     told = asked({"1": "RUNNING"}, {}, None, {}, {"1": "PENDING"}, {}, {})
-    assert told == [{"1": "RUNNING"}, {}, None, {}, {"1": "PENDING"}, {}, {}]
+    assert told == [{"1": "RUNNING"}, {}, {}, {}, {"1": "PENDING"}, {}, {}]
 
 
-def test_a_job_that_someone_cancelled_is_cancelled() -> None:
-    assert asked({"1": "CANCELLED by 1000", "2": "OUT_OF_MEMORY"}) == [{"1": "CANCELLED", "2": "OUT_OF_MEMORY"}]
+@pytest.mark.parametrize("answer", [{"1": "RUNNING"}, None])
+def test_the_plugin_keeps_its_jobs_while_the_database_is_out_of_reach(
+    answer: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It forgets those that it does not yield, and Snakemake would wait for them for ever."""
+    plugin = adapted(monkeypatch)
+
+    async def query(command: str, logger: Any) -> slurm_status.Answer:
+        return answer, None if answer is None else 0.1
+
+    monkeypatch.setattr(plugin, "query_job_status", slurm_status.Watch().noticing(query))
+    jobs = [SimpleNamespace(external_jobid="1", aux={})]
+
+    async def active() -> list[Any]:
+        return [job async for job in plugin.Executor.check_active_jobs(executor(), jobs)]
+
+    assert asyncio.run(active()) == jobs
+
+
+def executor() -> Any:
+    """Return what the plugin's check of its jobs reads of its executor."""
+    settings = SimpleNamespace(init_seconds_before_status_checks=5, status_attempts=5)
+    counts = dict.fromkeys(["calls", "failures", "total_seconds", "max_seconds"], 0)
+    return SimpleNamespace(
+        **{f"_status_query_{name}": count for name, count in counts.items()},
+        _status_query_min_seconds=None,
+        _status_query_cycle_rows=[],
+        workflow=SimpleNamespace(executor_settings=settings),
+        get_status_command=lambda: "squeue",
+        status_rate_limiter=contextlib.nullcontext(),
+        logger=logging.getLogger(__name__),
+        run_uuid="run",
+        next_seconds_between_status_checks=5,
+    )
 
 
 @pytest.mark.parametrize("status", ["PREEMPTED", "NODE_FAIL"])

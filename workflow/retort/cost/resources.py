@@ -47,6 +47,10 @@ class JobResources:
         """Return the GPUs of a job: several where one would take it longer than a job may last."""
         return self._gpus(self._estimate(rulename, wildcards, attempt))
 
+    def gpu_model(self, wildcards: Wildcards, rulename: str, attempt: int) -> str | None:
+        """Return the type of the GPUs of a job; None where it has none, or any will do."""
+        return self.cluster.gpu_model if self.gpu(wildcards, rulename, attempt) else None
+
     def only_saves(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return 1 for a first attempt that asks for the time to save what a job of companions has trained.
 

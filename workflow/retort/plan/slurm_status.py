@@ -2,9 +2,13 @@
 
 The executor plugin asks sacct or squeue for the status of its jobs, and waits for ever for a job that is not in the
 answer: after its end squeue forgets a job, and so does a Slurm that lost its state. A job that was there, and is absent
-from several answers in a row, is handed on as one that has ended: Snakemake then looks for its results, and counts it
+from several answers in a row, is asked for by its id: the database behind sacct may lack a job that is at work. One
+that Slurm does not know either is handed on as one that has ended: Snakemake then looks for its results, and counts it
 as failed if they are not there. So is a job that Slurm forgot before it was first asked. And sacct says who cancelled a
 job, 'CANCELLED by 0', which the plugin takes for a status of jobs at work.
+
+If sacct or squeue fails as often as the plugin asks in a row, the plugin forgets all of its jobs, and the run waits for
+ever. It is given an answer without jobs instead, after which it waits for the next.
 
 A job that was preempted, or lost its node, is left to Slurm, which queues it again. Where Slurm is set up to end it
 instead, its status stays as it is for ever: after a number of answers in a row it counts as failed.
@@ -16,11 +20,14 @@ fails. Slurm knows which nodes it has, so nothing is excluded but what the user 
 
 from __future__ import annotations
 
+import asyncio
+import math
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from retort import slurm
 from retort.plan.slurm_step import PLUGIN
 
 ANSWERS = 3  # in a row, from which a job is absent
@@ -56,21 +63,20 @@ class Watch:
     """What the answers of Slurm said of each job of a run, so far."""
 
     def __init__(self) -> None:
+        self.active: set[str] = set()  # the jobs that the plugin waits for
         self.absent: Counter[str] = Counter()  # job -> in how many answers in a row it was absent
         self.lost: Counter[str] = Counter()  # job -> in how many answers in a row it was lost
         self.seen: set[str] = set()
 
     def of_submitted(self, check: Callable[[Any, list[Any]], Any]) -> Callable[[Any, list[Any]], Any]:
-        """Return the plugin's check of its jobs, which also notes all of them: no answer may ever hold one.
+        """Return the plugin's check of its jobs, which also notes which they are: no answer may ever hold one.
 
         Args:
             check: checks the status of the jobs that are at work or wait.
         """
 
         def checked(executor: Any, jobs: list[Any]) -> Any:
-            for job in jobs:
-                if str(job.external_jobid).isdigit():  # no part of an array, for which an answer may hold the whole
-                    self.absent[job.external_jobid] += 0
+            self.active = {str(job.external_jobid) for job in jobs}
             return check(executor, jobs)
 
         return checked
@@ -80,27 +86,31 @@ class Watch:
 
         Args:
             query: asks for the status of all jobs of a run; returns job -> status and the seconds it took, or twice
-                None.
+                None if that failed.
         """
 
         async def ask(command: str, logger: Any) -> Answer:
             statuses, seconds = await query(command, logger)
             if statuses is None:
-                return statuses, seconds
+                return {}, 0.0
             statuses = {job: status.split()[0] for job, status in statuses.items() if status}  # 'CANCELLED by 0'
-            self._count(statuses)
-            gone = dict.fromkeys(filter(self._is_gone, self.absent), ENDED)
+            statuses |= await asyncio.to_thread(self._of_missing, statuses)
+            self.lost = Counter({job: self.lost[job] + 1 for job, status in statuses.items() if status in LOST})
             failed = {job: "FAILED" for job, count in self.lost.items() if count >= PATIENCE}
-            return statuses | gone | failed, seconds
+            return statuses | failed, seconds
 
         return ask
 
-    def _count(self, statuses: dict[str, str]) -> None:
-        """Count an answer of Slurm, in which each job has a word as its status."""
+    def _of_missing(self, statuses: dict[str, str]) -> dict[str, str]:
+        """Count an answer, and return the statuses of the jobs that are absent for long, as Slurm itself has them."""
         self.seen |= statuses.keys()
-        for job in self.absent.keys() | statuses.keys():
-            self.absent[job] = 0 if job in statuses else self.absent[job] + 1
-        self.lost = Counter({job: self.lost[job] + 1 for job, status in statuses.items() if status in LOST})
+        self.absent = Counter({job: self.absent[job] + 1 for job in self.active - statuses.keys()})
+        missing = [job for job, count in self.absent.items() if count >= self._patience(job)]
+        known = slurm.states_of(missing) if missing else {}
+        return {} if known is None else dict.fromkeys(missing, ENDED) | known
 
-    def _is_gone(self, job: str) -> bool:
-        return self.absent[job] >= (ANSWERS if job in self.seen else PATIENCE)
+    def _patience(self, job: str) -> float:
+        """Return from how many answers in a row a job may be absent."""
+        if job in self.seen:
+            return ANSWERS
+        return PATIENCE if job.isdigit() else math.inf  # for a part of an array, an answer may hold the whole

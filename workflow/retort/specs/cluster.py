@@ -100,7 +100,6 @@ class Cluster(Spec):
     qos: OneWord | None = Field(default=None, description="the quality of service of all jobs; null: the account's")
     constraint: OneWord | None = Field(default=None, description="features of the nodes of all jobs; null: any")
     gpu_model: OneWord | None = Field(default=None, description="the type of GPU that jobs ask for; null: any")
-    gpu_rules: Distinct[Text] = Field(default=[], description="the rules whose jobs ask for that type")
     cpus_per_gpu: Count | None = Field(
         default=None,
         description="cores that a job asks for with each GPU; null: those that prepare its batches, and two",
@@ -125,14 +124,6 @@ class Cluster(Spec):
         description="rule -> name with wildcards: its jobs of one name share a Slurm job, and run one after another",
     )
 
-    @field_validator("gpu_rules")
-    @classmethod
-    def _with_gpus(cls, names: list[str]) -> list[str]:
-        known = {name for name, rule in rules().items() if rule.asks_for_gpu}
-        if wrong := [name for name in names if name not in known]:
-            raise ValueError(str(unknown("rule whose jobs ask for a GPU", wrong[0], known)))
-        return names
-
     @field_validator("gpus_per_job")
     @classmethod
     def _on_a_node(cls, gpus: int, info: ValidationInfo) -> int:
@@ -147,7 +138,7 @@ class Cluster(Spec):
         for name, group in groups.items():
             if name not in rules():
                 raise ValueError(str(unknown("rule", name, set(rules()))))
-            known = rules()[name].wildcards
+            known = rules()[name]
             if wrong := [wildcard for wildcard in WILDCARD.findall(group) if wildcard not in known]:
                 raise ValueError(f"{name}: {unknown(f'wildcard of {name}', wrong[0], set(known))}")
             if re.search(r"[{}\s]", WILDCARD.sub("", group)):
