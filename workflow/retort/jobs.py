@@ -170,18 +170,14 @@ def job(snakemake: Any) -> Iterator[Job]:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
         line = explain(error) or _damage(_results(snakemake.input))
-        if leaves_the_rest(snakemake.rule, error):
-            print(
-                f"{name}: {line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}\n  log: {path}",
-                file=sys.stderr,
-            )
-            sys.exit(0)
+        if left := leaves_the_rest(snakemake.rule, error):
+            line = f"{line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}"
         if line is None:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
         if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
             slurm.queue_again()
-        sys.exit(1)
+        sys.exit(0 if left else 1)
 
 
 @contextlib.contextmanager
