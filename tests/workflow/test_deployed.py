@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from retort.tables.tidy import read
 
 from tests.conftest import ROOT
+from tests.contracts.guides import copy_project
+from tests.tiny.make import make_study
 
 pytestmark = pytest.mark.workflow
 
@@ -31,6 +35,24 @@ module main:
 use rule * from main
 """
 TABLE = "results/tables/tiny/table1.csv"
+GUIDE = "config/README.md"
+
+
+def run(command: list[str], folder: Path, package: str = "") -> str:
+    """Run a command in a folder and return what it says.
+
+    Args:
+        command: the command and its arguments.
+        folder: the folder.
+        package: where retort is looked for first; empty: it is found only if it is installed.
+    """
+    paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": package, "PATH": paths},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def deployed(folder: Path, *arguments: str) -> str:
@@ -39,13 +61,7 @@ def deployed(folder: Path, *arguments: str) -> str:
     shutil.copy(folder / "config.yaml", folder / "config")
     (folder / "workflow").mkdir(exist_ok=True)
     (folder / "workflow/Snakefile").write_text(DEPLOYED)
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": ""},  # which finds retort only where it is installed
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return run([sys.executable, "-m", "snakemake", "--cores", "2", *arguments], folder)
 
 
 def test_a_deployed_workflow_goes_on_with_a_run_and_makes_the_same_bytes(copied: Path) -> None:
@@ -54,3 +70,46 @@ def test_a_deployed_workflow_goes_on_with_a_run_and_makes_the_same_bytes(copied:
     (copied / TABLE).unlink()
     deployed(copied, TABLE)
     assert (copied / TABLE).read_bytes() == before
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a git repository with the files of this one, as snakedeploy takes them from."""
+    (folder := tmp_path / "clone").mkdir()
+    copy_project(folder)
+    shutil.copytree(ROOT / "config", folder / "config", symlinks=True)
+    shutil.copy(ROOT / "LICENSE", folder)
+    user = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], [*user, "commit", "-q", "-m", "All"]):
+        run(["git", *arguments], folder)
+    return folder
+
+
+def documented(clone: Path) -> list[str]:
+    """Return the commands of the guide that deploy the workflow from a clone and run it."""
+    text = (ROOT / GUIDE).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    (block,) = [block for block in blocks if "snakedeploy" in block]
+    return str(block).replace("/path/to/clone", str(clone)).splitlines()
+
+
+@pytest.mark.skipif(not shutil.which("snakedeploy"), reason="snakedeploy is not installed (CONTRIBUTING.md)")
+def test_what_the_guide_deploys_runs_from_empty_to_the_bytes_of_any_run(
+    clone: Path, finished: Path, tmp_path: Path
+) -> None:
+    *deploy, start = documented(clone)
+    assert deploy[0].startswith("snakedeploy ")
+    assert start.startswith("snakemake ")
+    run(["bash", "-e", "-c", "\n".join(deploy)], tmp_path)
+    folder = tmp_path / "my-folder"
+    (make_study(folder) / "config.yaml").replace(folder / "config/config.yaml")  # as a user edits it
+    run(["bash", "-c", start], folder, str(clone / "workflow"))  # the tests may run with another clone's installed
+    tables = [
+        path
+        for path in sorted(finished.glob("results/tables/tiny/*.csv"))
+        if not {line.unit for line in read(path)} & {"ms", "times"}  # no two runs take the same time
+    ]
+    assert finished / TABLE in tables
+    for path in tables:
+        assert (folder / path.relative_to(finished)).read_bytes() == path.read_bytes(), path.name
+    assert (folder / "reports/index.html").is_file()

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from retort.figures.base import figure_of
 from retort.plan.plan import Plan
 from retort.rehearsal.distinct import distinct_trainings, family
 from retort.report.files import Files
 from retort.report.outcome import ClaimCounts, openings
 from retort.report.tally import tally
+from retort.settings import ProfileSettings
 from retort.specs.config import RunSources, read_config
+from retort.specs.timing import Timing
+from retort.study import questions
 from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
+from retort.tables.collect import Scores
+from retort.tables.kinds import settings, training_cost
 from retort.tables.rehearsed import for_claims, marked
 from retort.tables.tidy import Line, Status, write
 
@@ -69,14 +79,18 @@ def test_what_is_printed_narrower_than_its_teacher_stays_narrower(printed: Plan,
 
 
 @pytest.mark.slow
-def test_grids_have_two_points_and_students_one_seed(printed: Plan, miniature: Plan) -> None:
+def test_grids_have_two_points_and_students_one_seed_or_two_if_paired_tests_compare_them(
+    printed: Plan, miniature: Plan
+) -> None:
     for student, task in [pair for pair in printed.pairs if pair[0] in printed.task_agnostic]:
         points = len(printed.settings.grids[student][task].points)
         assert len(miniature.settings.grids[student][task].points) == min(points, 2), (student, task)
     assert {cell.seed for cell in miniature.list} <= {cell.seed for cell in printed.list}
-    assert len({(cell.student, cell.task) for cell in miniature.list}) == len(
-        {(cell.student, cell.task, cell.seed) for cell in miniature.list}
-    )
+    seeds = {name: questions.seeds_of(miniature.study, name) for name in miniature.study.running}
+    assert seeds["wang2023-kd"] == seeds["wang2023-att-kl-1-2-3"] == [1, 2]
+    assert {student for student, each in seeds.items() if each != [1]} == {
+        name for name, student in miniature.study.students.items() if student.protocol == "wang2023"
+    }
 
 
 def test_no_model_is_as_wide_as_printed_and_each_is_timed_for_a_few_passes(printed: Plan, miniature: Plan) -> None:
@@ -149,3 +163,49 @@ def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature
 
     assert "agrees" in verdicts(printed.study)
     assert verdicts(miniature.study) == set()
+
+
+def scores_of(plan: Plan) -> Scores:
+    """Return a score of every metric that is shown, for every training on a task that the plan has."""
+    metrics = defaultdict[str, set[str]](set)
+    for task, metric in (pair for exhibit in plan.study.exhibits.values() for pair in exhibit.metrics()):
+        metrics[task].add(metric)
+    draw = random.Random(0)
+    return {
+        (student, task, seed): {"status": "ok", "metrics": {m: draw.uniform(0.7, 0.8) for m in sorted(metrics[task])}}
+        for student, task in plan.pairs
+        for seed in questions.seeds_of(plan.study, student)
+    }
+
+
+def profile_of(job: ProfileSettings) -> dict[str, Any]:
+    """Return the profile that a job with these settings makes on a machine without a GPU."""
+    timings = [Timing(more.batch, more.length, more.device or "", more.values or "runs") for more in job.further or []]
+    sizes = {"parameters": 30_000, "without_embeddings": 20_000, "without_pooler": 29_000}
+    times = [1.0, 1.1, 1.2, 1.3, 1.4]
+    return {**sizes, "latency_ms": times, "further": {timing.name: times for timing in timings}, "device": "cpu: any"}
+
+
+def lines_of(plan: Plan) -> Iterator[Line]:
+    """Yield the lines of every table and figure once all jobs of a plan have ended well."""
+    study, scores, tables = plan.study, scores_of(plan), dict[str, dict[str, list[Line]]]()
+    profiles = {name: profile_of(job) for name, job in plan.settings.profiles.items()}
+    for paper, name in sorted(study.exhibits, key=lambda key: bool(study.exhibits[key].draws())):  # these read others
+        of = figure_of if name.startswith("figure") else table_of
+        found = tables.setdefault(paper, {})
+        found[name] = of(study, paper, name).collect(Inputs(study, paper, name, scores, profiles, dict(found)))
+        yield from found[name]
+
+
+@pytest.mark.slow
+def test_every_cell_has_a_number_once_everything_has_run(
+    printed: Plan, miniature: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in (settings, training_cost):
+        monkeypatch.setattr(kind, "open_written", lambda config: printed.study)  # it is the same, and read already
+    lines = list(lines_of(miniature))
+    without = [line for line in lines if line.mean is None and line.dev is None and not line.text]
+    assert len(lines) > 2500
+    assert {line.metric for line in lines} >= {"p", "p-holm", "p-tasks-fixed", "p-tasks-drawn", "latency", "change"}
+    # quoted: a number of other work's; as printed: a text of the paper that shows no setting or count of ours
+    assert [line for line in without if line.status not in (Status.QUOTED, Status.AS_PRINTED)] == []

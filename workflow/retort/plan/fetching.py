@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,13 @@ def location_of(config: dict[str, Any], source: str) -> FetchSettings:
         config: the configuration.
         source: the name of the source.
     """
-    return resolve.fetched(open_study(read_config(config)), source)
+    return resolve.fetched(_study(json.dumps(config, sort_keys=True, default=str)), source)
+
+
+@functools.lru_cache(maxsize=1)
+def _study(config: str) -> Study:
+    """Return the study of a configuration, read once: a rehearsal makes all of its sources in one process."""
+    return open_study(read_config(json.loads(config)))
 
 
 def link_moved_folders(study: Study) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -32,6 +32,14 @@ from retort.specs.rows import CellSpec, Column, Row, cell_at
 from retort.specs.timing import Values
 
 Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the point")]
+
+
+TimedPart = TypeVar("TimedPart", Column, Row)
+
+
+def _anywhere(part: TimedPart) -> TimedPart:
+    """Return a column or row that is timed on whatever device a job has, if it is one that is timed on a GPU."""
+    return part.model_copy(update={"timing": ""}) if part.timing == "gpu" else part
 
 
 def _spread(numbers: list[float]) -> list[float]:
@@ -140,6 +148,14 @@ class MeasuredTable(Judging, TextTable, Exhibit):
             for name, row in self.named_rows().items()
             for column, previous in zip(self.columns, before, strict=False)
         ]
+
+    def timed_without_gpu(self) -> MeasuredTable:
+        """Return the table with each time of a GPU taken on the device that the job has."""
+        if not any(timing.device == "gpu" for timings in self.timed.values() for timing in timings):
+            return self
+        content = {name: getattr(self, name) for name in self.model_fields_set}
+        content |= {"columns": list(map(_anywhere, self.columns)), "rows": list(map(_anywhere, self.rows))}
+        return type(self).model_validate(content)  # `model_copy` would keep the cells of this one
 
     def judging(self, column: str) -> list[Judging]:
         """Return what sets the margin and the assumed deviation of a column: the column, then the table."""

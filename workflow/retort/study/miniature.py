@@ -1,6 +1,7 @@
 """Make a study in miniature: every job of the printed papers, with narrow models and few steps, on made data.
 
-Depths, numbers of heads, objectives, mappings, starts and stages stay as printed.
+Depths, numbers of heads, objectives, mappings, starts and stages stay as printed. A time that a paper takes on a GPU is
+taken on the device that a job has.
 """
 
 from __future__ import annotations
@@ -38,14 +39,25 @@ def make_miniature(study: Study, miniature: Miniature) -> None:
         shape = narrowed(student.architecture, widths["students", name])
         stages = [_stage(stage, miniature) for stage in student.stages]
         study.students[name] = student.model_copy(update={"architecture": shape, "stages": stages})
+    compared = _compared(study)
     for name, protocol in study.protocols.items():
-        study.protocols[name] = _protocol(protocol, miniature)
+        seeds = miniature.seeds_compared if name in compared else miniature.seeds
+        study.protocols[name] = _protocol(protocol, miniature, seeds)
     for name, corpus in study.corpora.items():
         study.corpora[name] = _corpus(corpus, miniature)
     for name, task in study.tasks.items():
         study.tasks[name] = _task(task, miniature)
+    for key, exhibit in study.exhibits.items():
+        study.exhibits[key] = exhibit.timed_without_gpu()
     for name in study.sources:
         study.sources[name] = _source(study, name, miniature)
+
+
+def _compared(study: Study) -> set[str]:
+    """Return the protocols of the students whose rows paired tests compare; a test needs two seeds of them."""
+    tables = {(paper, name) for (paper, _), exhibit in study.exhibits.items() for name in exhibit.compares()}
+    students = {name for table in tables for name in study.exhibits[table].students() if name in study.students}
+    return {study.students[name].protocol for name in students}
 
 
 def _shorter(tokens: int, miniature: Miniature) -> int:
@@ -79,14 +91,14 @@ def _grid(grid: Grid, miniature: Miniature) -> Grid:
     return grid.model_copy(update={"learning_rate": rates, "batch_size": sizes, "epochs": []})
 
 
-def _protocol(protocol: Protocol, miniature: Miniature) -> Protocol:
+def _protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Protocol:
     schedule = {**_kept(dict(protocol.schedule), miniature), **_schedule(miniature)}
     changed: Settings = {
         "schedule": protocol.schedule.model_copy(update=schedule),
         "tasks": {task: _kept(changes, miniature) for task, changes in protocol.tasks.items()},
         "grid": protocol.grid and _grid(protocol.grid, miniature),
         "grids": {task: _grid(grid, miniature) for task, grid in protocol.grids.items()},
-        "seeds": protocol.seeds[: miniature.seeds],
+        "seeds": protocol.seeds[:seeds],
     }
     return protocol.model_copy(update=changed)
 
