@@ -73,13 +73,24 @@ def test_paper_shows_what_is_closed_on_a_screen(page: str) -> None:
 
 
 def test_a_cell_opens_its_runs(page: str) -> None:
-    cell = re.search(r'popovertarget="([^"]+)" class="ours( best)?">72.0 ± 2.0<', page)
+    cell = re.search(r'popovertarget="([^"]+)" class="ours( best)?">72.0\u00a0±\u00a02.0<', page)
     assert cell
     box = page[page.index(f'<div popover id="{cell[1]}"') :].split("</div>")[0]
     for seed, value in ((1, "70.00"), (2, "72.00"), (3, "74.00")):
         assert f"mood accuracy, seed {seed}</th><td>{value}</td><td>2 s</td><td>2026-01-02 03:04</td>" in box
     assert "cpu: &lt;any&gt;" in box
     assert 'href="index.html#tiny-settings-tiny-kd"' in box
+
+
+def test_the_box_of_a_cell_has_a_button_that_closes_it(page: str) -> None:
+    boxes = re.findall(r'<div popover id="([^"]+)" class="origin".*?</div>', page, re.DOTALL)
+    buttons = re.findall(r'<button popovertarget="([^"]+)" popovertargetaction="hide">Close</button>', page)
+    assert buttons == boxes
+    assert boxes
+
+
+def test_a_long_label_does_not_run_into_its_title(page: str) -> None:
+    assert "nav .number { flex: none; min-width: 6.2rem; }" in page
 
 
 def test_an_average_opens_the_runs_of_the_cells_that_it_counts(page: str) -> None:

@@ -14,8 +14,15 @@ NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node, which runs the script of the pages, is not on PATH")
 BROWSER = """
 const done = [];
+const element = (tag) => ({
+  tag, role: null, parts: [], addEventListener: () => {},
+  append(...parts) { this.parts.push(...parts); },
+  setAttribute(name, value) { this[name] = value; },
+});
+const copies = { querySelectorAll: () => [{ dataset: { format: "CSV" } }], before: (bar) => done.push(bar) };
 const document = {
-  querySelectorAll: () => [],
+  querySelectorAll: (selector) => (selector === "details.copies" ? [copies] : []),
+  createElement: element,
   execCommand: () => (done.push("command"), allowed),
 };
 const location = { hash: "" };
@@ -24,6 +31,7 @@ const setTimeout = () => {};
 const navigator = { clipboard: { writeText: async () => { if (!writes) throw new Error("not allowed"); } } };
 """
 SORTED = """
+done.length = 0;
 const rowOf = (text) => ({ cells: [{ querySelector: () => null, textContent: text }] });
 const head = { ariaSort: null };
 const body = { rows: texts.map(rowOf), append: (...rows) => done.push(rows.map((row) => row.cells[0].textContent)) };
@@ -32,10 +40,17 @@ for (let press = 0; press < 3; press++) sortBy(table, head, 0);
 console.log(JSON.stringify(done));
 """
 COPIED = """
+done.length = 0;
 const details = { hidden: true, open: false };
 const area = { value: "text", dataset: { format: "CSV" }, closest: () => details, select: () => done.push("select") };
-const pressed = { focus: () => done.push("focus") };
-copy(area, pressed).then(() => console.log(JSON.stringify([pressed.textContent, done, details.hidden])));
+const pressed = { focus: () => done.push("focus"), textContent: "CSV" };
+const said = {};
+copy(area, pressed, said).then(() =>
+  console.log(JSON.stringify([said.textContent, pressed.textContent, done, details.hidden])));
+"""
+BAR = """
+const [bar] = done;
+console.log(JSON.stringify([bar.role, bar.parts.map((part) => [part.tag ?? part, part.role ?? null])]));
 """
 
 
@@ -65,10 +80,16 @@ def test_a_column_is_sorted_by_its_numbers_and_then_back(texts: list[str], down:
 @pytest.mark.parametrize(
     ("writes", "allowed", "told"),
     [
-        (True, False, ["CSV copied", [], True]),
-        (False, True, ["CSV copied", ["select", "command", "focus"], True]),
-        (False, False, ["CSV could not be copied; the text is below", ["select", "command", "focus"], False]),
+        (True, False, ["CSV copied", "CSV", [], True]),
+        (False, True, ["CSV copied", "CSV", ["select", "command", "focus"], True]),
+        (False, False, ["CSV could not be copied; the text is below", "CSV", ["select", "command", "focus"], False]),
     ],
 )
 def test_a_table_is_said_to_be_copied_only_if_it_was(writes: bool, allowed: bool, told: list[Any]) -> None:
     assert run(COPIED, writes=writes, allowed=allowed) == told
+
+
+def test_a_screen_reader_hears_the_message_of_a_copy_and_not_the_buttons() -> None:
+    role, parts = run(BAR, writes=True, allowed=True)
+    assert role is None
+    assert parts == [["Copy as ", None], ["button", None], ["span", "status"]]

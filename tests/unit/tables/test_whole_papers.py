@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from retort.specs.printed import CHANGE
 from retort.study.study import Study
 from retort.tables.claims import HOLDS, OPEN, judge_all
 from retort.tables.layout import as_printed
+from retort.tables.render import formats, style
 from retort.tables.tidy import Line, Status
 from retort.tables.verdicts import HOPELESS, NO_RUNS, is_comparable
 
 from tests.conftest import ROOT
 from tests.paper_results import filled, lines_of, made_up, whole_study
+from tests.printout import SIZES, needs_printing, printed
 
 pytestmark = pytest.mark.slow
 
@@ -137,3 +142,20 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
     assert counts.total() == 163
     assert counts[OPEN] == 23
     assert counts[HOLDS] == pytest.approx(120, abs=8)  # as drawn; close claims turn with the draw
+
+
+@needs_printing
+@pytest.mark.parametrize("size", SIZES)
+def test_paper_holds_every_column_of_every_table(study: Study, tables: Tables, tmp_path: Path, size: str) -> None:
+    """Each table begins a sheet of paper, on which its number and all its heads must stand."""
+    articles, heads = [], []
+    for at, (key, lines) in enumerate(tables.items()):
+        laid_out = study.exhibits[key].lay_out(lines)  # type: ignore[attr-defined]
+        text = formats["html"](replace(laid_out, title=f"number{at}"))
+        articles.append(text[text.index("<article") : text.rindex("</article>")])
+        heads.append({f"number{at}", *re.split(r"[\s-]+", " ".join(laid_out.grids[0].head))})
+    alone = ".exhibit { break-before: page; }"
+    html = f"<meta charset='utf-8'><style>{style()}{alone}</style>{'</article>'.join(articles)}</article>"
+    sheets = [set(re.split(r"[\s-]+", text)) for text in printed(html, tmp_path, size)]
+    cut = [key for key, words in zip(tables, heads, strict=True) if not any(words <= sheet for sheet in sheets)]
+    assert cut == []

@@ -48,8 +48,9 @@ class Pages:
         papers = [folder / "papers" / paper for paper in printed_papers(self.study)]
         patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well
         files = [path for paper in papers for pattern in patterns for path in sorted(paper.glob(pattern))]
+        scales = sorted(folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
         facts = folder / "facts.yaml"
-        return [relative(path) for path in (*([facts] if facts.is_file() else []), *files)] if files else []
+        return [relative(path) for path in (*([facts] if facts.is_file() else []), *scales, *files)] if files else []
 
     @property
     def audit(self) -> list[str]:

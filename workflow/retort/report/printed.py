@@ -1,4 +1,4 @@
-"""Write the pages of printed papers that the scale does not run: what they print, claims on it, plan and cost.
+"""Write the pages of printed papers that the scale does not run: what they print, recorded runs, claims, plan, cost.
 
 Nothing of them is run, so one process makes all tables, figures and pages.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.claims import print_claims
 from retort.tables.layout import published_alone
 from retort.tables.make import write_text
+from retort.tables.recordings import as_recorded, remark, with_recorded
 from retort.tables.render import formats
 from retort.tables.tidy import Line, read, write
 
@@ -77,9 +78,11 @@ def _print_exhibits(study: Study, paper: str, files: Files) -> None:
 
 def _print_table(inputs: Inputs, files: Files) -> list[Line]:
     spec, path = table_of(inputs.study, inputs.paper, inputs.name), files.tidy(inputs.paper, inputs.name)
-    write(path, spec.collect(inputs))
+    recorded = as_recorded(inputs.study, inputs.paper, inputs.name)
+    write(path, with_recorded(recorded, spec.collect(inputs)))
     lines = read(path)
     sheet = published_alone(spec.lay_out(lines), lines)
+    sheet = replace(sheet, remarks=[*sheet.remarks, *remark(recorded, inputs.paper, inputs.name)])
     write_text(files.printed(inputs.paper, inputs.name), formats["html"](sheet))
     return lines
 

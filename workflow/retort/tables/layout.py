@@ -77,7 +77,7 @@ class Entry:
         runs: of an inconclusive cell, the runs of ours that would show equal means to agree, in brackets; empty if no
             number would.
         dev: our score on dev, in a cell of a test server.
-        recorded: the number of a recorded run of ours at the same scale; empty if there is none.
+        recorded: the number of a recorded run of ours; empty if there is none.
         line: the tidy line that the entry prints; None if it stands for none.
         origin: the runs behind our value; None if there is none.
     """
@@ -260,7 +260,10 @@ def _state(lines: list[Line]) -> str:
 
 
 def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
-    """Return the sheet unchanged if a cell was run; else one with the published numbers and one line that says why."""
+    """Return the sheet unchanged if a cell was run; else one with the published numbers and one line that says why.
+
+    Recorded numbers stay below them.
+    """
     state = _state(lines)
     if not state:
         return laid_out
@@ -270,7 +273,8 @@ def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
     letters = {mark: kept.get(text, "") for mark, text in laid_out.notes}
 
     def alone(entry: Entry) -> Entry:
-        return Entry(entry.published or entry.text, mark=letters.get(entry.mark, "") if entry.published else "")
+        mark = letters.get(entry.mark, "") if entry.published else ""
+        return Entry(entry.published or entry.text, mark=mark, recorded=entry.recorded)
 
     grids = [
         replace(grid, rows=[replace(row, entries=[alone(entry) for entry in row.entries]) for row in grid.rows])

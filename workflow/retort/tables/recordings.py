@@ -9,14 +9,17 @@ from pathlib import Path
 import yaml
 
 from retort.errors import RetortError
+from retort.specs.load import Problems
 from retort.specs.recording import Recording
 from retort.specs.schemas import schema_line
+from retort.study.load import read_scales
 from retort.study.study import Study
 from retort.tables.proof import read_record
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
 OTHER_SETTINGS = "A recorded run of this scale had other settings and is not shown."
+RECORDED = "Recorded: a run of ours at scale {scale} ({source}; {runs} runs of each student{others}), not judged."
 
 
 def replacements_of(study: Study, paper: str) -> dict[str, object]:
@@ -50,7 +53,27 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
     recording = recording_of(study, paper)
     if recording is None:
         return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
-    return [f"Recorded: a run of ours at this scale ({source_of(recording)})."] if table in recording.tables else []
+    return [RECORDED.format(scale=study.config.scale, **_run_of(recording))] if table in recording.tables else []
+
+
+def _run_of(recording: Recording) -> dict[str, str]:
+    """Return what a remark says of a recorded run: where and when, over how many runs, and with what."""
+    replaced = recording.replacements
+    teacher = f"; teacher: {replaced['model']}" if replaced.get("model") else ""
+    tasks = f"; tasks: {', '.join(replaced['tasks'])}, over which means are" if replaced.get("tasks") else ""
+    return {"source": source_of(recording), "runs": str(recording.runs), "others": teacher + tasks}
+
+
+def as_recorded(study: Study, paper: str, table: str) -> Study:
+    """Return a study that runs nothing of a paper at the scale of a recorded run of one of its tables.
+
+    With it, the table shows the recorded numbers as at that scale. Without such a run, it is the study itself.
+    """
+    recorded = [scale for (slug, scale), one in study.recordings.items() if slug == paper and table in one.tables]
+    if not recorded:
+        return study
+    config = study.config.model_copy(update={"scale": recorded[0]})
+    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[recorded[0]])
 
 
 def source_of(recording: Recording) -> str:

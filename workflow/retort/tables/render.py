@@ -15,6 +15,7 @@ from markupsafe import Markup
 from retort.registry import Registry
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 from retort.tables.tidy import as_text
+from retort.tables.width import characters, is_wide, unbroken
 
 TEMPLATES = Path(__file__).parent / "templates"
 Render = Callable[[Sheet], str]
@@ -47,7 +48,7 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters["label"] = label_of
+    jinja.filters |= {"label": label_of, "characters": characters, "unbroken": unbroken}
     jinja.globals["style"], jinja.globals["script"] = style(), script()
     return jinja
 
@@ -77,6 +78,7 @@ def html(sheet: Sheet) -> str:
         title=sheet.title,
         published=has_published(sheet),
         compared=is_compared(sheet),
+        wide=is_wide(sheet),
         copies=copies,
     )
 

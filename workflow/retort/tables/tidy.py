@@ -89,7 +89,7 @@ class Line:
         assumes: what the verdict takes for granted where a side has no deviation or no number of runs.
         runs_needed: of an inconclusive cell, the runs of ours that would show equal means to agree, or 'none'.
         dev: our score on dev, in a cell whose score only a test server can compute.
-        recorded: the mean of a recorded run of ours at the same scale; never a published number.
+        recorded: the mean of a recorded run of ours; never a published number.
         recorded_std: its standard deviation.
     """
 

@@ -54,7 +54,8 @@ function copySelected(area, pressed) {
   return copied;
 }
 
-async function copy(area, pressed) {
+/** Copy a text, and say beside the buttons whether that succeeded: a screen reader reads this message alone. */
+async function copy(area, pressed, said) {
   let copied = true;
   try {
     await navigator.clipboard.writeText(area.value);
@@ -62,8 +63,11 @@ async function copy(area, pressed) {
     copied = copySelected(area, pressed);
   }
   const label = area.dataset.format;
-  pressed.textContent = copied ? `${label} copied` : `${label} could not be copied; the text is below`;
-  setTimeout(() => (pressed.textContent = label), 2000);
+  const message = copied ? `${label} copied` : `${label} could not be copied; the text is below`;
+  said.textContent = message;
+  setTimeout(() => {
+    if (said.textContent === message) said.textContent = "";
+  }, 4000);
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
@@ -78,12 +82,14 @@ for (const table of document.querySelectorAll("table.sortable")) {
 for (const details of document.querySelectorAll("details.copies")) {
   const bar = document.createElement("p");
   bar.className = "bar";
-  bar.setAttribute("role", "status");
   bar.append("Copy as ");
+  const said = document.createElement("span");
+  said.setAttribute("role", "status");
   for (const area of details.querySelectorAll("textarea")) {
-    const pressed = button(area.dataset.format, () => copy(area, pressed));
+    const pressed = button(area.dataset.format, () => copy(area, pressed, said));
     bar.append(pressed);
   }
+  bar.append(said);
   details.before(bar);
   details.hidden = true;
 }

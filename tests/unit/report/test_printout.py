@@ -1,0 +1,64 @@
+"""Tests of pages on paper, which does not scroll: no column is cut off, no heading stands alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from retort.tables.layout import Entry, Grid, PrintedRow, Sheet
+from retort.tables.render import formats
+from retort.tables.width import characters, is_wide
+
+from tests.printout import SIZES, needs_printing, printed
+from tests.unit.report.pages import without_copies
+
+
+def sheet(columns: int) -> Sheet:
+    """Return a table of so many columns of scores, each with a published value, an interval and a verdict."""
+    entry = Entry("78.3 ± 0.7", "80.1 ± 0.4", "inconclusive", difference="−1.8 (−3.0 to −0.6)", runs="(12 runs)")
+    heads = [f"Avg. of (Multilingual): no{at}-DistilBERT" for at in range(columns)]
+    row = PrintedRow("Hidden states, uniform and last", [entry] * columns)
+    return Sheet("some", "table1", "pocket", "T", "Q?", "C.", [Grid(heads, [row] * 3)])
+
+
+def test_a_table_is_as_wide_as_its_longest_words() -> None:
+    grid = Grid(["Acc.", "(Multilingual) F1"], [PrintedRow("A", [Entry("71.0 ± 0.5"), Entry("1", mark="a,b")])])
+    assert characters(grid) == pytest.approx(20 + len("71.0 ± 0.5") + len("(Multilingual)") + 3 * 1.2)
+
+
+def test_what_stands_below_a_value_is_smaller() -> None:
+    grid = Grid(["F1"], [PrintedRow("A", [Entry("71.0", "70.0", "inconclusive")])])
+    assert characters(grid) == pytest.approx(20 + 0.8 * len("inconclusive") + 2 * 1.2)
+
+
+def test_a_wide_table_is_turned() -> None:
+    assert [is_wide(sheet(columns)) for columns in (4, 12)] == [False, True]
+    narrow, wide = (formats["html"](sheet(columns)) for columns in (4, 12))
+    assert 'class="exhibit" id' in narrow
+    assert 'class="exhibit wide" id' in wide
+    assert "@page wide { size: landscape; }" in wide
+    assert ".exhibit.wide { page: wide; }" in wide
+
+
+def test_a_deviation_stays_on_the_line_of_its_mean() -> None:
+    assert ">78.3\u00a0±\u00a00.7<" in without_copies(formats["html"](sheet(1)))
+    assert "78.3 ± 0.7" in formats["md"](sheet(1))
+
+
+@pytest.mark.slow
+@needs_printing
+@pytest.mark.parametrize("size", SIZES)
+def test_no_column_is_cut_off(tmp_path: Path, size: str) -> None:
+    pages = printed(formats["html"](sheet(12)), tmp_path, size)
+    words = set(re.split(r"[\s-]+", "".join(pages)))
+    assert {f"no{at}" for at in range(12)} <= words
+
+
+@pytest.mark.slow
+@needs_printing
+def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: str, tmp_path: Path) -> None:
+    headings = [re.sub("<[^>]+>", "", text).strip() for text in re.findall(r"<h[23]>(.*?)</h[23]>", page, re.DOTALL)]
+    ends = [text.strip().splitlines()[-1].strip() for text in printed(page, tmp_path, SIZES[0]) if text.strip()]
+    assert len(ends) > 1
+    assert not set(ends) & set(headings)
