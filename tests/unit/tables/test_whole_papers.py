@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from retort.specs.printed import CHANGE
 from retort.study.study import Study
-from retort.tables.claims import HOLDS, OPEN, judge_all
+from retort.tables.claims import HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
 from retort.tables.layout import as_printed
 from retort.tables.render import formats, style
 from retort.tables.tidy import Line, Status
@@ -127,7 +127,7 @@ def test_no_number_of_runs_agrees_with_a_single_one_of_the_default_deviation(tab
 
 def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_it(study: Study) -> None:
     """With a number in every cell of ours, what stays open is quoted, a test server's, or not measured at all."""
-    lines = filled(study)
+    lines, left_open = filled(study), {OPEN, SO_FAR, NOT_SO_FAR}
     counts: Counter[str] = Counter()
     for paper, claims in study.claims.items():
         if study.papers[paper].ours:
@@ -135,19 +135,18 @@ def test_a_claim_is_open_on_filled_tables_only_where_nothing_of_ours_can_decide_
         judged = judge_all(study, paper, {name: lines[paper, name] for one in claims.values() for name in one.tables})
         counts += Counter(item.ours.verdict for item in judged)
         for item in judged:
-            if item.ours.verdict == OPEN:
+            if item.ours.verdict in left_open:
                 statement = claims[item.name]
                 reasons = ("quoted", "server") if statement.test_alone else ("quoted",)
                 assert statement.undecided or any(reason in item.ours.numbers for reason in reasons), item
     assert counts.total() == 163
-    assert counts[OPEN] == 23
+    assert sum(counts[verdict] for verdict in left_open) == 23
     assert counts[HOLDS] == pytest.approx(120, abs=8)  # as drawn; close claims turn with the draw
 
 
 @needs_printing
-@pytest.mark.parametrize("size", SIZES)
-def test_paper_holds_every_column_of_every_table(study: Study, tables: Tables, tmp_path: Path, size: str) -> None:
-    """Each table begins a sheet of paper, on which its number and all its heads must stand."""
+def test_paper_holds_every_column_of_every_table(study: Study, tables: Tables, tmp_path: Path) -> None:
+    """Each table begins a sheet of paper, on which its number and all its heads must stand: of the size less wide."""
     articles, heads = [], []
     for at, (key, lines) in enumerate(tables.items()):
         laid_out = study.exhibits[key].lay_out(lines)  # type: ignore[attr-defined]
@@ -156,6 +155,6 @@ def test_paper_holds_every_column_of_every_table(study: Study, tables: Tables, t
         heads.append({f"number{at}", *re.split(r"[\s-]+", " ".join(laid_out.grids[0].head))})
     alone = ".exhibit { break-before: page; }"
     html = f"<meta charset='utf-8'><style>{style()}{alone}</style>{'</article>'.join(articles)}</article>"
-    sheets = [set(re.split(r"[\s-]+", text)) for text in printed(html, tmp_path, size)]
+    sheets = [set(re.split(r"[\s-]+", text)) for text in printed(html, tmp_path, SIZES[0])]
     cut = [key for key, words in zip(tables, heads, strict=True) if not any(words <= sheet for sheet in sheets)]
     assert cut == []
