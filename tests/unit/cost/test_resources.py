@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import json
 import math
 from pathlib import Path
@@ -133,7 +135,16 @@ def test_the_rules_are_those_of_the_cost_model() -> None:
 def needs(folder: Path, monkeypatch: pytest.MonkeyPatch, scale: str, **config: Any) -> JobResources:
     """Return the resources of the papers' jobs at a scale, in an empty folder."""
     monkeypatch.chdir(folder)
-    return JobResources(Plan(read_config({"scale": scale, "precision": "bfloat16", **config})))
+    asked = read_config({"scale": scale, "precision": "bfloat16", **config})
+    plan = copy.copy(plan_at(asked.scale, asked.device))
+    plan.config = asked
+    return JobResources(plan)
+
+
+@functools.cache
+def plan_at(scale: str, device: str) -> Plan:
+    """Return the plan of the papers at a scale; no cluster changes it."""
+    return Plan(read_config({"scale": scale, "precision": "bfloat16", "device": device}))
 
 
 STUDENT = SimpleNamespace(student="udagawa2023-od-layer-12-6l-distilbert-mono")  # 960 rows of 256 tokens: 82 GB

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         torch.manual_seed(1)
         build.save(build.blank(like, NARROW), like, home / kind, "# A card\n")
     return {kind: home / kind for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def with_head(folders: dict[str, Path]) -> Callable[[str, str], Any]:
+    """Return a function that loads a model with a head, in float64 and without dropout, once."""
+    return functools.cache(lambda kind, head: build.load(folders[kind], head, 2).double().eval())
 
 
 def batch(length: int = 7) -> Batch:
@@ -156,12 +165,11 @@ def test_logits_are_those_of_the_untouched_model(folders: dict[str, Path], kind:
 @pytest.mark.parametrize("head", ["classification", "masked-lm", "span"])
 @pytest.mark.parametrize("read", [None, "queries", "cls", "hidden", "ffn", "context"])
 def test_only_position_0_of_the_last_layer_runs_where_nothing_else_is_read(
-    folders: dict[str, Path], kind: str, head: str, read: str | None
+    with_head: Callable[[str, str], Any], kind: str, head: str, read: str | None
 ) -> None:
     """Logits, activations and every gradient are those of the whole model."""
     given = batch()
-    models: list[Any] = [build.load(folders[kind], head, 2).double().eval() for _ in range(2)]
-    models[1].load_state_dict(models[0].state_dict())  # also the head, which is drawn at random
+    models = [copy.deepcopy(with_head(kind, head)) for _ in range(2)]
     keys: set[Key] = {("logits", None)} | ({(read, DEPTH)} if read else set())
     seen: list[int] = []
     recorder = Recorder(models[0], keys)
