@@ -148,22 +148,12 @@ def job(snakemake: Any) -> Iterator[Job]:
     if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
         forkserver.hand_over()
     _prepare_process(snakemake)
-    name, slug = _named(snakemake)
+    name, _ = _named(snakemake)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     try:
         snakemake.config.update(of_this_run())  # YAML files may be edited while a run lasts
         with open(path, "a", encoding="utf-8") as log:
-            running = Job(
-                name=name,
-                log=log,
-                threads=snakemake.threads,
-                gpu=bool(snakemake.resources.get("gpu", 0)),
-                gpus=snakemake.resources.get("gpu", 0),
-                micro_batch=snakemake.resources.get("micro_batch", 0) or None,
-                slug=slug,
-                checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
-                dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
-            )
+            running = _running(snakemake, log)
             with kept_for_next_training(), _at_work(running, snakemake):
                 yield running
     except Exception as error:
@@ -178,6 +168,22 @@ def job(snakemake: Any) -> Iterator[Job]:
         if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
             slurm.queue_again()
         sys.exit(0 if left else 1)
+
+
+def _running(snakemake: Any, log: TextIO) -> Job:
+    """Return the job that Snakemake runs, with its log."""
+    name, slug = _named(snakemake)
+    return Job(
+        name=name,
+        log=log,
+        threads=snakemake.threads,
+        gpu=bool(snakemake.resources.get("gpu", 0)),
+        gpus=snakemake.resources.get("gpu", 0),
+        micro_batch=snakemake.resources.get("micro_batch", 0) or None,
+        slug=slug,
+        checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
+        dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
+    )
 
 
 @contextlib.contextmanager
