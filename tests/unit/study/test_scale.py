@@ -9,6 +9,7 @@ import pytest
 from retort.errors import RetortError
 from retort.plan.resolve import score
 from retort.plan.scale_guard import guard_scale
+from retort.specs import catalogue
 from retort.specs.config import read_config
 from retort.specs.model import Architecture
 from retort.specs.scale import Replacements
@@ -134,6 +135,16 @@ def test_what_one_paper_reads_of_a_scale_has_nothing_of_others() -> None:
     whole = Replacements(**{**SMALLER, "training_of": of, "tasks_of": {"b": ["rating"]}})
     assert (whole.read_by("a").training_of, whole.read_by("a").tasks) == ({"a": {"steps": 7}}, ["mood"])
     assert whole.read_by("c") == Replacements(**SMALLER)
+
+
+def test_a_loss_of_the_embeddings_has_something_to_train(reduced: Study) -> None:
+    """Where a stage on a task has a loss that reads the embeddings alone, they are not frozen."""
+    for name, student in reduced.running.items():
+        for stage in student.stages if reduced.is_printed(name) else []:
+            alone = any(
+                set(catalogue.objectives()[term.objective].activations) == {"embeddings"} for term in stage.terms
+            )
+            assert not (alone and "embeddings" in stage.schedule["freeze"]), name
 
 
 def test_a_student_that_is_too_deep_says_so(tmp_path: Path) -> None:
