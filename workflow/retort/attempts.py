@@ -130,8 +130,8 @@ def leaves_the_rest(rule: str, error: Exception) -> bool:
     """Return whether a failed job counts as done, because the jobs for which it trains can do all that is left.
 
     So one student that cannot be trained costs its companions no result: each goes on alone, and only that one fails.
-    An error while Slurm runs the job may be of that node or that hour: the job fails, until it is given up. Elsewhere
-    nothing tries it again.
+    An error while Slurm runs the job may be of that node or that hour: the job fails and is started again, until it is
+    given up. Elsewhere it leaves them at once.
 
     Args:
         rule: the rule of the job.

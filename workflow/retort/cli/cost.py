@@ -23,7 +23,7 @@ def _config(arguments: argparse.Namespace) -> Config:
     argument("what", nargs="*", metavar="paper[/table]", help="only these (default: the papers of the configuration)"),
     argument("--scale", help="instead of the configuration's"),
     argument("--flops", type=float, help="FLOPs a second of one device, such as 60e12, instead of a measurement"),
-    argument("--calibrate", action="store_true", help="measure this machine for half a minute first, and keep it"),
+    argument("--calibrate", action="store_true", help="measure this machine for a minute first, and keep it"),
 )
 def cost(arguments: argparse.Namespace) -> int:
     """Print the jobs and hours that each table takes, what is done already, and the assumptions behind the estimate."""

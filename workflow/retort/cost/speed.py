@@ -75,7 +75,9 @@ def stored(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None
         speed = Speed(float(kept["flops"]), float(kept["bandwidth"]), start, origin, float(kept["relations"]))
         problem = _mismatch(device.startswith("cpu: "), device.removeprefix("cpu: "), precision, gpu, config)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise RetortError(f"{path} holds no calibration", "measure again with `retort cost --calibrate`") from None
+        raise RetortError(
+            f"{path} holds no calibration", "measure again with `retort cost --calibrate`, or delete it"
+        ) from None
     return (None, f"{path} was {origin}, but {problem}") if problem else (speed, "")
 
 

@@ -21,7 +21,7 @@ from retort.plan.plan import Plan
 from retort.settings import CorpusDistillationSettings
 
 Wildcards = Any
-Fits = Callable[[list[str]], bool]  # whether one job holds these students side by side
+Fits = Callable[[list[str]], bool]  # whether one job can distil these students side by side
 STUDENT = re.compile(r"results/(?:students|scores|trials|answers)/(?P<student>[^/]+)/")
 EXHIBIT = re.compile(r"(?:results/tables|reports)/(?P<paper>[^/]+)/(?P<exhibit>(?:table|figure)[a-z0-9-]*)\.")
 
@@ -37,7 +37,7 @@ class Companions(Mapping[str, list[str]]):
         plan: the plan of the study.
         targets: returns the files that the user asks for by name, none if that is everything; called when the first
             job is planned.
-        fits: tells whether the memory of one job holds some students.
+        fits: tells whether one job can distil some students side by side.
     """
 
     def __init__(self, plan: Plan, targets: Callable[[], Iterable[str]] = tuple, fits: Fits = _any_number) -> None:
@@ -137,7 +137,7 @@ def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = _any_number) -> li
     Args:
         plan: the plan of the study.
         students: task-agnostic students.
-        fits: tells whether the memory of one job holds some students.
+        fits: tells whether one job can distil some students side by side.
     """
     alike = defaultdict[tuple[Any, ...], list[str]](list)
     for name in students:

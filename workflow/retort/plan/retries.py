@@ -3,7 +3,7 @@
 A job that has failed twice without a step forward would be given up as soon as it starts, but on a cluster each start
 is a submission, which waits for a GPU. And a training that met its time limit has not failed: where Slurm refuses to
 queue it again, each of its parts is a submission, of which a long training needs more than `retries`. A job that trains
-for others is started once more when it is given up: it then leaves them to their own jobs.
+for others is started until it is given up, and then leaves them to their own jobs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def allowed(job: Any, retries: int) -> int:
     failed = attempts.failed(attempts.LOCKS / f"{slug}.attempt", folders)
     if failed is None:
         return retries
-    if failed.failures >= attempts.MOST and job.rule.name not in attempts.TRAINS_FOR:
+    if job.rule.name in attempts.TRAINS_FOR:
+        return max(retries, int(job.attempt))
+    if failed.failures >= attempts.MOST:
         return 0
     goes_on = retries and failed.at_limit and not failed.failures
     return max(retries, job.attempt) if goes_on else retries

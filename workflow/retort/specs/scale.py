@@ -83,7 +83,7 @@ class Miniature(Spec):
     batch_size: Whole = Field(ge=2, description="of every training")
     points: Whole = Field(ge=1, description="of every grid, at most")
     seeds: Whole = Field(ge=1, description="of every student, at most")
-    seeds_compared: Whole = Field(ge=2, description="of students whose rows paired tests compare, at most")
+    seeds_compared: Whole = Field(default=2, ge=2, description="of students whose rows paired tests compare, at most")
     passes: Whole = Field(ge=1, description="of a model that is timed, in each run")
     families: dict[Literal["roberta", "xlm-roberta", "distilbert"], Distinct[Name]] = Field(
         default={}, description="family -> its models; all others are of BERT's"

@@ -240,7 +240,7 @@ def not_falling(cells: list[NumberedCell]) -> Verdict:
 def rises(cells: list[NumberedCell]) -> Verdict:
     """Check that the last of the cells in their order is the highest, and above the first."""
     known = [cell for cell in cells if cell.known]
-    if not known or not cells[-1].known:
+    if len(known) < 2 or not cells[-1].known:
         return Verdict(None, "")
     last = cells[-1]
     above = [cell for cell in known if gap((last, cell)) < 0 or (cell is cells[0] and gap((last, cell)) <= 0)]

@@ -57,7 +57,7 @@ def sort_claims(found: Mapping[str, Outcome]) -> Sorted:
         undecided={name: one.runs for name, one in found.items() if one.runs is not None},
         so_far={name: known for name, known in partly.items() if found[name].so_far},
         not_so_far={name: known for name, known in partly.items() if not found[name].so_far},
-        without=[name for name, one in found.items() if one == Outcome(None)],
+        without=[name for name, one in found.items() if one.holds is one.runs is one.so_far is None],
     )
 
 
