@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +25,7 @@ from retort.signals import Interrupted
 RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
 LATEST = Path("results/runs/latest")  # the file that names the latest run
 LOCKS = Path("results/.locks")  # the folder of the locks of jobs, and of what is known of their attempts
+WAITING = ".waiting"  # ending of a folder there with a file for each Slurm job that waits for a lock
 CHECKPOINTS = Path("results/checkpoints")  # the folder of the folders with the checkpoints of jobs
 # a rule whose jobs train for jobs of another one, each up to its last checkpoint: those that its settings name
 TRAINS_FOR = {"distill_together": "distill_student"}
@@ -81,6 +83,8 @@ def begin_run() -> None:
     write_text(LATEST, os.environ[RUN])
     for folder in (LATEST.parent, LOCKS):
         remove_leftovers(folder)
+    for folder in LOCKS.glob(f"*{WAITING}"):  # what waits in an older run ends without the work
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def of_latest_run() -> bool:

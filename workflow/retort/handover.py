@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from retort import slurm
-from retort.attempts import RUN, of_latest_run
+from retort.attempts import RUN, WAITING, of_latest_run
 from retort.checksums import place_of
 from retort.locks import AtWork, locked
 
@@ -69,7 +69,7 @@ def waiting(path: Path) -> Path:
     Args:
         path: the file that names the owner of the lock.
     """
-    return path.with_name(f"{path.name}.waiting")
+    return path.with_name(f"{path.name}{WAITING}")
 
 
 def _wait_for_results(path: Path) -> None:

@@ -230,6 +230,14 @@ def test_results_of_other_settings_are_not_taken_over(
     assert worked == (settings == {"a": 2})
 
 
+def test_a_new_run_forgets_who_waited_in_an_older_one() -> None:
+    folder = handover.waiting(attempts.LOCKS / "rule.a")
+    folder.mkdir(parents=True)
+    (folder / "12").touch()
+    attempts.begin_run()
+    assert not folder.exists()
+
+
 def test_the_latest_run_keeps_nothing_twice() -> None:
     Path("results/x").mkdir(parents=True)
     attempts.begin_run()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.report.html import TEMPLATES
-from retort.report.index import begin_index, entry_of, make_index, show_so_far
+from retort.report.index import _printed, begin_index, entry_of, make_index, show_so_far
 from retort.report.outcome import ClaimCounts, openings
 from retort.report.tally import Tally, cell_parts, claim_parts
 from retort.specs.config import read_config
@@ -69,6 +69,11 @@ def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
     assert 'id="tiny-table1"' in index
     assert 'id="tiny-table2"' not in index
     assert "<td>3</td><td>3</td><td>17</td>" in index  # tables, figures, cells: 3 x (2 + 1 average) and 2 x 4
+
+
+def test_entries_that_older_code_wrote_count_as_none(tmp_path: Path) -> None:
+    (tmp_path / "printed.json").write_text('{"tiny": {"slug": "tiny", "tally": {}}}')
+    assert _printed(tmp_path / "printed.json") == []
 
 
 def test_an_index_without_an_audit(config: dict[str, Any]) -> None:

@@ -54,6 +54,10 @@ def test_each_claim_is_sorted_once_also_if_some_of_its_cells_have_no_number() ->
     assert below == Sorted(fail=["part"], not_so_far={"mostly": Known(2, 6)}, without=["mean"])
 
 
+def test_a_claim_that_its_numbers_leave_open_is_without_them() -> None:
+    assert sort_claims({"a": Outcome(None, known=Known(2, 2))}) == Sorted(without=["a"])
+
+
 FALLING = Statement.model_validate(
     {
         "says": "a to e never rise", "where": "here", "compare": "not-rising",

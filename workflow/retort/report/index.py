@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable
@@ -100,9 +101,14 @@ def _on_the_index(shown: PageExhibit, paper: str) -> PageExhibit:
 
 
 def _printed(path: Path) -> list[Entry]:
-    """Return the entries of the papers that are shown without being run; empty if there is no such file yet."""
+    """Return the entries of the papers that are shown without being run; empty if there is no such file yet.
+
+    One of older code, with other keys, counts as none: it is made anew.
+    """
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return [_kept(entry) for entry in kept.values()]
+    with contextlib.suppress(KeyError, TypeError):
+        return [_kept(entry) for entry in kept.values()]
+    return []
 
 
 def _kept(entry: dict[str, Any]) -> Entry:

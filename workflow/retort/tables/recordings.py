@@ -18,7 +18,7 @@ from retort.tables.proof import read_record
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
-OTHER_SETTINGS = "A recorded run of this scale had other settings and is not shown."
+OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown."
 RECORDED = "Recorded: a run of ours at scale {scale} ({source}; {runs} runs of each student{others}), not judged."
 
 
