@@ -36,7 +36,7 @@ SCORE = "results/scores/tiny-attention/mood/seed-1.json"
 WEIGHTS = "results/students/tiny-attention/mood/seed-1/model.safetensors"
 TOGETHER = "distill_together.tiny-teacher.1"
 MODELS = [f"results/students/tiny-{name}/model" for name in NAMES]
-STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each of two stages; 6 ms each: 5 minutes
+STEPS = int(os.environ.get("RETORT_TEST_STEPS", "25000"))  # of each stage; 6 ms each: 5 minutes for two
 LIMIT = int(os.environ.get("RETORT_TEST_LIMIT", "1"))  # minutes; more on a busy machine, where a start takes long
 PATIENCE = 3600.0  # seconds
 # a shell command that makes Slurm lose the node $1 and all that runs on it, and gives the node back
@@ -54,7 +54,7 @@ def made(folder: Path) -> Path:
 def made_together(folder: Path, students_together: int) -> Path:
     """Return a study of three students of one teacher with long trainings."""
     make_together(folder, students_together)
-    lengthen(folder, STEPS // 3, "Hidden states of the corpus, narrower than the teacher", "Values of the corpus")
+    lengthen(folder, STEPS, "Hidden states of the corpus, narrower than the teacher", "Values of the corpus")
     return on_slurm(folder)
 
 
