@@ -118,6 +118,21 @@ def test_a_schedule_of_fine_tuning_does_not_reach_stages(reduced: Study) -> None
     assert schedules == {(replacements.training["steps"], "embeddings")}
 
 
+def test_stages_on_a_corpus_keep_the_proportions_of_print(reduced: Study) -> None:
+    replacements = reduced.scale.replacements
+    assert replacements
+    rate, steps = replacements.distillation["learning_rate"], replacements.distillation["steps"]
+
+    def schedule_of(student: str) -> tuple[float, int | None]:
+        stage = score(reduced, student, "sst2").student.stages[0].schedule
+        return stage.learning_rate, stage.steps
+
+    assert schedule_of("udagawa2023-hs-last-3l-mono") == (rate, steps)  # print: 7 epochs at 5e-4
+    after_hidden_states = schedule_of("udagawa2023-od-last-3l-mono")  # print: 3 epochs at 3e-4
+    assert after_hidden_states == (pytest.approx(rate * 3 / 5), round(steps * 3 / 7))
+    assert schedule_of("udagawa2023-od-alone-6l-mono") == (rate, 2 * steps)  # print: 14 epochs at 5e-4
+
+
 def test_a_scale_gives_a_paper_tasks_of_its_own(tmp_path: Path) -> None:
     assert study(tmp_path / "a", "reduced", tasks_of={}).runs_task("tiny-kd", "mood")
     other = study(tmp_path / "b", "reduced", tasks_of={"tiny": ["rating"]})

@@ -15,7 +15,10 @@ class Replacements(Spec):
 
     model: Name = Field(description="instead of every teacher's; architectures and layers shrink in proportion")
     corpus: Name = Field(description="instead of every corpus")
-    distillation: ScheduleChanges = Field(description="fields of the schedule of stages on a corpus")
+    distillation: ScheduleChanges = Field(
+        description="fields of the schedule of stages on a corpus; a stage whose printed learning rate or length "
+        "differs from its protocol's keeps the proportion"
+    )
     training: ScheduleChanges = Field(description="fields of the schedules of stages on a task and of fine-tuning")
     finetuning: ScheduleChanges = Field(
         default={}, description="fields of `training` that differ for students without a stage on a task"

@@ -93,10 +93,12 @@ def _divisors(term: Term, widths: int) -> Term:
     return term.model_copy(update={"options": {**term.options, **fitting}})
 
 
-def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int, paper: str) -> Stage:
+def _stage(
+    stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int, paper: str, protocol: Protocol
+) -> Stage:
     on_corpus = stage.data != "task"
     changes = {} if on_corpus else replacements.training_on
-    schedule = replacements.distillation if on_corpus else replacements.training_for(paper)
+    schedule = _distillation(stage, replacements, protocol) if on_corpus else replacements.training_for(paper)
     changed: Settings = {
         "data": replacements.corpus if on_corpus else stage.data,
         "terms": [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
@@ -105,6 +107,22 @@ def _stage(stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int
         "tasks": _on_tasks(stage.tasks, changes),
     }
     return stage.model_copy(update=changed)
+
+
+def _distillation(stage: Stage, replacements: Replacements, protocol: Protocol) -> Settings:
+    """Return the scale's schedule of a stage on a corpus, with the proportions of print.
+
+    A stage whose printed learning rate or length is, say, half of its protocol's has half of the scale's.
+    """
+    usual, printed = protocol.for_task(stage.data), protocol.for_task(stage.data, stage.schedule)
+    schedule = dict(replacements.distillation)
+    if rate := schedule.get("learning_rate"):
+        schedule["learning_rate"] = rate * printed.learning_rate / usual.learning_rate
+    lengths = [(getattr(printed, field), getattr(usual, field)) for field in ("steps", "epochs")]
+    factor = stage.steps_factor * next((own / whole for own, whole in lengths if own and whole), 1.0)
+    if steps := schedule.get("steps"):
+        schedule["steps"] = max(1, round(steps * factor))
+    return schedule
 
 
 def _on_tasks(printed: dict[str, Settings], changes: dict[str, Settings]) -> dict[str, Settings]:
@@ -136,13 +154,15 @@ def _architecture(student: Student, shrink: Shrink, teacher_model: str) -> Archi
     return shrink.new.model_copy(update={"layers": shape.layers, "heads": shape.heads}) if checkpoint else shape
 
 
-def _student(student: Student, replacements: Replacements, shrink: Shrink, teacher_model: str, paper: str) -> Student:
+def _student(study: Study, name: str, replacements: Replacements, shrink: Shrink, teacher_model: str) -> Student:
+    student, paper = study.students[name], study.paper_of(name)
+    protocol = study.protocols[student.protocol]  # as printed: protocols are made smaller after the students
     shape = _architecture(student, shrink, teacher_model)
     return student.model_copy(
         update={
             "architecture": shape,
             "initialisation": _start(student, shrink, replacements.model, teacher_model),
-            "stages": [_stage(stage, replacements, shrink, shape.hidden, paper) for stage in student.stages],
+            "stages": [_stage(stage, replacements, shrink, shape.hidden, paper, protocol) for stage in student.stages],
         }
     )
 
@@ -215,7 +235,7 @@ def shrink(study: Study, replacements: Replacements) -> None:
             study.not_run[name] = reason
         else:
             by = Shrink(study.models[model].architecture, small)
-            study.students[name] = _student(student, replacements, by, model, study.paper_of(name))
+            study.students[name] = _student(study, name, replacements, by, model)
     for name in filter(study.is_printed, list(study.teachers)):
         teaching.add(study.teachers[name].protocol)
         study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
