@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from retort.specs.base import Distinct, Name, Seed, Settings, Spec, Text, Whole
+from retort.specs.base import Distinct, Name, Real, Seed, Settings, Spec, Text, Whole
 from retort.specs.protocol import Grid, Schedule, ScheduleChanges
 
 
@@ -82,7 +82,10 @@ class Miniature(Spec):
     shorter: Whole = Field(ge=1, le=16, description="how many times shorter texts and blocks are")
     rows: MadeRows = Field(description="of the made data sets")
     blocks: Whole = Field(ge=4, description="of every corpus")
-    steps: Whole = Field(ge=1, description="of every training; its learning rate is the printed one")
+    steps: Whole = Field(ge=1, description="of every training")
+    learning_rate_factor: Real = Field(
+        default=1.0, ge=1, le=1000, description="times the printed learning rates, so that few steps change scores"
+    )
     batch_size: Whole = Field(ge=2, description="of every training")
     points: Whole = Field(ge=1, description="of every grid, at most")
     seeds: Whole = Field(ge=1, description="of every student, at most")

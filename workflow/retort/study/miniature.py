@@ -69,8 +69,10 @@ def _schedule(miniature: Miniature) -> Settings:
 
 
 def _kept(changes: Settings, miniature: Miniature) -> Settings:
-    """Return the changes of a schedule without those of lengths, and with shorter texts."""
+    """Return the changes of a schedule without those of lengths, with higher rates and shorter texts."""
     kept = {key: value for key, value in changes.items() if key not in LENGTHS}
+    if "learning_rate" in kept:
+        kept["learning_rate"] *= miniature.learning_rate_factor
     return kept | ({"max_length": _shorter(kept["max_length"], miniature)} if kept.get("max_length") else {})
 
 
@@ -84,8 +86,9 @@ def _stage(stage: Stage, miniature: Miniature) -> Stage:
 
 
 def _grid(grid: Grid, miniature: Miniature) -> Grid:
-    """Return the first points of a grid, with its learning rates or else with two batch sizes."""
-    rates, sizes = grid.learning_rate[: miniature.points], [miniature.batch_size]
+    """Return the first points of a grid, with its learning rates, raised, or else with two batch sizes."""
+    rates = [rate * miniature.learning_rate_factor for rate in grid.learning_rate[: miniature.points]]
+    sizes = [miniature.batch_size]
     if len(rates) == 1 and len(grid.points()) > 1 and miniature.points > 1:
         sizes = [miniature.batch_size, miniature.batch_size + 1]
     return grid.model_copy(update={"learning_rate": rates, "batch_size": sizes, "epochs": []})
