@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from retort.errors import RetortError
 from retort.objectives import Pair, compose, objectives
 from retort.objectives.base import UNKNOWN, TrainingRows
 from retort.sizes import Requirements
+from torch.overrides import TorchFunctionMode
 
 from tests.contracts.test_objectives import PADDED, both
 from tests.references.examples import CLASSES, MANY_HEADS, NARROW, WIDE, Case, batch_of
@@ -110,6 +112,29 @@ def test_a_layer_that_costs_nothing_makes_the_next_loss_nan_and_never_a_transpor
     objective = case.build()
     assert objective(student, teacher, batch).isfinite()
     assert objective(student, teacher, batch).isnan()
+
+
+def test_a_transport_reads_the_device_once() -> None:
+    case = Case("emd", layers=(2, 3))
+    batch, (student, teacher) = batch_of(case, PADDED), both(case)
+    objective = case.build()
+    with Reads() as reads:
+        objective(student, teacher, batch)
+    assert reads.names.count("cpu") == 1
+    assert reads.names[0] == "cpu"  # what is read after it is what was copied
+
+
+class Reads(TorchFunctionMode):
+    """Notes the calls of a block that bring values to the host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if (name := getattr(function, "__name__", "")) in ("cpu", "numpy", "item", "tolist", "__bool__", "nonzero"):
+            self.names.append(name)
+        return function(*args, **(kwargs or {}))
 
 
 def test_models_that_agree_in_all_layers_leave_the_weights_as_they_are() -> None:

@@ -48,6 +48,7 @@ class Attempt:
         failures: how many attempts before it failed at this position.
         reason: why it failed; empty while it is at work, and for ever if it was killed.
         at_limit: whether it ended because its Slurm job met its time limit.
+        limits: how many Slurm jobs of this run met their time limit at this job before it.
     """
 
     run: str
@@ -56,6 +57,7 @@ class Attempt:
     failures: int = 0
     reason: str = ""
     at_limit: bool = False
+    limits: int = 0
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -73,8 +75,18 @@ class Attempt:
         """Return how many attempts failed at the position of a new one, this one included."""
         if (self.run, self.position) != (new.run, new.position):
             return 0
-        was_lost = not self.reason and self.slurm_job and self.slurm_job == new.slurm_job
+        was_lost = not self.reason and self._in_slurm_job_of(new)
         return self.failures + (not was_lost)
+
+    def limits_before(self, new: Attempt) -> int:
+        """Return how many Slurm jobs met their time limit before that of a new attempt, that of this one included."""
+        if self.run != new.run:
+            return 0
+        return self.limits + (self.at_limit and not self._in_slurm_job_of(new))
+
+    def _in_slurm_job_of(self, new: Attempt) -> bool:
+        """Return whether Slurm has queued the job again for a new attempt, which is none of Snakemake's."""
+        return bool(self.slurm_job) and self.slurm_job == new.slurm_job
 
 
 def begin_run() -> None:
@@ -125,7 +137,7 @@ def _begin(path: Path, here: str) -> Attempt:
     if failures >= MOST:
         reason = (old and old.reason) or KILLED
         raise GivenUp(f"given up after {failures} failures without a step forward; the last one: {reason}")
-    begun = replace(new, failures=failures)
+    begun = replace(new, failures=failures, limits=old.limits_before(new) if old else 0)
     begun.write(path)
     return begun
 
@@ -160,6 +172,26 @@ def failed(path: Path, checkpoints: Iterable[Path]) -> Attempt | None:
     if latest is None or latest.run != here.run:
         return None
     return replace(latest, failures=latest.failures_before(here))
+
+
+def file_of(slug: str) -> Path:
+    """Return the file that holds the latest attempt at a job, by the name of its files."""
+    return LOCKS / f"{slug}.attempt"
+
+
+def tries(path: Path, attempt: int) -> int:
+    """Return Snakemake's attempt at a job without those before it that met their time limit, which did not fail.
+
+    One that was killed without a word counts: it may have been for want of memory.
+
+    Args:
+        path: the file that holds the latest attempt.
+        attempt: the number of Snakemake's attempt, from 1.
+    """
+    latest = Attempt.read(path)
+    if latest is None:
+        return attempt
+    return max(1, attempt - latest.limits_before(Attempt(os.environ.get(RUN, ""), slurm.job_id(), "")))
 
 
 def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:

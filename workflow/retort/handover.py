@@ -72,6 +72,15 @@ def waiting(path: Path) -> Path:
     return path.with_name(f"{path.name}{WAITING}")
 
 
+def kept(path: Path) -> Path:
+    """Return the folder in which a job keeps its results for another attempt at it; there is none if it keeps none.
+
+    Args:
+        path: the file that names the owner of the lock.
+    """
+    return path.with_name(f"{path.name}.results")
+
+
 def _wait_for_results(path: Path) -> None:
     """Leave a file that says that this Slurm job waits; it stays while the job is queued again."""
     if slurm.job_id():
@@ -87,17 +96,18 @@ def _wait_no_more(path: Path) -> None:
         waiting(path).rmdir()
 
 
-def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> None:
+def offer(path: Path, key: str, outputs: list[Path], shares: bool = False) -> None:
     """Keep results for another attempt: of a later run, of one that waits, or of jobs that share a Slurm job.
 
     Args:
-        folder: where they are kept, on the file system of the results.
+        path: the file that names the owner of the job's lock.
         key: what the job's results depend on: its settings and the content of its inputs.
         outputs: the results.
         shares: whether others run in the same Slurm job.
     """
+    folder = kept(path)
     shutil.rmtree(folder, ignore_errors=True)
-    if of_latest_run() and not shares and not waiting(folder.with_suffix("")).exists():
+    if of_latest_run() and not shares and not waiting(path).exists():
         return
     folder.mkdir(parents=True)
     for number, output in enumerate(outputs):
@@ -108,20 +118,26 @@ def offer(folder: Path, key: str, outputs: list[Path], shares: bool = False) -> 
     (folder / "key.json").write_text(json.dumps(about), encoding="utf-8")  # last: all is there
 
 
-def accept(folder: Path, key: str, outputs: list[Path]) -> bool:
-    """Take over the results that another attempt kept; return whether there were any of this key."""
-    return _take(folder, _kept(folder)[1:] == [key, len(outputs)], outputs)
+def accept(path: Path, key: str, outputs: list[Path]) -> bool:
+    """Take over the results that another attempt at a job kept; return whether there were any of this key."""
+    return _take(kept(path), _about(kept(path))[1:] == [key, len(outputs)], outputs)
 
 
-def is_kept(folder: Path) -> bool:
-    """Return whether a job of this run keeps its results in a folder."""
-    return _kept(folder)[:1] == [os.environ.get(RUN)]
+def is_kept(path: Path) -> bool:
+    """Return whether a job of this run keeps its results."""
+    return _about(kept(path))[:1] == [os.environ.get(RUN)]
 
 
-def restore(folder: Path, outputs: list[Path]) -> bool:
+def restore(path: Path, outputs: list[Path]) -> bool:
     """Put back what a job of this run kept, whatever became of the jobs beside it; return whether it kept anything."""
-    run, _, count = _kept(folder) or ["", "", 0]
-    return _take(folder, (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
+    run, _, count = _about(kept(path)) or ["", "", 0]
+    return _take(kept(path), (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
+
+
+def forget(path: Path) -> None:
+    """Delete what a job kept for another attempt, and what says that others wait for it."""
+    for folder in (kept(path), waiting(path)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _take(folder: Path, offered: bool, outputs: list[Path]) -> bool:
@@ -137,7 +153,7 @@ def _take(folder: Path, offered: bool, outputs: list[Path]) -> bool:
     return offered
 
 
-def _kept(folder: Path) -> list[Any]:
+def _about(folder: Path) -> list[Any]:
     """Return run, key and number of the results in a folder; empty if it holds none."""
     try:
         return list(json.loads((folder / "key.json").read_text(encoding="utf-8")))

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import CHECKPOINTS, TRAINS_FOR, attempt, leaves_the_rest, written_by
+from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, file_of, leaves_the_rest, written_by
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import RetortError, explain, first_line
 from retort.locks import locked
@@ -125,14 +125,18 @@ def _listed(makers: Iterable[Maker]) -> list[dict[str, str]]:
 
 def _named(snakemake: Any) -> tuple[str, str]:
     """Return a job's name for the terminal, 'rule(wildcard, ...)', and its slug, 'rule.wildcard...'."""
-    values = [str(value) for value in snakemake.wildcards]
-    wildcards = f"({', '.join(values)})" if values else ""
-    return f"{snakemake.rule}{wildcards}", ".".join([snakemake.rule, *values])
+    values = ", ".join(map(str, snakemake.wildcards))
+    return snakemake.rule + (f"({values})" if values else ""), slug(snakemake.rule, snakemake.wildcards)
+
+
+def slug(rule: str, wildcards: Iterable[Any]) -> str:
+    """Return the name of a job's files, from its rule and the values of its wildcards."""
+    return ".".join([rule, *map(str, wildcards)])
 
 
 def slug_of(job: Any) -> str:
     """Return the slug of a job of Snakemake's plan."""
-    return ".".join([job.rule.name, *map(str, job.wildcards)])
+    return slug(job.rule.name, job.wildcards)
 
 
 @contextlib.contextmanager
@@ -190,31 +194,26 @@ def _running(snakemake: Any, log: TextIO) -> Job:
 def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
     """Keep all others from the job, check what it reads, and take the checksums of what it has made."""
     me = this_code()  # before the long imports: the files may be edited while the job runs
-    locks, outputs = RESULTS / ".locks", list(map(Path, snakemake.output))
-    with handover.locked_in_turn(locks / running.slug, running.name, running.say):
+    lock, outputs = LOCKS / running.slug, list(map(Path, snakemake.output))
+    with handover.locked_in_turn(lock, running.name, running.say):
         read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
-        key, kept = digest_of([dict(snakemake.params.items()), contents]), kept_results(running.slug)
+        key = digest_of([dict(snakemake.params.items()), contents])
         shares = bool(snakemake.resources.get(IN_TURN))
-        if handover.accept(kept, key, outputs):
-            handover.offer(kept, key, outputs, shares)
+        if handover.accept(lock, key, outputs):
+            handover.offer(lock, key, outputs, shares)
             running.say("an earlier job has made it")
             sys.exit(0)
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
         states = written_by(running.rule, running.slug, snakemake.params.get("settings", ()))
-        with attempt(locks / f"{running.slug}.attempt", states):
+        with attempt(file_of(running.slug), states):
             yield
             made = _results(snakemake.output)
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            handover.offer(kept, key, made, shares)
-
-
-def kept_results(slug: str) -> Path:
-    """Return the folder in which a job keeps its results for another attempt at it."""
-    return RESULTS / ".locks" / f"{slug}.results"
+            handover.offer(lock, key, made, shares)
 
 
 def weights_folder(snakemake: Any) -> str | None:
@@ -246,7 +245,7 @@ def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]
     Raises:
         RetortError: on entering: another process is at work on that job.
     """
-    return locked(RESULTS / ".locks" / f"{rule}.{wildcard}", f"{rule}({wildcard})")
+    return locked(LOCKS / slug(rule, [wildcard]), f"{rule}({wildcard})")
 
 
 @contextlib.contextmanager

@@ -73,18 +73,22 @@ def processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def stamp(device: str, threads: int) -> dict[str, Any]:
-    """Return what a result was made with: commit, code, versions, device, number of threads, and the time now (UTC)."""
-    name = processor()
+def device_name(device: str) -> str:
+    """Return a device, 'cpu' or 'cuda', with the name of the one that this process uses."""
     if device == "cuda":
         import torch
 
-        name = torch.cuda.get_device_name()
+        return f"{device}: {torch.cuda.get_device_name()}"
+    return f"{device}: {processor()}"
+
+
+def stamp(device: str, threads: int) -> dict[str, Any]:
+    """Return what a result was made with: commit, code, versions, device, number of threads, and the time now (UTC)."""
     return {
         "commit": commit(),
         "code": code(),
         "versions": versions(),
-        "device": f"{device}: {name}",
+        "device": device_name(device),
         "threads": threads,
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 from retort import forkserver, handover
+from retort.attempts import LOCKS
 from retort.checksums import RESULTS, TIMESTAMP
-from retort.jobs import STAMPS, TOKENS, kept_results, slug_of
+from retort.jobs import STAMPS, TOKENS, slug_of
 
 FEW = 3  # jobs for which a server would cost more than it saves
 
@@ -56,9 +56,7 @@ def keep_going() -> None:
 def remove_kept_results(dag: Any) -> None:
     """Delete what jobs kept for another attempt; after a run without failures all results are in their places."""
     for job in dag.jobs:
-        kept = kept_results(slug_of(job))
-        for folder in (kept, handover.waiting(kept.with_suffix(""))):
-            shutil.rmtree(folder, ignore_errors=True)
+        handover.forget(LOCKS / slug_of(job))
 
 
 def ignore_script_times() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from retort import attempts
 from retort.cli import main
 from retort.cost import memory
 from retort.cost.estimates import Estimates
@@ -26,6 +27,7 @@ from retort.plan.plan import Plan
 from retort.specs.cluster import Partition, read_cluster
 from retort.specs.config import read_config
 from retort.specs.rules import rules
+from snakemake.iocontainers import Wildcards
 from snakemake_executor_plugin_slurm import partitions
 
 ROOM = memory.GPU_RESERVED + 100 / memory.GPU_FRACTION  # a GPU with room for 100 bytes
@@ -147,7 +149,8 @@ def plan_at(scale: str, device: str) -> Plan:
     return Plan(read_config({"scale": scale, "precision": "bfloat16", "device": device}))
 
 
-STUDENT = SimpleNamespace(student="udagawa2023-od-layer-12-6l-distilbert-mono")  # 960 rows of 256 tokens: 82 GB
+STUDENT = Wildcards(fromdict={"student": "udagawa2023-od-layer-12-6l-distilbert-mono"})  # 960 rows of 256 tokens: 82 GB
+LONG = Wildcards(fromdict={"student": "minilmv2-6x384-xlm-r-large-layer-24"}), "distill_student"
 
 
 @pytest.mark.parametrize(("gigabytes", "rows"), [(None, 0), (141, 0), (80, 480), (40, 320), (24, 192)])
@@ -166,11 +169,21 @@ def test_a_job_that_is_tried_again_takes_fewer_rows_at_once(
     assert tuple(asked.micro_batch(STUDENT, "distill_student", attempt) for attempt in range(1, 6)) == rows
 
 
+def test_a_training_that_met_its_limit_asks_for_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": 80}))
+    monkeypatch.setenv(attempts.RUN, "run-1")
+    latest, job = attempts.file_of(f"distill_student.{STUDENT.student}"), (STUDENT, "distill_student")
+    for at_limit, times in ((True, 1), (False, 2)):
+        attempts.Attempt("run-1", "17", "0.1.9", reason="its end", at_limit=at_limit).write(latest)
+        assert asked.mem_mb(*job, 2) == times * asked.mem_mb(*job, 1)
+        assert asked.micro_batch(*job, 2) == asked.micro_batch(*job, 1) / times
+
+
 def test_a_job_without_checkpoints_gets_more_time_when_it_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, cpu={"max_runtime": 80}))
-    encoded = SimpleNamespace(task="mnli", tokenizer="bert-base-uncased"), "encode_task"
+    encoded = Wildcards(fromdict={"task": "mnli", "tokenizer": "bert-base-uncased"}), "encode_task"
     minutes = [asked.runtime(*encoded, attempt) for attempt in range(1, 7)]
     assert minutes[:2] == [minutes[0], 2 * minutes[0]]
     assert max(minutes) == minutes[-1] == min(4 * minutes[0], 80)
@@ -197,13 +210,10 @@ def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     limits = {"gpu": {"max_gpu": 8, "max_runtime": 600, "max_mem_mb": 15_000}}
     alone = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, **limits))
     several = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": 4}, **limits))
-    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
-    assert (alone.gpu(*job, 1), alone.runtime(*job, attempt=1)) == (
-        1,
-        600,
-    )  # as long as the partition allows; it goes on then
-    assert several.gpu(*job, 1) == 4
-    assert alone.mem_mb(*job, attempt=1) * 2 > 15_000 == alone.mem_mb(*job, attempt=2)
+    # as long as the partition allows; it goes on then
+    assert (alone.gpu(*LONG, 1), alone.runtime(*LONG, attempt=1)) == (1, 600)
+    assert several.gpu(*LONG, 1) == 4
+    assert alone.mem_mb(*LONG, attempt=1) * 2 > 15_000 == alone.mem_mb(*LONG, attempt=2)
     assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source", 1) == 0
 
 
@@ -215,10 +225,9 @@ def test_a_job_fits_one_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     }
     path = cluster(tmp_path, **limits)
     asked = needs(tmp_path, monkeypatch, "paper", cluster=path)
-    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
-    resources = {name: getattr(asked, name)(*job, attempt) for name in ("runtime", "mem_mb")}
+    resources = {name: getattr(asked, name)(*LONG, attempt) for name in ("runtime", "mem_mb")}
     assert resources["runtime"] == minutes
-    sent = SimpleNamespace(resources=resources | {"gpu": asked.gpu(*job, 1)}, threads=1)
+    sent = SimpleNamespace(resources=resources | {"gpu": asked.gpu(*LONG, 1)}, threads=1)
     assert [read.score_job_fit(sent) is not None for read in partitions.read_partition_file(Path(path))].count(True)
 
 
@@ -228,11 +237,10 @@ def test_each_gpu_has_a_process_with_ram_of_its_own(tmp_path: Path, monkeypatch:
         needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpus_per_job": gpus}, **limits))
         for gpus in (1, 4)
     )
-    job = SimpleNamespace(student="minilmv2-6x384-xlm-r-large-layer-24"), "distill_student"
-    each, parent = one.estimates.of(job[1], job[0]).ram, memory.PROCESS[False]
-    asked = four.mem_mb(*job, attempt=1)
+    each, parent = one.estimates.of(LONG[1], LONG[0]).ram, memory.PROCESS[False]
+    asked = four.mem_mb(*LONG, attempt=1)
     assert asked - 500 < memory.RAM_MARGIN * (4 * each + parent) / 1e6 <= asked
-    assert one.mem_mb(*job, attempt=1) < asked / 4
+    assert one.mem_mb(*LONG, attempt=1) < asked / 4
 
 
 def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +292,7 @@ def test_a_student_that_its_companions_job_trained_asks_for_the_time_to_save_it(
     path = cluster(tmp_path, {"gpus_per_job": 2}, gpu={"max_gpu": 2, "max_runtime": "1d"})
     plan = Plan(read_config({"scale": "paper", "precision": "bfloat16", "cluster": path}))
     beside, alone = JobResources(plan, {"teacher.1": STUDENTS}), JobResources(plan)
-    own = SimpleNamespace(student=STUDENTS[0]), "distill_student"
+    own = Wildcards(fromdict={"student": STUDENTS[0]}), "distill_student"
     assert (beside.runtime(*own, 1), beside.gpu(*own, 1), beside.only_saves(*own, 1)) == (20, 1, 1)
     for name in ("runtime", "gpu", "micro_batch"):  # tried again, it may have to train
         assert getattr(beside, name)(*own, 2) == getattr(alone, name)(*own, 2)

@@ -15,7 +15,7 @@ import pytest
 from retort import attempts, handover, slurm
 from retort.attempts import GivenUp, attempt
 from retort.errors import RetortError
-from retort.jobs import job, kept_results
+from retort.jobs import job
 from retort.run_hooks import remove_kept_results
 from retort.signals import Interrupted
 
@@ -268,18 +268,18 @@ def test_a_job_that_shares_its_slurm_job_keeps_its_results_until_the_run_has_suc
     with job(shared):
         score.write_text("[]")
     score.unlink()
-    assert handover.restore(kept_results("rule.a"), [score])  # the group is given up
+    assert handover.restore(attempts.LOCKS / "rule.a", [score])  # the group is given up
     assert score.read_text() == "[]"
-    assert not handover.restore(kept_results("rule.a"), [score])
+    assert not handover.restore(attempts.LOCKS / "rule.a", [score])
 
     with job(shared):
         score.write_text("()")
     attempts.begin_run()
-    assert not handover.restore(kept_results("rule.a"), [score])  # of a run before: its settings may be others
+    assert not handover.restore(attempts.LOCKS / "rule.a", [score])  # of a run before: its settings may be others
 
     shared.params["settings"] = {"a": 3}
     with job(shared):
         score.write_text("{}")
-    assert kept_results("rule.a").is_dir()
+    assert handover.kept(attempts.LOCKS / "rule.a").is_dir()
     remove_kept_results(SimpleNamespace(jobs=jobs))
-    assert not kept_results("rule.a").exists()
+    assert not handover.kept(attempts.LOCKS / "rule.a").exists()

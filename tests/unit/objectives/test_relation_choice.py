@@ -53,15 +53,16 @@ def test_a_cpu_always_computes_a_few_heads_at_a_time(monkeypatch: pytest.MonkeyP
 def test_a_device_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     device, asked = torch.device("meta"), []
     monkeypatch.setattr(choice, "CHOICES", {})
-    monkeypatch.setattr(choice, "choose", lambda device: asked.append(device) or choice.Choice(plain, "plain", "why"))
-    assert [choice.form_on(device), choice.form_on(device)] == [plain, plain]
-    assert asked == [device]
-    assert choice.described() == {"relations": "plain: why"}
+    made = choice.Choice(plain, "plain", "why")
+    monkeypatch.setattr(choice, "choose", lambda device, before: asked.append((device, before)) or made)
+    assert (choice.ahead(device, "fused: why"), choice.ahead(device)) == ("plain: why", "plain: why")
+    assert choice.form_on(device) is plain
+    assert asked == [(device, "fused: why")]
 
 
-def test_nothing_is_described_where_nothing_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "CHOICES", {})
-    assert choice.described() == {}
+def test_a_cpu_has_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "choose", broken)
+    assert choice.ahead(CPU, "fused: why") == ""
 
 
 def test_kernels_that_agree_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +85,21 @@ def test_other_kernels_are_not(form: choice.Form, reason: str, monkeypatch: pyte
     chosen = choice.choose(CPU)
     assert (chosen.form, chosen.name) == (plain, "plain")
     assert chosen.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("form", "before"), [(slow, "fused: it was faster"), (cached, "plain: it was faster")])
+def test_a_resumed_training_goes_on_with_its_form(
+    form: choice.Form, before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels(form, monkeypatch)
+    monkeypatch.setattr(choice, "slowness", lambda form, device: "the kernels take 2.0 times as long")
+    assert str(choice.choose(CPU, before)) == before
+    assert str(choice.choose(CPU)) == "plain: the kernels take 2.0 times as long"
+
+
+def test_a_resumed_training_leaves_a_form_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels(broken, monkeypatch)
+    assert str(choice.choose(CPU, "fused: it was faster")).startswith("plain: the kernels fail: RuntimeError")
 
 
 def test_without_triton_the_plain_form_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from retort import attempts, handover
 from retort.attempts import attempt
-from retort.jobs import kept_results
 from retort.plan import retries
 from retort.signals import Interrupted
 from snakemake.jobs import Job
@@ -36,7 +35,7 @@ def job(attempt: int = 1, rule: str = "rule", **resources: Any) -> Any:
     return SimpleNamespace(**plan, resources=resources, attempt=attempt)
 
 
-def ends(error: Exception, step: int, rule: str = "rule") -> None:
+def ends(error: BaseException, step: int, rule: str = "rule") -> None:
     """Begin an attempt that gets to a step and ends with an error."""
     state = attempts.CHECKPOINTS / f"{rule}.a"
     state.mkdir(parents=True, exist_ok=True)
@@ -77,10 +76,41 @@ def test_a_training_is_submitted_for_each_of_its_parts() -> None:
     assert retries.allowed(job(number + 1), RETRIES) == RETRIES
 
 
+def test_parts_that_met_their_time_limit_are_no_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = attempts.file_of("rule.a")
+
+    def ends_in(slurm_job: str, error: BaseException, step: int) -> None:
+        monkeypatch.setenv("SLURM_JOB_ID", slurm_job)
+        ends(error, step)
+
+    def tries(attempt: int) -> set[int]:
+        """Return what Snakemake finds, and what the process of the job finds that it submits."""
+        found = set[int]()
+        for slurm_job in ("", "99"):
+            monkeypatch.setenv("SLURM_JOB_ID", slurm_job)
+            found.add(attempts.tries(file, attempt))
+        return found
+
+    limit = Interrupted(signal.SIGURG, 1)
+    assert tries(2) == {2}  # the first was killed before it left a word
+    ends_in("11", limit, step=1)
+    assert attempts.tries(file, 1) == 1  # where Slurm queues it again
+    ends_in("11", limit, step=2)
+    assert tries(2) == {1}
+    ends_in("12", OSError("no luck"), step=3)
+    assert tries(3) == {2}
+    ends_in("13", KeyboardInterrupt(), step=4)  # it leaves no word, like one that is killed
+    assert tries(4) == {3}
+    ends_in("14", limit, step=5)
+    assert tries(5) == {3}
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    assert tries(2) == {2}
+
+
 def test_jobs_that_share_a_slurm_job_start_again_only_for_those_that_have_failed() -> None:
     model = Path("results/model")
     model.mkdir()
-    handover.offer(kept_results("rule.a"), "key", [model], shares=True)
+    handover.offer(attempts.LOCKS / "rule.a", "key", [model], shares=True)
     assert retries.allowed(job(in_turn=1), RETRIES) == 0
     assert retries.allowed(job(), RETRIES) == RETRIES  # it may take them over
 

@@ -71,7 +71,7 @@ TOP: dict[str, set[str]] = {
     "provenance": {"machine"},
     "registry": {"errors"},
     "run_config": {"attempts", "errors"},
-    "run_hooks": {"checksums", "forkserver", "handover", "jobs"},
+    "run_hooks": {"attempts", "checksums", "forkserver", "handover", "jobs"},
     "signals": {"errors"},
     "sizes": set(),
     "slurm": set(),

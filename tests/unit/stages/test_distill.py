@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import signal
@@ -168,6 +169,33 @@ def test_a_job_that_was_ended_in_a_stage_goes_on_in_it(
     assert taken[0] == 6
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut")]
     assert weights[0] == weights[1]
+
+
+def test_a_card_says_which_form_computed_the_relations_before_and_after_an_interruption(
+    study_folder: Path, corpus: Path, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: WeightedSum, *arguments: Any, whole: Any = WeightedSum.forward) -> Any:
+        os.kill(os.getpid(), signal.SIGURG)
+        return whole(self, *arguments)
+
+    def ahead(device: torch.device, before: str = "") -> str:
+        return "plain: why" if before else "fused: why"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retort.training.origins.ahead", ahead)
+    settings = resolved(study_folder, schedule=schedule(steps=2, batch_size=8, learning_rate=0.001))
+    relation = {"objective": "relations", "pairs": [(1, 2)], "options": {"pairs": ["v-v"], "heads": 2}}
+    term = settings.stages[0].terms[0].model_copy(update=relation)
+    settings = settings.model_copy(update={"stages": [settings.stages[0].model_copy(update={"terms": [term]})]})
+    with monkeypatch.context() as patched:
+        patched.setattr(WeightedSum, "forward", interrupted)
+        with pytest.raises(Interrupted, match="after step 1"):
+            distilled(settings, published, corpus, tmp_path / "to")
+    said = distilled(settings, published, corpus, tmp_path / "to")
+    assert "relations computed by plain: why; before, by fused: why\n" in said
+    card = (tmp_path / "to" / "README.md").read_text()
+    shown = json.loads(card.split("## Training\n\n```json\n")[1].split("\n```")[0])
+    assert [each["relations"] for each in shown] == ["fused: why", "plain: why"]
 
 
 def test_a_student_that_diverges_is_a_result_and_so_is_what_starts_from_it(

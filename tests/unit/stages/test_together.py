@@ -115,6 +115,9 @@ def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes
         weights, log = made(name, own, published, corpus, tmp_path / "beside")  # which takes no step
         assert f"resumed at step {own.stages[0].schedule.steps}" in log
         assert weights == (tmp_path / "alone" / name / "model.safetensors").read_bytes()
+        card = (tmp_path / "beside" / name / "README.md").read_text()
+        assert '"micro_batch": 3,\n  "gpus": 2\n' in card  # how its steps were taken
+        assert card == (tmp_path / "alone" / name / "README.md").read_text()
 
 
 def counted_passes(monkeypatch: pytest.MonkeyPatch, layers: int) -> list[int]:

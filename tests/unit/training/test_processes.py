@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,13 @@ def few(terms: list[dict[str, Any]]) -> TrainingRun:
     return run
 
 
+def cut(numbers: range) -> TrainingRun:
+    """Return a distillation that has these batches alone: it ends with an error after them."""
+    run = distillation(MIXED)
+    run.batches = {number: Texts(False)[number] for number in numbers}  # type: ignore[assignment]
+    return run
+
+
 RUNS = {
     "mixed": lambda: distillation(MIXED),
     "short": lambda: distillation(SHORT),
@@ -73,6 +81,15 @@ def train_all(job: Job, folder: str, micro_batch: int | None) -> None:
         if job.writes:
             save_file({key: x.clone() for key, x in weights.items()}, f"{folder}/{name}.safetensors")  # some are tied
             job.log.write(log)
+
+
+@on_every_gpu
+def train_on(job: Job, folder: str, numbers: range) -> None:
+    """Train a run on these batches in this process, one of several; the first writes a checkpoint after each."""
+    torch.set_num_threads(1)
+    made = Checkpoint if job.writes else ReadCheckpoint
+    with contextlib.suppress(KeyError):
+        trained(cut(numbers), made(Path(folder), {}, 0.0), division_of(job))
 
 
 @on_every_gpu
@@ -116,10 +133,8 @@ def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("gpus", "micro_batch"), [(2, 2), (TOGETHER, None)])
 def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, tmp_path: Path) -> None:
-    cut = distillation(MIXED)
-    cut.batches = [*map(Texts(False).__getitem__, range(2))]  # type: ignore[assignment]
-    with pytest.raises(IndexError):
-        trained(cut, Checkpoint(tmp_path / "state-resumed", {}, 0.0), UNDIVIDED)
+    with pytest.raises(KeyError):
+        trained(cut(range(2)), Checkpoint(tmp_path / "state-resumed", {}, 0.0), UNDIVIDED)
     expected = {}
     for name, make in RUNS.items():
         if name != "resumed":
@@ -131,6 +146,18 @@ def test_processes_train_the_weights_of_one(gpus: int, micro_batch: int | None, 
     log = (tmp_path / "log").read_text()
     assert log.startswith(expected["mixed"][1])  # the loss that is told is that of the whole batch
     assert "4 steps, resumed at step 2" in log
+
+
+def test_fewer_processes_go_on_from_the_checkpoint_of_more(tmp_path: Path) -> None:
+    whole, _ = trained(distillation(MIXED), Checkpoint(tmp_path / "whole", {}, 1e9), UNDIVIDED)
+    for gpus, numbers in ((TOGETHER, range(1)), (2, range(1, 3))):
+        train_on(job_of(tmp_path, gpus), str(tmp_path / "state"), numbers)
+        state = Checkpoint(tmp_path / "state", {}, 0.0).state
+        assert state is not None
+        assert state.step == numbers.stop
+    last, log = trained(distillation(MIXED), Checkpoint(tmp_path / "state", {}, 0.0), UNDIVIDED)
+    assert_close(whole, last)
+    assert "4 steps, resumed at step 3" in log
 
 
 def test_all_processes_end_at_a_divergence_of_one(tmp_path: Path) -> None:

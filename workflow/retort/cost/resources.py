@@ -12,9 +12,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from retort.attempts import file_of, tries
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
+from retort.jobs import slug
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
 
@@ -23,7 +25,7 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
-MOST_TIMES = 4  # a job that failed, for want of memory or of time perhaps, asks for twice as much, thrice, ...
+MOST_TIMES = 4  # a job that has failed, for want of memory perhaps, asks for twice as much, thrice, ...
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 
@@ -81,20 +83,27 @@ class JobResources:
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
         times = 1 if estimate.step else min(attempt, MOST_TIMES)
-        allowed, _ = self.cluster.limits(gpus, self._needed_mb(estimate, attempt))
+        needed = self._needed_mb(estimate, self._times(wildcards, rulename, attempt))
+        allowed, _ = self.cluster.limits(gpus, needed)
         return int(min(_up_to(minutes, STEP_MINUTES) * times, allowed))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
         estimate = self._estimate(rulename, wildcards, attempt)
-        needed = self._needed_mb(estimate, attempt)
+        needed = self._needed_mb(estimate, self._times(wildcards, rulename, attempt))
         _, allowed = self.cluster.limits(self._gpus(estimate), needed)
         return int(min(needed, allowed))
 
-    def _needed_mb(self, estimate: Estimate, attempt: int) -> int:
+    def _needed_mb(self, estimate: Estimate, times: int) -> int:
         gpus = self._gpus(estimate)
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * min(attempt, MOST_TIMES)
+        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * times
+
+    def _times(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
+        """Return the number by which a job that has failed asks for more; what met its time limit has not failed."""
+        if attempt == 1:
+            return 1
+        return min(tries(file_of(slug(rulename, wildcards)), attempt), MOST_TIMES)
 
     def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return how many rows of a batch go through a device at once; 0 where all do.
@@ -110,9 +119,8 @@ class JobResources:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
         fitting = micro_batch(step, self.cluster.gpu_memory_gb * 1e9)
-        if attempt == 1:
-            return fitting or 0
-        return math.ceil((fitting or step.rows) / min(attempt, MOST_TIMES))
+        times = self._times(wildcards, rulename, attempt)
+        return (fitting or 0) if times == 1 else math.ceil((fitting or step.rows) / times)
 
 
 def _up_to(value: float, multiple: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -15,7 +17,13 @@ from retort.settings import Settings
 from retort.settings.card import section
 
 
-def card(title: str, settings: Settings, device: str, others: Iterable[Maker] = ()) -> str:
+def card(
+    title: str,
+    settings: Settings,
+    device: str,
+    others: Iterable[Maker] = (),
+    origins: Sequence[Mapping[str, Any]] = (),
+) -> str:
     """Return a README.md in the format of model hubs: what the model is, how it was made and what it is not for.
 
     Args:
@@ -23,6 +31,7 @@ def card(title: str, settings: Settings, device: str, others: Iterable[Maker] = 
         settings: the settings of the job.
         device: the device that it ran on.
         others: the code that made what the model was made from, or trained a part of it, where it is not this code.
+        origins: how the steps of its training were taken, each way once; one that is not known is empty.
     """
     origin = stamp(device, 1)
     return f"""---
@@ -39,7 +48,7 @@ Load it with `transformers.AutoModel.from_pretrained(folder)` and `transformers.
 It is one measurement of a study that compares ways of distillation. It was trained briefly and for that comparison
 alone: expect a baseline, not a product. Its licence follows those of the model and the data named below.
 
-{section(settings)}"""
+{trained(origins)}{section(settings)}"""
 
 
 def mixed(others: Iterable[Maker]) -> str:
@@ -49,11 +58,22 @@ def mixed(others: Iterable[Maker]) -> str:
     return f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
 
 
+def trained(origins: Sequence[Mapping[str, Any]]) -> str:
+    """Return the section of a card that shows how the steps of a training were taken; '' if that is not known."""
+    return f"## Training\n\n```json\n{json.dumps(origins, indent=1)}\n```\n\n" if any(origins) else ""
+
+
 def save_with_card(
-    job: Job, settings: Settings, model: nn.Module, tokenizer_folder: Path | str, output: Path | str, title: str
+    job: Job,
+    settings: Settings,
+    model: nn.Module,
+    tokenizer_folder: Path | str,
+    output: Path | str,
+    title: str,
+    origins: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Save a model with the tokenizer of a folder, and a model card with the title, the settings and the device."""
+    """Save a model with the tokenizer of a folder, and a model card: title, settings, device and how it was trained."""
     if not job.writes:
         return
     others = (job.ancestors | job.resumed_from) - {this_code()}
-    build.save(model, tokenizer_folder, output, card(title, settings, job.device, others))
+    build.save(model, tokenizer_folder, output, card(title, settings, job.device, others, origins))

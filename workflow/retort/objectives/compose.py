@@ -108,6 +108,11 @@ class WeightedSum(nn.Module):
         return torch.stack(list(values.values())).sum(), {label: value.detach() for label, value in values.items()}
 
     @property
+    def holds_relations(self) -> bool:
+        """Whether a term compares relations between tokens, of which there are several forms."""
+        return any(getattr(term.instances[0], "holds_relations", False) for term in self.terms)
+
+    @property
     def joint(self) -> list[Term]:
         """The terms that need all examples of a batch at once; the others are sums over parts of a batch."""
         return [term for term in self.terms if term.reduction == JOINT]

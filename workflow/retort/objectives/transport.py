@@ -30,10 +30,19 @@ def layer_costs(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
     return (squares - 2 * product(a, b.mT)).clamp(min=0) / count_of(real, theirs[0])
 
 
+def on_host(*tensors: Tensor) -> list[Tensor]:
+    """Return tensors in float64 on the CPU, copied at once: a GPU ends all operations before each copy."""
+    copied = torch.cat([tensor.double().flatten() for tensor in tensors]).cpu()
+    parts = torch.split(copied, [tensor.numel() for tensor in tensors])
+    return [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)]
+
+
 def cheapest_flow(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
-    """Return the flow of the cheapest transport between each two layers, (student layers, teacher layers), on the CPU.
+    """Return the flow of the cheapest transport between each two layers, (student layers, teacher layers).
 
     The flow F minimises sum_ij F_ij costs_ij; its rows sum to `student` and its columns to `teacher`.
+
+    All tensors are in float64 on the CPU.
 
     Args:
         costs: the cost of one unit between each two layers, (student layers, teacher layers).
@@ -42,8 +51,8 @@ def cheapest_flow(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
     """
     import ot  # slow to import, and only this objective needs it
 
-    supply, demand = (weights.double().cpu().numpy() for weights in (student, teacher))
-    flow = ot.emd(supply / supply.sum(), demand / demand.sum(), costs.double().cpu().numpy())
+    supply, demand = student.numpy(), teacher.numpy()
+    flow = ot.emd(supply / supply.sum(), demand / demand.sum(), costs.numpy())
     return torch.from_numpy(flow)
 
 
@@ -92,7 +101,7 @@ class EarthMovers(nn.Module):
     has_parameters = True
     equal_widths = {"map": ["never"]}
     equal_heads = {"attention": [True]}
-    synchronises = "the transport is solved on the CPU, once a step"
+    synchronises = "the transport is solved on the CPU, to which all costs are copied once a step"
     student_weights: Tensor
     teacher_weights: Tensor
     limits = {"temperature": {"ge": 0.001, "le": 1000}}
@@ -125,17 +134,21 @@ class EarthMovers(nn.Module):
             ours["scores"] = wide(student["scores"])
             # (batch, 1, query, key)
             compared["scores"] = batch.attention_mask[:, None, :, None] & batch.attention_mask[:, None, None, :]
-        if not (self.student_weights.isfinite().all() and self.teacher_weights.isfinite().all()):
+        each_costs = [  # C: (student layers, teacher layers)
+            layer_costs(ours[activation].detach(), wide(teacher[activation]).detach(), real)
+            for activation, real in compared.items()
+        ]
+        student_weights, teacher_weights, *each_costs = on_host(self.student_weights, self.teacher_weights, *each_costs)
+        if not (student_weights.isfinite().all() and teacher_weights.isfinite().all()):
             return ours["hidden"].sum() * torch.nan  # the training loop reports the divergence with its step
         distances, paid = [], []
-        for activation, real in compared.items():
-            theirs = wide(teacher[activation])
-            costs = layer_costs(ours[activation].detach(), theirs.detach(), real)  # C: (student layers, teacher layers)
-            flow = cheapest_flow(costs, self.student_weights, self.teacher_weights)  # F
+        for (activation, real), costs in zip(compared.items(), each_costs, strict=True):
+            flow = cheapest_flow(costs, student_weights, teacher_weights)  # F
             # most flows are 0: only the pairs with a flow are compared again, this time with a gradient
             for s, t in flow.nonzero().tolist():
-                distances.append(flow[s, t].item() * layer_cost(ours[activation][s], theirs[t], real))  # F_st C_st
-            paid.append(flow * costs.double().cpu())
+                pair = ours[activation][s], wide(teacher[activation][t])
+                distances.append(flow[s, t].item() * layer_cost(*pair, real))  # F_st C_st
+            paid.append(flow * costs)
         if self.training and self.update:
             self.follow(paid)
         return torch.stack(distances).sum()

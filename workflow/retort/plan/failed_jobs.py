@@ -14,9 +14,8 @@ from typing import Any
 
 from retort import handover
 from retort.atomic import write_json
-from retort.attempts import KILLED, Attempt
-from retort.checksums import RESULTS
-from retort.jobs import kept_results, slug_of
+from retort.attempts import KILLED, LOCKS, Attempt, file_of
+from retort.jobs import slug_of
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (
@@ -73,7 +72,7 @@ def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
 def reason(job: Any) -> str:
     """Return the log of a failed job, and why it failed: the last line of the log, or that it was killed."""
     log = str(job.log[0]) if job.log else ""
-    attempt = Attempt.read(RESULTS / ".locks" / f"{slug_of(job)}.attempt")
+    attempt = Attempt.read(file_of(slug_of(job)))
     return f"{log}: {(attempt and (attempt.reason or KILLED)) or _last_line(Path(log))}"
 
 
@@ -87,7 +86,7 @@ def _last_line(log: Path) -> str:
 
 def _is_made(job: Any) -> bool:
     """Return whether a job of a Slurm job that failed has succeeded, with its results put back."""
-    return handover.restore(kept_results(slug_of(job)), list(map(Path, job.output)))
+    return handover.restore(LOCKS / slug_of(job), list(map(Path, job.output)))
 
 
 def _single(jobs: Iterable[Any]) -> Iterator[Any]:

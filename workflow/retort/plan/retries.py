@@ -13,7 +13,7 @@ from typing import Any
 from snakemake.jobs import Job
 
 from retort import attempts, handover
-from retort.jobs import IN_TURN, kept_results, slug_of
+from retort.jobs import IN_TURN, slug_of
 
 
 def adapt_snakemake() -> None:
@@ -30,15 +30,14 @@ def allowed(job: Any, retries: int) -> int:
         retries: how often the user lets it be started again.
     """
     slug = slug_of(job)
-    if job.resources.get(IN_TURN) and handover.is_kept(kept_results(slug)):
+    if job.resources.get(IN_TURN) and handover.is_kept(attempts.LOCKS / slug):
         return 0  # it has succeeded: a job beside it has failed
     folders = attempts.written_by(job.rule.name, slug, job.params.get("settings", ()))
-    failed = attempts.failed(attempts.LOCKS / f"{slug}.attempt", folders)
+    failed = attempts.failed(attempts.file_of(slug), folders)
     if failed is None:
         return retries
-    if job.rule.name in attempts.TRAINS_FOR:
-        return max(retries, int(job.attempt))
-    if failed.failures >= attempts.MOST:
+    trains_for_others = job.rule.name in attempts.TRAINS_FOR
+    if failed.failures >= attempts.MOST and not trains_for_others:
         return 0
     goes_on = retries and failed.at_limit and not failed.failures
-    return max(retries, job.attempt) if goes_on else retries
+    return max(retries, job.attempt) if goes_on or trains_for_others else retries

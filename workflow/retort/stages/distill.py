@@ -70,9 +70,10 @@ def distill_on_task(
     trainee = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
     result = _distil(trainee, source, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
-        save_with_card(job, settings, network, folders.tokenizer, weights_folder, f"{student} on {task}, seed {seed}")
+        title = f"{student} on {task}, seed {seed}"
+        save_with_card(job, settings, network, folders.tokenizer, weights_folder, title, trainee.checkpoint.origins)
         divergence.note_result(weights_folder, result)
-    write_score(job, files, student, task, seed, settings, result)
+    write_score(job, files, student, task, seed, settings, result, origins=trainee.checkpoint.origins)
     trainee.checkpoint.remove()
 
 
@@ -145,7 +146,7 @@ def distill_student(
     diverged = _distil(trainee, corpus_source(job, settings, corpus_folders, folders), folders.parent)
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
-    save_with_card(job, settings, encoder, folders.tokenizer, output, student)
+    save_with_card(job, settings, encoder, folders.tokenizer, output, student, trainee.checkpoint.origins)
     if diverged:
         divergence.note(output, diverged)
         job.say(f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate")

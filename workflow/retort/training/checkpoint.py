@@ -41,12 +41,15 @@ class State:
         run: the number of its training run.
         step: the step after which it was written.
         makers: the code that trained up to this step, each once.
+        origins: how the steps were taken, each way once, as `origins` has it; an empty one for the steps of older code,
+            which did not say it.
         tensors: its tensors.
     """
 
     run: int
     step: int
     makers: list[Maker]
+    origins: list[dict[str, Any]]
     tensors: Mapping[str, Tensor]
 
 
@@ -85,6 +88,7 @@ class Checkpoint:
         noted = [Maker(**line["maker"]) for line in self._note_lines() if line["key"] == self.key and line["maker"]]
         trained = [*(self.state.makers if self.state else []), *noted, *([maker] if maker else [])]
         self.makers = list(dict.fromkeys(trained))
+        self.origins = [*self.state.origins] if self.state else []
 
     def _read(self) -> State | None:
         """Return the state on disk, or None if there is none that is whole and of these settings."""
@@ -99,7 +103,7 @@ class Checkpoint:
                     raise ValueError(f"{name} is not as it was written")
             makers = [Maker(**maker) for maker in header["makers"]]
             tensors = StoredTensors([self.folder / name for name in header["files"]])
-            return State(header["run"], header["step"], makers, tensors)
+            return State(header["run"], header["step"], makers, header.get("origins", [{}]), tensors)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
@@ -137,6 +141,10 @@ class Checkpoint:
         lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
         self._write("notes.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
+    def note_origin(self, origin: dict[str, Any]) -> None:
+        """Note how the steps that follow are taken; the state says so when it is written next."""
+        self.origins = [*(other for other in self.origins if other != origin), origin]
+
     def expect(self, parameters: dict[str, nn.Parameter]) -> None:
         """Before a write was measured, expect the time that one of these parameters with their moments may take."""
         if not self.measured:
@@ -149,8 +157,8 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         files = write_groups(self.folder, f"run-{run}-step-{step}", tensors)
         makers = [maker.model_dump() for maker in self.makers]
-        header = {"key": self.key, "run": run, "step": step, "files": files, "makers": makers}
-        self._write("state.json", json.dumps(sealed(header)))
+        about = {"key": self.key, "run": run, "step": step, "makers": makers, "origins": self.origins}
+        self._write("state.json", json.dumps(sealed({**about, "files": files})))
         # until here the header names the old files, which are removed only after it
         for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(f".*{PART}")}:
             if old.name not in files:

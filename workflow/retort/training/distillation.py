@@ -23,7 +23,6 @@ from retort.models import build
 from retort.models.recorder import Key, Recorder
 from retort.objectives import WeightedSum, loss_of
 from retort.objectives.base import TrainingRows
-from retort.objectives.relation_forms.choice import described
 from retort.settings import (
     CorpusDistillationSettings,
     DistillationSettings,
@@ -31,6 +30,7 @@ from retort.settings import (
     StageSettings,
     TaskDistillationSettings,
 )
+from retort.training import origins
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
@@ -120,9 +120,6 @@ def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
         training = [pair for pair in zip(students, progress, strict=True) if pair[0].trains(number)]
         if training:
             _train_stage(number, training, source)
-    for student in students:
-        for what, form in described().items():
-            student.job.log.write(f"{what} computed by {form}\n")
 
 
 def _train_stage(number: int, students: list[tuple[Student, Progress]], source: TeacherAndData) -> None:
@@ -134,7 +131,10 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], source: 
         run = _training_run(student, number, loss, teacher, source)
         seed, job = student.seed * 1000 + number, student.job
         trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
-        trainings.append(Training(trainer, student.checkpoint, progress, student.ended, student.on_divergence))
+        training = Training(trainer, student.checkpoint, progress, student.ended, student.on_divergence)
+        if training.left:
+            origins.begin(job, student.checkpoint, loss, next(student.network.parameters()).device)
+        trainings.append(training)
     train_together(trainings, first.job.device, first.job.num_workers)
     for (student, _), training in zip(students, trainings, strict=True):
         training.run.close()

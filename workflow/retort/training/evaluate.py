@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from retort.data.encoded import Encoded, RowCounts
 from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models.recorder import Recorder
-from retort.objectives.relation_forms.choice import described
 from retort.precision import float32_products
 from retort.provenance import memory, stamp
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
 from retort.tasks.answers import Answers, metrics_of
+from retort.training.origins import RELATIONS, forms, parts_of
 from retort.training.setup import LOGITS
 
 
@@ -113,6 +114,7 @@ def write_score(
     settings: ScoreSettings,
     result: Measured | Diverged,
     chosen: PointSettings | None = None,
+    origins: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write a score file, and the answers that it was computed from to a file beside it.
 
@@ -128,6 +130,7 @@ def write_score(
         settings: the settings of the job.
         result: what was measured, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
+        origins: how the steps of the training were taken, as its checkpoint has it.
     """
     if not job.writes:
         return
@@ -139,22 +142,21 @@ def write_score(
         **outcome.fields,
         **({} if chosen is None else {"chosen": chosen.as_json()}),
         "settings": settings.as_json(),
-        **_origin(job),
+        **_origin(job, origins),
     }
     write_json(files.answers, outcome.answers, indent=None)
     write_json(files.score, sealed({**score, "answers_sha256": sha256(Path(files.answers))}))
     job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
 
 
-def _origin(job: Job) -> dict[str, Any]:
+def _origin(job: Job, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how and from what a job made a score: time, memory, device, versions, parents."""
     return {
         "seconds": job.seconds(),
         **memory(job.device),
         **stamp(job.device, job.threads),
-        **({} if job.micro_batch is None else {"micro_batch": job.micro_batch}),
-        **({} if job.processes == 1 else {"gpus": job.processes}),
-        **described(),
+        **parts_of(job),
+        **({RELATIONS: "; then ".join(relations)} if (relations := forms(origins)) else {}),
         **job.lineage(),
     }
 

@@ -36,6 +36,9 @@ class Choice:
     name: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
 
 CHOICES: dict[torch.device, Choice] = {}  # of this process: one for each GPU that a relation was computed on
 
@@ -49,14 +52,29 @@ def form_on(device: torch.device) -> Form:
     return CHOICES[device].form
 
 
-def described() -> dict[str, str]:
-    """Return which form computed relations on this process's GPUs, for a log or a score; empty where none did."""
-    lines = [f"{choice.name}: {choice.reason}" for choice in CHOICES.values()]
-    return {"relations": "; ".join(lines)} if lines else {}
+def ahead(device: torch.device, before: str = "") -> str:
+    """Choose the form that will run on a device; return it and why; empty on a CPU, where there is no choice.
+
+    Args:
+        device: the device.
+        before: what this function returned for the steps that a resumed training has taken; it goes on with that form
+            if it runs there.
+    """
+    if device.type == "cpu":
+        return ""
+    if device not in CHOICES:
+        CHOICES[device] = choose(device, before)
+    return str(CHOICES[device])
 
 
-def choose(device: torch.device) -> Choice:
-    """Choose the form for a GPU: the kernels, if they agree with `plain` there and are no slower."""
+def choose(device: torch.device, before: str = "") -> Choice:
+    """Choose the form for a GPU: the kernels, if they agree with `plain` there and are no slower.
+
+    A training that began with a form goes on with it, whatever is faster; but for kernels that do not agree there.
+    """
+    name, _, kept = before.partition(": ")
+    if name == "plain":
+        return Choice(plain, "plain", kept)
     try:
         from retort.objectives.relation_forms.fused import fused
     except ImportError:
@@ -64,12 +82,12 @@ def choose(device: torch.device) -> Choice:
     try:
         with float32_products("float32"):
             reason = disagreement(fused, device)
-        reason = reason or slowness(fused, device)
+        reason = reason or ("" if name == "fused" else slowness(fused, device))
     except Exception as error:  # a kernel that cannot be compiled or started raises errors of many types
         reason = f"the kernels fail: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if reason:
         return Choice(plain, "plain", reason)
-    return Choice(fused, "fused", "the kernels agree with the plain form and are no slower")
+    return Choice(fused, "fused", kept or "the kernels agree with the plain form and are no slower")
 
 
 def disagreement(form: Form, device: torch.device) -> str:

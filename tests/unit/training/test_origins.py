@@ -1,0 +1,104 @@
+"""Tests of what a state keeps of how its steps were taken: device, parts, and the form of the relations."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from retort.checksums import sealed
+from retort.errors import Diverged
+from retort.jobs import Job
+from retort.models.cards import trained
+from retort.objectives.relation_forms import choice
+from retort.objectives.relation_forms.plain import plain
+from retort.provenance import device_name
+from retort.specs.model import Architecture
+from retort.training import origins
+from retort.training.checkpoint import Checkpoint
+from retort.training.evaluate import ScoreFiles, write_score
+
+from tests.job_settings import distillation_settings
+
+FASTER, NO_TRITON = "fused: it is faster", "plain: triton is not installed"
+CPU = {"device": device_name("cpu")}
+
+
+def begun(folder: Path, relations: bool = True, **parts: int) -> str:
+    """Begin a training, or go on with one, and write its state after a step; return the log."""
+    log, checkpoint = io.StringIO(), Checkpoint(folder, {}, 0.0)
+    loss: Any = SimpleNamespace(holds_relations=relations)
+    origins.begin(Job("job", log, **parts), checkpoint, loss, torch.device("meta"))  # type: ignore[arg-type]
+    checkpoint.write(1, 1, {"weight": torch.ones(1)})
+    return log.getvalue()
+
+
+def ways(folder: Path) -> list[dict[str, Any]]:
+    """Return how the steps of a training were taken."""
+    return Checkpoint(folder, {}, 0.0).origins
+
+
+@pytest.fixture
+def forms(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the forms that the devices of the next processes choose when they are not told what ran before."""
+    chosen = [FASTER, NO_TRITON]
+
+    def choose(device: torch.device, before: str = "") -> choice.Choice:
+        name, _, reason = (before or chosen[0]).partition(": ")
+        return choice.Choice(plain, name, reason)
+
+    monkeypatch.setattr(choice, "choose", choose)
+    monkeypatch.setattr(choice, "CHOICES", {})
+    return chosen
+
+
+def test_a_form_is_told_when_it_is_chosen_and_a_resumed_training_keeps_it(tmp_path: Path, forms: list[str]) -> None:
+    assert begun(tmp_path) == f"relations computed by {FASTER}\n"
+    choice.CHOICES.clear()  # of another process
+    forms.pop(0)
+    assert begun(tmp_path) == f"relations computed by {FASTER}\n"
+    assert ways(tmp_path) == [{**CPU, "relations": FASTER}]
+
+
+def test_another_form_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
+    begun(tmp_path)
+    monkeypatch.setattr(choice, "CHOICES", {torch.device("meta"): choice.Choice(plain, *NO_TRITON.split(": "))})
+    assert begun(tmp_path) == f"relations computed by {NO_TRITON}; before, by {FASTER}\n"
+    assert origins.forms(ways(tmp_path)) == [FASTER, NO_TRITON]
+
+
+def test_nothing_is_chosen_where_no_relation_is_compared(tmp_path: Path, forms: list[str]) -> None:
+    assert begun(tmp_path, relations=False) == ""
+    assert choice.CHOICES == {}
+    assert ways(tmp_path) == [CPU]
+
+
+def test_each_way_stands_once_and_the_last_one_last(tmp_path: Path) -> None:
+    for rows in (8, 4, 8):
+        begun(tmp_path, relations=False, micro_batch=rows, gpus=2, processes=2)
+    assert ways(tmp_path) == [{**CPU, "micro_batch": rows, "gpus": 2} for rows in (4, 8)]
+
+
+def test_an_older_state_says_nothing_of_it(tmp_path: Path, forms: list[str]) -> None:
+    begun(tmp_path)
+    header = json.loads((tmp_path / "state.json").read_text())
+    older = {key: value for key, value in header.items() if key not in ("origins", "sha256")}
+    (tmp_path / "state.json").write_text(json.dumps(sealed(older)))
+    read = Checkpoint(tmp_path, {}, 0.0)
+    assert read.state is not None
+    assert (read.state.step, trained(read.origins)) == (1, "")
+    assert begun(tmp_path) == f"relations computed by {FASTER}\n"
+    assert ways(tmp_path) == [{}, {**CPU, "relations": FASTER}]
+
+
+def test_a_score_says_which_forms_have_run(tmp_path: Path) -> None:
+    files = ScoreFiles(str(tmp_path / "score.json"), str(tmp_path / "answers.json"))
+    settings: Any = distillation_settings(Architecture(layers=2, heads=2, hidden=12, intermediate=20))
+    taken = [{"relations": form} for form in (FASTER, NO_TRITON)]
+    for each, shown in ((taken, f"{FASTER}; then {NO_TRITON}"), ([CPU], None)):
+        write_score(Job("job", io.StringIO()), files, "kd", "mood", 1, settings, Diverged(3), origins=each)
+        assert json.loads(Path(files.score).read_text()).get("relations") == shown
