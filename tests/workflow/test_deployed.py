@@ -72,6 +72,18 @@ def test_a_deployed_workflow_goes_on_with_a_run_and_makes_the_same_bytes(copied:
     assert (copied / TABLE).read_bytes() == before
 
 
+def test_a_clone_runs_its_own_package_where_another_one_is_installed(repository: Path, tmp_path: Path) -> None:
+    with (repository / "workflow/retort/plan/plan.py").open("a") as module:
+        module.write('print("planned by the package beside the Snakefile")\n')
+    template = repository / "workflow/retort/report/templates/audit.html"
+    template.write_text(template.read_text().replace("the papers print</h1>", "the papers of the clone print</h1>"))
+    folder, page = make_study(tmp_path / "own"), "reports/audit.html"
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--logger", "retort"]
+    said = run([*command, "--cores", "1", page], folder, str(ROOT / "workflow"))
+    assert "planned by the package beside the Snakefile" in said
+    assert "the papers of the clone print</h1>" in (folder / page).read_text()
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """Return a git repository with the files of this one, as snakedeploy takes them from."""
@@ -103,7 +115,7 @@ def test_what_the_guide_deploys_runs_from_empty_to_the_bytes_of_any_run(
     run(["bash", "-e", "-c", "\n".join(deploy)], tmp_path)
     folder = tmp_path / "my-folder"
     (make_study(folder) / "config.yaml").replace(folder / "config/config.yaml")  # as a user edits it
-    run(["bash", "-c", start], folder, str(clone / "workflow"))  # the tests may run with another clone's installed
+    run(["bash", "-c", start], folder)
     tables = [
         path
         for path in sorted(finished.glob("results/tables/tiny/*.csv"))

@@ -1,10 +1,5 @@
 """The study, the cells and the settings that every rule reads; names that wildcards may have."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent))
-
 from retort.plan import frozen
 from retort.plan.scale_guard import guard_scale
 from retort.plan import (

@@ -3,7 +3,12 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent))
+own = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent.resolve()
+sys.path.insert(0, str(own))
+# Snakemake imports every logger plugin when it starts, and ours imports the package of the clone that is installed
+if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relative_to(own):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
+        del sys.modules[name]
 
 from retort.errors import RetortError
 from retort.specs.config import content_of

@@ -41,6 +41,15 @@ def test_the_glossary_explains_a_word_once() -> None:
     assert len(set(words)) == len(words)
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no clone: nothing tells which folders are the project's")
+def test_the_readme_names_every_folder_of_the_top_level() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    folders = {path.split("/")[0] for path in listed.splitlines() if "/" in path}
+    assert {"config", "slurm", "workflow"} <= folders
+    names = (ROOT / "README.md").read_text().split("## Where things are", 1)[1].split("```")[1]
+    assert folders == {folder for folder in folders if re.search(rf"^{re.escape(folder)}/", names, re.MULTILINE)}
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / name).read_text()):

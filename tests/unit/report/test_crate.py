@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ import pytest
 import yaml
 from retort.checksums import place_of, take
 from retort.jobs import this_code
-from retort.report.crate import CONFIG, METADATA, PROFILES, make_crate
+from retort.provenance import PACKAGES
+from retort.report.crate import CONFIG, HOMES, METADATA, PROFILES, make_crate
 from retort.specs.config import ROOT
 
 from tests.conftest import snakemake
@@ -25,6 +28,14 @@ URI = re.compile(r"(?:[\w./~-]|%[0-9A-F]{2})+")
 SCORE = Path("results/scores/tiny-kd/mood/seed-1.json")
 SUBMISSION = "reports/submissions/tiny-kd/seed-1.zip"
 STRANGE = "reports/tiny/50 % of é [1].md"
+NOT_KNOWN = (  # recommended, and left to who publishes the crate, or not true of it
+    "ro-crate-1.1_22.2",  # an author
+    "ro-crate-1.1_22.3",  # a publisher
+    "process-run-crate-0.5_8.6",  # a person or organization who ran it
+    "process-run-crate-0.5_3.2",  # a home page of the workflow
+    "process-run-crate-0.5_5.1",  # an absolute URI of the workflow, which is a file of the crate
+    "workflow-ro-crate-1.0_8.1",  # the profile ComputationalWorkflow of Bioschemas, which asks for who made it
+)
 
 
 def graph_of(archive: zipfile.ZipFile) -> dict[str, dict[str, Any]]:
@@ -66,8 +77,11 @@ def test_the_archive_describes_itself(archive: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         graph, names = graph_of(packed), set(packed.namelist())
         files = {unquote(name): entity for name, entity in graph.items() if "File" in entity["@type"]}
-        for name in names - {METADATA, "Snakefile"}:
+        for name in names - {METADATA}:
             assert files[name]["sha256"] == hashlib.sha256(packed.read(name)).hexdigest()
+            assert files[name]["encodingFormat"]
+        assert "# Tables on distilling BERT-like encoders: " in packed.read("README.md").decode()
+    assert (files["README.md"]["about"], files["README.md"]["encodingFormat"]) == ({"@id": "./"}, "text/markdown")
     parts = [part["@id"] for part in graph["./"]["hasPart"]]
     assert set(parts) == {entity["@id"] for entity in files.values()}
     assert {unquote(part) for part in parts} == names - {METADATA}
@@ -93,10 +107,14 @@ def test_every_id_of_a_file_is_a_uri(archive: Path) -> None:
 def test_the_workflow_names_the_software_that_it_ran_on(archive: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         graph = graph_of(packed)
-    software = [graph[one["@id"]] for one in graph["Snakefile"]["softwareRequirements"]]
-    assert [(one["@type"], one["name"], one["version"]) for one in software] == [
-        ("SoftwareApplication", "python", "3.11")
-    ]
+    assert graph[graph["Snakefile"]["softwareRequirements"]["@id"]] == {
+        "@id": "https://www.python.org/#3.11",
+        "@type": "SoftwareApplication",
+        "name": "python",
+        "version": "3.11",
+        "url": "https://www.python.org/",
+    }
+    assert set(HOMES) == {"python", *PACKAGES}
     assert "softwareRequirements" not in graph["#run"]  # the profile knows it of a tool, not of an action
 
 
@@ -163,3 +181,14 @@ def test_the_archive_says_that_its_results_are_mixed(archive: Path) -> None:
     change_record(SCORE, ancestors=[ancestor])
     warning = "Mixed results: different commits, states of the code stand behind these numbers."
     assert described("four.zip").endswith(f"the scores behind. {warning}")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("rocrate-validator"), reason="roc-validator is not installed (CONTRIBUTING.md)")
+def test_a_validator_finds_all_that_the_profiles_require_and_what_of_the_recommended_is_known(archive: Path) -> None:
+    options = ["-y", "--disable-color", "validate", "--no-paging", "-v", "-l", "recommended"]
+    checks = ["-p", "workflow-run-crate-0.5", "--skip-checks", ",".join(NOT_KNOWN)]  # with the profiles that it extends
+    done = subprocess.run(
+        ["rocrate-validator", *options, *checks, str(archive)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -15,7 +15,7 @@ from retort.report.tally import Tally, cell_parts, claim_parts
 from retort.specs.config import read_config
 from retort.study.load import open_study
 
-from tests.tiny.edit import write
+from tests.tiny.edit import CLAIMS, set_value, write
 from tests.tiny.results import quiet
 from tests.unit.report.pages import Tags
 
@@ -97,6 +97,14 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
         for bar in bars[1:]:
             assert 'aria-label="Cells of the recorded run: 2 measured, 15 not in the recorded run"' in bar
             assert 'aria-label="Claims on the recorded run: 1 hold"' in bar
+
+
+def test_the_index_counts_claims_of_which_some_cells_are_printed(config: dict[str, Any], tmp_path: Path) -> None:
+    both = {"table": "table1", "columns": ["Acc. %", "Pearson"]}
+    for name, row in (("cells", "A & <b>_1"), ("than", "B")):
+        set_value(tmp_path / "study", CLAIMS, "a-beats-b", name, to=[{**both, "rows": [row]}])
+    make_index(quiet(), config, [], "reports/index.html")
+    assert 'aria-label="Claims on the published numbers: 1 hold so far"' in Path("reports/index.html").read_text()
 
 
 def test_the_parts_of_a_bar_differ_in_more_than_their_colours() -> None:

@@ -175,6 +175,8 @@ def test_a_training_that_diverges_can_be_what_a_claim_says():
     assert on_ours(statement, [line(60.0, row="C")]).verdict == "does not hold"
     assert on_ours(statement, [C_GONE]).verdict == "cannot be decided"
     assert judge_one(statement, published({"table1": PRINTED})).verdict == "does not hold"
+    found = on_ours(claim("diverges", ["B", "C"], []), [line(None, row="B", status=Status.MISSING), C_DIVERGED])
+    assert (found.verdict, found.remark) == ("holds so far", "1 of 2 cells")
 
 
 def test_scores_on_dev_stand_in_for_a_test_server_unless_the_claim_is_about_test_sets():

@@ -35,6 +35,18 @@ PROFILES = {
 }
 SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
+HOMES = {  # where a reader finds the software that numbers depend on
+    "python": "https://www.python.org/",
+    "torch": "https://pytorch.org/",
+    "transformers": "https://huggingface.co/docs/transformers",
+    "tokenizers": "https://huggingface.co/docs/tokenizers",
+    "numpy": "https://numpy.org/",
+    "scikit-learn": "https://scikit-learn.org/",
+    "scipy": "https://scipy.org/",
+    "snakemake": "https://snakemake.github.io/",
+}
+MAIN = "Snakefile"
+README = "README.md"
 CONFIG = "config.yaml"
 # what is packed of the workflow, of a study's folder (one without scales uses those of the workflow), and of a run
 WORKFLOW = ("Snakefile", "LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
@@ -65,7 +77,9 @@ def make_crate(job: Job, config: dict[str, Any], to: str, folder: str) -> None:
     texts = {name: path.read_bytes() for name, path in sorted(packed.items())}
     shown = {key: value for key, value in config.items() if key not in PRIVATE | OF_A_RUN}
     texts[CONFIG] = yaml.safe_dump(shown | {"study": place}, sort_keys=False, allow_unicode=True).encode()
-    texts[METADATA] = json.dumps(description(study, texts), indent=1).encode()
+    made = origin(collect_runs(study))
+    texts[README] = _readme(study, made).encode()
+    texts[METADATA] = json.dumps(description(study, made, texts), indent=1).encode()
     Path(to).parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in texts.items():
@@ -98,28 +112,46 @@ def _files(root: Path, patterns: Iterable[str]) -> Iterator[tuple[str, Path]]:
                 yield "/".join(parts), path
 
 
-def description(study: Study, contents: dict[str, bytes]) -> Entity:
+def _readme(study: Study, made: Origin) -> str:
+    """Return the page that tells who unpacks the crate what it is, and how to run it."""
+    return f"""# {_title(study)}
+
+{_summary(study, made)}
+
+Open `reports/index.html`. `{METADATA}` describes every file. To run the workflow here: install what `requirements.lock`
+lists, put the data where `{CONFIG}` and the study's `sources` look for them, then run `snakemake --cores all`.
+"""
+
+
+def _title(study: Study) -> str:
+    return f"Tables on distilling BERT-like encoders: {', '.join(paper.title for paper in study.papers.values())}"
+
+
+def _summary(study: Study, made: Origin) -> str:
+    said = f"A run of retort at scale {study.config.scale}: tables, figures, claims and the scores behind."
+    return said + f" {made.warning}" * bool(made.warning)
+
+
+def description(study: Study, made: Origin, contents: dict[str, bytes]) -> Entity:
     """Return the content of `ro-crate-metadata.json`.
 
     Args:
         study: the study.
+        made: where its results come from.
         contents: the files of the crate by name.
     """
-    made = origin(collect_runs(study))
-    files = [_file(name, content) for name, content in contents.items() if name != "Snakefile"]
+    files = [_file(name, content) for name, content in contents.items() if name != MAIN]
     sources = [_source(study, name) for name in sorted(of_folder("sources", required(study)))]
-    papers = ", ".join(paper.title for paper in study.papers.values())
     software = _software(made)
     root = {
         "@id": "./",
         "@type": "Dataset",
-        "name": f"Tables on distilling BERT-like encoders: {papers}",
-        "description": f"A run of retort at scale {study.config.scale}: tables, figures, claims and the scores behind."
-        + f" {made.warning}" * bool(made.warning),
+        "name": _title(study),
+        "description": _summary(study, made),
         "datePublished": made.newest or "1970-01-01",
         "license": {"@id": LICENCE},
         "conformsTo": [{"@id": profile} for profile in PROFILES],
-        "mainEntity": {"@id": "Snakefile"},
+        "mainEntity": {"@id": MAIN},
         "mentions": {"@id": "#run"},
         "hasPart": [{"@id": _uri(name)} for name in contents if name != METADATA],
     }
@@ -134,9 +166,14 @@ def description(study: Study, contents: dict[str, bytes]) -> Entity:
         for profile, (name, version) in PROFILES.items()
     ]
     licence = {"@id": LICENCE, "@type": "CreativeWork", "name": "Apache License 2.0"}
-    graph = [descriptor, root, *profiles, licence, *_workflow(software), *files, *sources]
+    graph: list[Entity] = [descriptor, root, *profiles, licence, *_workflow(contents[MAIN], software), *files, *sources]
     graph += [_run(made, files, sources), *software]
-    return {"@context": CONTEXT, "@graph": graph}
+    return {"@context": CONTEXT, "@graph": [_without_lists_of_one(entity) for entity in graph]}
+
+
+def _without_lists_of_one(entity: Entity) -> Entity:
+    """Return an entity with a value in place of each list of one, as RO-Crate asks."""
+    return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
 
 
 def _uri(name: str) -> str:
@@ -145,7 +182,7 @@ def _uri(name: str) -> str:
 
 
 def _file(name: str, content: bytes) -> Entity:
-    return {
+    file = {
         "@id": _uri(name),
         "@type": "File",
         "name": name.rpartition("/")[2],
@@ -153,13 +190,14 @@ def _file(name: str, content: bytes) -> Entity:
         "encodingFormat": mimetypes.guess_type(name)[0] or "text/plain",
         "sha256": hashlib.sha256(content).hexdigest(),
     }
+    return file | ({"about": {"@id": "./"}} if name == README else {})
 
 
-def _workflow(software: list[Entity]) -> list[Entity]:
+def _workflow(content: bytes, software: list[Entity]) -> list[Entity]:
     """Return the workflow with the software that it ran on, and its language."""
     return [
         {
-            "@id": "Snakefile",
+            **_file(MAIN, content),
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
             "name": "retort",
             "version": provenance.commit(),
@@ -199,9 +237,16 @@ def _origin_of(study: Study, name: str) -> str:
 
 
 def _software(made: Origin) -> list[Entity]:
+    """Return the software that the results were made with, by its home page: the profile asks for an absolute URI."""
     return [
-        {"@id": f"#software-{number}", "@type": "SoftwareApplication", "name": name, "version": version}
-        for number, (name, _, version) in enumerate(text.partition(" ") for text in made.versions)
+        {
+            "@id": f"{HOMES[name]}#{quote(version)}",
+            "@type": "SoftwareApplication",
+            "name": name,
+            "version": version,
+            "url": HOMES[name],
+        }
+        for name, _, version in (text.partition(" ") for text in made.versions)
     ]
 
 
@@ -212,7 +257,7 @@ def _run(made: Origin, files: list[Entity], sources: list[Entity]) -> Entity:
         "@id": "#run",
         "@type": "CreateAction",
         "name": "The run of the workflow",
-        "instrument": {"@id": "Snakefile"},
+        "instrument": {"@id": MAIN},
         "object": [{"@id": CONFIG}, *({"@id": source["@id"]} for source in sources)],
         "result": [{"@id": name} for name in results],
         "description": f"Devices: {'; '.join(made.devices) or 'none'}. Commits: {', '.join(made.commits) or 'none'}.",

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from retort.errors import RetortError
 from retort.figures.style import why_without_points
 from retort.report.files import RUN, Files
-from retort.report.tally import cell_parts, claim_parts, published_parts, recorded_parts
+from retort.report.tally import cell_parts, claim_parts, recorded_parts
 from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
@@ -21,7 +21,7 @@ from retort.tables.layout import label_of
 from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
-PARTS = (cell_parts, claim_parts, published_parts, recorded_parts)  # of bars, called by templates
+PARTS = (cell_parts, claim_parts, recorded_parts)  # of bars, called by templates
 
 
 @dataclass(frozen=True)

@@ -113,10 +113,10 @@ def _printed(path: Path) -> list[Entry]:
 
 def _kept(entry: dict[str, Any]) -> Entry:
     """Return an entry as it was before it was written to JSON."""
-    counts = {**entry["tally"], "ours": ClaimCounts(**entry["tally"]["ours"])}
+    claims = {side: ClaimCounts(**entry["tally"][side]) for side in ("published", "ours")}
     recorded = [Recorded(**{**one, "claims": ClaimCounts(**one["claims"])}) for one in entry["recorded"]]
     contents = [PageExhibit(**one) for one in entry["contents"]]
-    return Entry(**{**entry, "tally": Tally(**counts), "contents": contents, "recorded": recorded})
+    return Entry(**{**entry, "tally": Tally(**entry["tally"] | claims), "contents": contents, "recorded": recorded})
 
 
 def _write(study: Study, entries: list[Entry], audit: Iterable[str], to: str) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from retort.report.files import RUN, Files
 from retort.report.outcome import ClaimCounts, Opening
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
-from retort.tables.claims import FAILS, HOLDS, judge_all
+from retort.tables.claims import FAILS, HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
 from retort.tables.layout import OF_THE_SHAPE, counts_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, Status, read
@@ -29,9 +31,7 @@ class Tally:
         inconclusive: measured cells of which neither is shown.
         counted: numbers that need no run and stand beside printed ones: settings, sizes, counts.
         as_printed: those of them that agree with the printed ones.
-        held: claims that hold on the published numbers, out of `claims`.
-        fail: claims that do not.
-        claims: number of claims.
+        published: the claims by what the published numbers say of them.
         ours: the claims by what our numbers say of them.
     """
 
@@ -45,14 +45,17 @@ class Tally:
     inconclusive: int = 0
     counted: int = 0
     as_printed: int = 0
-    held: int = 0
-    fail: int = 0
-    claims: int = 0
+    published: ClaimCounts = field(default_factory=ClaimCounts)
     ours: ClaimCounts = field(default_factory=ClaimCounts)
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sums of the counts of both."""
         return Tally(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def claims(self) -> int:
+        """The number of claims."""
+        return self.ours.claims
 
     @property
     def judged(self) -> int:
@@ -88,18 +91,8 @@ def cell_parts(counted: Tally) -> list[Part]:
     return [part for part in parts if part.count]
 
 
-def published_parts(counted: Tally) -> list[Part]:
-    """Return the claims of a paper by their verdict on the published numbers, as the parts of a bar."""
-    parts = [
-        Part("agrees", "hold", counted.held),
-        Part("differs", "do not hold", counted.fail),
-        Part("not-run", "cannot be decided", counted.claims - counted.held - counted.fail),
-    ]
-    return [part for part in parts if part.count]
-
-
 def claim_parts(counted: ClaimCounts) -> list[Part]:
-    """Return the claims of a paper by what our numbers say of them, as the parts of a bar."""
+    """Return the claims of a paper by what numbers say of them, published ones or ours, as the parts of a bar."""
     parts = [
         Part("agrees", "hold", counted.hold),
         Part("so-far", "hold so far", counted.so_far),
@@ -135,12 +128,21 @@ def _cells(table: Table, lines: list[Line]) -> Tally:
 def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tally:
     claims = study.claims.get(paper, {})
     names = sorted({name for claim in claims.values() for name in claim.tables})
-    ours = next((one.counts for one in found if one.run is None), ClaimCounts(without=len(claims)))
+    without = ClaimCounts(without=len(claims))
+    ours = next((one.counts for one in found if one.run is None), without)
     if not names or not all(files.tidy(paper, name).is_file() for name in names):
-        return Tally(claims=len(claims), ours=ours)
+        return Tally(published=without, ours=ours)
     judged = judge_all(study, paper, for_claims(study, {name: read(files.tidy(paper, name)) for name in names}))
-    verdicts = [item.published.verdict for item in judged]
-    return Tally(held=verdicts.count(HOLDS), fail=verdicts.count(FAILS), claims=len(claims), ours=ours)
+    return Tally(published=published_counts(item.published.verdict for item in judged), ours=ours)
+
+
+def published_counts(verdicts: Iterable[str]) -> ClaimCounts:
+    """Return how many claims have each verdict on the published numbers, which no luck of runs of ours may turn."""
+    counted = Counter(verdicts)
+    return ClaimCounts(
+        hold=counted[HOLDS], fail=counted[FAILS],
+        so_far=counted[SO_FAR], not_so_far=counted[NOT_SO_FAR], without=counted[OPEN],
+    )  # fmt: skip
 
 
 def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:

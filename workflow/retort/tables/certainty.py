@@ -153,7 +153,7 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
     if isinstance(verdict, str):
         return Outcome(None)
     if verdict.holds is None:
-        return Outcome(None, so_far=verdict.so_far, known=known_cells(statement, side))
+        return Outcome(None, so_far=verdict.so_far, known=known_cells(statement, side, verdict.diverged))
 
     def decided(runs: int = 0) -> bool:
         shares = _shares(statement, side, assumed, runs)

@@ -106,7 +106,7 @@ def judge_one(statement: Statement, side: Side) -> Judgement:
     text = f": {verdict.result}" if verdict.result else difference if distance else ""
     stated = f"; the text says {statement.number}" if statement.number else ""
     remarks = [
-        str(known_cells(statement, side)) if verdict.holds is None else "",
+        str(known_cells(statement, side, verdict.diverged)) if verdict.holds is None else "",
         _remark(verdict.pair),
         ON_DEV if _on_dev(statement, side) else "",
     ]

@@ -255,7 +255,8 @@ def diverges(cells: list[NumberedCell]) -> Verdict:
     converged = [f"{cell.column}: {cell.text} ({cell.row})" for cell in cells if cell.known]
     diverged = [f"{cell.column}: diverged ({cell.row})" for cell in cells if cell.diverged]
     text = "; ".join((converged or diverged)[:SHOWN])
-    return Verdict(False if converged else True if len(diverged) == len(cells) else None, text)
+    holds = False if converged else True if len(diverged) == len(cells) else None
+    return Verdict(holds, text, diverged=len(diverged))
 
 
 @comparisons.register("two-texts")

@@ -189,10 +189,16 @@ class Known:
         return f"{self.known} of {self.cells} cell{'s' * (self.cells != 1)}"
 
 
-def known_cells(statement: Statement, side: Side) -> Known:
-    """Return how many of the cells of a statement have a number; our score on dev may be one."""
+def known_cells(statement: Statement, side: Side, diverged: int = 0) -> Known:
+    """Return how many of the cells of a statement have a number; our score on dev may be one.
+
+    Args:
+        statement: the statement.
+        side: the numbers.
+        diverged: how many cells count as well, because the statement is about trainings that diverge, as theirs did.
+    """
     keys = {*_keys(statement.cells), *_keys(statement.than)}
-    return Known(len(keys) - len(with_dev(statement, side).missing(keys)), len(keys))
+    return Known(len(keys) - len(with_dev(statement, side).missing(keys)) + diverged, len(keys))
 
 
 def decide(statement: Statement, side: Side) -> Verdict | str:
