@@ -96,33 +96,35 @@ def _divisors(term: Term, widths: int) -> Term:
 def _stage(
     stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int, paper: str, protocol: Protocol
 ) -> Stage:
-    on_corpus = stage.data != "task"
-    changes = {} if on_corpus else replacements.training_on
-    schedule = _distillation(stage, replacements, protocol) if on_corpus else replacements.training_for(paper)
-    changed: Settings = {
-        "data": replacements.corpus if on_corpus else stage.data,
-        "terms": [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms],
-        "schedule": {**_kept(stage.schedule), **schedule},
+    terms = [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms]
+    on_task = stage.data == "task"
+    changed = _on_task(stage, replacements, paper) if on_task else _on_corpus(stage, replacements, protocol)
+    return stage.model_copy(update={"terms": terms, **changed})
+
+
+def _on_task(stage: Stage, replacements: Replacements, paper: str) -> Settings:
+    """Return what changes of a stage on a task."""
+    return {
+        "schedule": {**_kept(stage.schedule), **replacements.training_for(paper)},
         "steps_factor": 1.0,
-        "tasks": _on_tasks(stage.tasks, changes),
+        "tasks": _on_tasks(stage.tasks, replacements.training_on),
     }
-    return stage.model_copy(update=changed)
 
 
-def _distillation(stage: Stage, replacements: Replacements, protocol: Protocol) -> Settings:
-    """Return the scale's schedule of a stage on a corpus, with the proportions of print.
+def _on_corpus(stage: Stage, replacements: Replacements, protocol: Protocol) -> Settings:
+    """Return what changes of a stage on a corpus: it has the scale's schedule, in the proportions of print.
 
     A stage whose printed learning rate or length is, say, half of its protocol's has half of the scale's.
     """
     usual, printed = protocol.for_task(stage.data), protocol.for_task(stage.data, stage.schedule)
-    schedule = dict(replacements.distillation)
-    if rate := schedule.get("learning_rate"):
-        schedule["learning_rate"] = rate * printed.learning_rate / usual.learning_rate
-    lengths = [(getattr(printed, field), getattr(usual, field)) for field in ("steps", "epochs")]
-    factor = stage.steps_factor * next((own / whole for own, whole in lengths if own and whole), 1.0)
-    if steps := schedule.get("steps"):
-        schedule["steps"] = max(1, round(steps * factor))
-    return schedule
+    lengths = [(printed.steps, usual.steps), (printed.epochs, usual.epochs)]
+    rate = replacements.distillation["learning_rate"] * printed.learning_rate / usual.learning_rate
+    return {
+        "data": replacements.corpus,
+        "schedule": {**_kept(stage.schedule), **replacements.distillation, "learning_rate": rate},
+        "steps_factor": stage.steps_factor * next((own / whole for own, whole in lengths if own and whole), 1.0),
+        "tasks": _on_tasks(stage.tasks, {}),
+    }
 
 
 def _on_tasks(printed: dict[str, Settings], changes: dict[str, Settings]) -> dict[str, Settings]:
