@@ -41,11 +41,11 @@ def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.dev
         loss: the loss of the steps.
         device: where they are taken.
     """
-    before = forms(checkpoint.origins)[-1:]
-    form = ahead(device, *before) if loss.holds_relations else ""
+    before = next(reversed(forms(checkpoint.origins)), "")
+    form = ahead(device, before) if loss.holds_relations else ""
     if form:
-        then = [f"; before, by {each}" for each in before if each != form]
-        job.log.write(f"relations computed by {form}{''.join(then)}\n")
+        other = f"; before, by {before}" if before not in ("", form) else ""
+        job.log.write(f"relations computed by {form}{other}\n")
         job.log.flush()
     relations = {RELATIONS: form} if form else {}
     checkpoint.note_origin({"device": device_name(job.device), **parts_of(job), **relations})

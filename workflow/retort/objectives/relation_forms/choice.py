@@ -45,11 +45,7 @@ CHOICES: dict[torch.device, Choice] = {}  # of this process: one for each GPU th
 
 def form_on(device: torch.device) -> Form:
     """Return the form that runs on a device: on a CPU always `cached`, whatever else is installed."""
-    if device.type == "cpu":
-        return cached
-    if device not in CHOICES:
-        CHOICES[device] = choose(device)
-    return CHOICES[device].form
+    return cached if device.type == "cpu" else _chosen(device).form
 
 
 def ahead(device: torch.device, before: str = "") -> str:
@@ -60,11 +56,14 @@ def ahead(device: torch.device, before: str = "") -> str:
         before: what this function returned for the steps that a resumed training has taken; it goes on with that form
             if it runs there.
     """
-    if device.type == "cpu":
-        return ""
+    return "" if device.type == "cpu" else str(_chosen(device, before))
+
+
+def _chosen(device: torch.device, before: str = "") -> Choice:
+    """Return what was chosen for a GPU; this process chooses once."""
     if device not in CHOICES:
         CHOICES[device] = choose(device, before)
-    return str(CHOICES[device])
+    return CHOICES[device]
 
 
 def choose(device: torch.device, before: str = "") -> Choice:
