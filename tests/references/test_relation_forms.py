@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -240,3 +244,19 @@ def test_memory_of_the_kernels_grows_with_the_length() -> None:
 def test_the_kernels_are_chosen_on_a_gpu() -> None:
     chosen = choice.choose(torch.device("cuda", 0))
     assert chosen.name == "fused", chosen.reason
+
+
+# bytes of shared memory that a program can have, by compute capability (CUDA C++ Programming Guide, technical data)
+SHARED_MEMORY = {80: 163 * 1024, 86: 99 * 1024, 90: 227 * 1024}
+
+
+@needs_triton
+@pytest.mark.parametrize("capability", SHARED_MEMORY)
+def test_the_kernels_fit_a_gpu(capability: int, tmp_path: Path) -> None:
+    program = Path(__file__).parent / "kernels_for_gpus.py"
+    environment = os.environ | {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, program, str(capability)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert max(json.loads(done.stdout)) <= SHARED_MEMORY[capability]

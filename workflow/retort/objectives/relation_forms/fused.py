@@ -74,23 +74,24 @@ class _Fused(torch.autograd.Function):
         a, b, c, d, keys = (x.contiguous() for x in (a, b, c, d, keys))
         launch = _launch(a, c, heads, floor)
         row_weights = weights.float().contiguous()  # (batch, length)
-        tops_q, tops_p, logs_q, logs_p, kl = a.new_empty((5, launch.batch, heads, launch.length), dtype=torch.float32)
-        kept = torch.empty_like(kl) if floor else kl  # read only where there is a floor
+        shape = (launch.batch, heads, kernels.STATISTICS.value, launch.length)
+        statistics = a.new_empty(shape, dtype=torch.float32)
         with torch.cuda.device_of(a):  # type: ignore[no-untyped-call] # Triton starts kernels on the current GPU
             kernels.row_divergence[launch.grid](
-                a, b, c, d, keys, tops_q, tops_p, logs_q, logs_p, kl, kept, *launch.scalars,
+                a, b, c, d, keys, statistics, *launch.scalars,
                 **launch.constants, ROWS=launch.block[0], COLUMNS=launch.block[1],
             )  # fmt: skip
         ctx.launch = launch
-        ctx.save_for_backward(a, b, c, d, keys, row_weights, tops_q, tops_p, logs_q, logs_p, kept)
-        total: Tensor = (kl * row_weights[:, None, :]).sum()
+        ctx.save_for_backward(a, b, c, d, keys, row_weights, statistics)
+        divergence = statistics[:, :, kernels.KL.value]  # (batch, heads, length)
+        total: Tensor = (divergence * row_weights[:, None, :]).sum()
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients with respect to a and b; the other inputs have none."""
-        a, b, c, d, keys, *statistics = ctx.saved_tensors
+        a, b, c, d, keys, row_weights, statistics = ctx.saved_tensors
         launch: _Launch = ctx.launch
         scalar = upstream.float().contiguous()
 
@@ -99,7 +100,7 @@ class _Fused(torch.autograd.Function):
         ) -> Tensor:
             result = torch.empty_like(student[0])
             kernels.gradient[launch.grid](
-                *student, *teacher, keys, *statistics, scalar, result, *launch.scalars, **launch.constants,
+                *student, *teacher, keys, row_weights, statistics, scalar, result, *launch.scalars, **launch.constants,
                 AS_ROWS=rows, AS_COLUMNS=columns, MINE=launch.block[0], OTHERS=launch.block[1],
             )  # fmt: skip
             return result

@@ -8,30 +8,90 @@ their sum would be rounded to the size of the scores. As in attention kernels, a
 the vectors wherever it needs one, in registers: `row_divergence` for the sums of rows and their divergence, `gradient`
 for the gradients.
 
-Vectors are contiguous (batch, length, heads x size), statistics of rows are contiguous (batch, heads, length) float32.
-The grid has one axis: blocks of tokens of (example, head) pairs, blocks first. A program writes what no other program
-writes, so results do not depend on their order. SIZE_S and SIZE_T are the head sizes of student and teacher; WIDE_S and
-WIDE_T the next powers of two, at least 16. Products of 16-bit vectors are exact in TF32; those of float32 vectors are
-computed with three TF32 products, which keeps float32's precision.
+Vectors are contiguous (batch, length, heads x size), statistics of rows contiguous (batch, heads, STATISTICS, length)
+float32. The grid has one axis: blocks of tokens of (example, head) pairs, blocks first. A program writes what no other
+program writes, so results do not depend on their order. SIZE_S and SIZE_T are the head sizes of student and teacher;
+WIDE_S and WIDE_T the next powers of two, at least 16. Products of 16-bit vectors are exact in TF32; those of float32
+vectors are computed with three TF32 products, which keeps float32's precision.
 """
 
 import triton
 import triton.language as tl
 
 LEAST = tl.constexpr(-1e9)  # a score below all others; finite, so that a row without columns is too
+# what is stored of a row: m and log of q and of p, its divergence, and, where there is a floor, what the floor keeps
+TOP_Q, TOP_P, LOG_Q, LOG_P, KL, KEPT = map(tl.constexpr, range(6))
+STATISTICS = tl.constexpr(6)
 
 
 @triton.jit
-def _vectors(pointer, tokens, exists, stride, SIZE: tl.constexpr, WIDE: tl.constexpr):
+def _my_block(length, heads, BLOCK: tl.constexpr):
+    """Return what this program computes: an (example, head) pair, its example and head, and a block of its tokens."""
+    blocks = tl.cdiv(length, BLOCK)
+    pair = (tl.program_id(0) // blocks).to(tl.int64)  # example x heads + head
+    tokens = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
+    return pair, pair // heads, pair % heads, tokens
+
+
+@triton.jit
+def _vectors(pointer, tokens, length, stride, SIZE: tl.constexpr, WIDE: tl.constexpr):
     """Load (tokens, WIDE) vectors of one head as float32, with zeros where no token or no feature exists."""
     features = tl.arange(0, WIDE)
-    mask = exists[:, None] & (features < SIZE)[None, :]
+    mask = (tokens < length)[:, None] & (features < SIZE)[None, :]
     return tl.load(pointer + tokens[:, None] * stride + features[None, :], mask=mask, other=0.0).to(tl.float32)
 
 
 @triton.jit
+def _counted(keys, tokens, length):
+    """Load which tokens of an example count as columns."""
+    return tl.load(keys + tokens, mask=tokens < length, other=0) != 0
+
+
+@triton.jit
+def _scores(
+    x, y, student, teacher, columns, length, heads, scale_s, scale_t,
+    SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
+    SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
+):  # fmt: skip
+    """Return the scores s and u of tokens with vectors x and y against columns, and the columns' student vectors.
+
+    Shapes: x (tokens, WIDE_S), y (tokens, WIDE_T) -> s and u (tokens, columns), vectors (columns, WIDE_S).
+    """
+    z = _vectors(student, columns, length, heads * SIZE_S, SIZE_S, WIDE_S)
+    v = _vectors(teacher, columns, length, heads * SIZE_T, SIZE_T, WIDE_T)
+    s = tl.dot(x, tl.trans(z), input_precision=PRODUCT_S) * scale_s
+    u = tl.dot(y, tl.trans(v), input_precision=PRODUCT_T) * scale_t
+    return s, u, z
+
+
+@triton.jit
+def _with_columns(s, u, counts, m_q, m_p, sum_q, sum_p, cross):
+    """Return the sums of rows with a further block of columns: those so far are scaled to the new greatest scores."""
+    next_q = tl.maximum(m_q, tl.max(tl.where(counts, s, LEAST), 1))
+    next_p = tl.maximum(m_p, tl.max(tl.where(counts, u, LEAST), 1))
+    s -= next_q[:, None]
+    u -= next_p[:, None]
+    powers_q = tl.exp(tl.where(counts, s, LEAST))
+    powers_p = tl.exp(tl.where(counts, u, LEAST))
+    shrink = tl.exp(m_p - next_p)
+    cross = shrink * (cross + sum_p * ((m_p - next_p) - (m_q - next_q))) + tl.sum(powers_p * (u - s), 1)
+    sum_p = shrink * sum_p + tl.sum(powers_p, 1)
+    sum_q = tl.exp(m_q - next_q) * sum_q + tl.sum(powers_q, 1)
+    return next_q, next_p, sum_q, sum_p, cross
+
+
+@triton.jit
+def _floored(s, u, counts, m_q, m_p, row_log_q, row_log_p, log_floor):
+    """Return sum_j p_ij (log p_ij - max(log q_ij, log f)) and the sum of p_ij where q_ij > f, over some columns."""
+    log_q = (s - m_q[:, None]) - row_log_q[:, None]
+    log_p = (u - m_p[:, None]) - row_log_p[:, None]
+    p = tl.exp(tl.where(counts, log_p, LEAST))
+    return tl.sum(p * (log_p - tl.maximum(log_q, log_floor)), 1), tl.sum(tl.where(log_q > log_floor, p, 0.0), 1)
+
+
+@triton.jit
 def row_divergence(
-    a, b, c, d, keys, tops_q, tops_p, logs_q, logs_p, kl, kept,
+    a, b, c, d, keys, statistics,
     length, heads, scale_s, scale_t, log_floor,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
@@ -45,15 +105,10 @@ def row_divergence(
     so that the divergence is cross / sum_p - log sum_p + log sum_q. With a floor f, log q is at least log f: a second
     pass sums p (log p - max(log q, log f)), and writes kept = sum of p where q > f. A row without columns has 0.
     """
-    blocks = tl.cdiv(length, ROWS)
-    pair = (tl.program_id(0) // blocks).to(tl.int64)  # example x heads + head
-    example, head = pair // heads, pair % heads
-    rows = (tl.program_id(0) % blocks) * ROWS + tl.arange(0, ROWS)
-    exists = rows < length
-    at_s = example * length * heads * SIZE_S + head * SIZE_S
-    at_t = example * length * heads * SIZE_T + head * SIZE_T
-    a_rows = _vectors(a + at_s, rows, exists, heads * SIZE_S, SIZE_S, WIDE_S)  # (ROWS, WIDE_S)
-    c_rows = _vectors(c + at_t, rows, exists, heads * SIZE_T, SIZE_T, WIDE_T)
+    pair, example, head, rows = _my_block(length, heads, ROWS)
+    in_s, in_t = (example * length * heads + head) * SIZE_S, (example * length * heads + head) * SIZE_T
+    a_rows = _vectors(a + in_s, rows, length, heads * SIZE_S, SIZE_S, WIDE_S)  # (ROWS, WIDE_S)
+    c_rows = _vectors(c + in_t, rows, length, heads * SIZE_T, SIZE_T, WIDE_T)
     m_q = tl.full((ROWS,), LEAST, tl.float32)
     m_p = tl.full((ROWS,), LEAST, tl.float32)
     sum_q = tl.zeros((ROWS,), tl.float32)
@@ -61,54 +116,43 @@ def row_divergence(
     cross = tl.zeros((ROWS,), tl.float32)
     for start in range(0, length, COLUMNS):
         columns = start + tl.arange(0, COLUMNS)
-        counts = tl.load(keys + example * length + columns, mask=columns < length, other=0) != 0
-        b_columns = _vectors(b + at_s, columns, columns < length, heads * SIZE_S, SIZE_S, WIDE_S)
-        d_columns = _vectors(d + at_t, columns, columns < length, heads * SIZE_T, SIZE_T, WIDE_T)
-        s = tl.dot(a_rows, tl.trans(b_columns), input_precision=PRODUCT_S) * scale_s  # (ROWS, COLUMNS)
-        u = tl.dot(c_rows, tl.trans(d_columns), input_precision=PRODUCT_T) * scale_t
-        next_q = tl.maximum(m_q, tl.max(tl.where(counts[None, :], s, LEAST), 1))
-        next_p = tl.maximum(m_p, tl.max(tl.where(counts[None, :], u, LEAST), 1))
-        s -= next_q[:, None]
-        u -= next_p[:, None]
-        powers_q = tl.exp(tl.where(counts[None, :], s, LEAST))
-        powers_p = tl.exp(tl.where(counts[None, :], u, LEAST))
-        shrink = tl.exp(m_p - next_p)
-        cross = shrink * (cross + sum_p * ((m_p - next_p) - (m_q - next_q))) + tl.sum(powers_p * (u - s), 1)
-        sum_p = shrink * sum_p + tl.sum(powers_p, 1)
-        sum_q = tl.exp(m_q - next_q) * sum_q + tl.sum(powers_q, 1)
-        m_q, m_p = next_q, next_p
+        s, u, _ = _scores(
+            a_rows, c_rows, b + in_s, d + in_t, columns, length, heads, scale_s, scale_t,
+            SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
+        )  # fmt: skip
+        counts = _counted(keys + example * length, columns, length)[None, :]
+        m_q, m_p, sum_q, sum_p, cross = _with_columns(s, u, counts, m_q, m_p, sum_q, sum_p, cross)
     some = sum_p > 0
     sum_p = tl.where(some, sum_p, 1.0)
-    sum_q = tl.where(some, sum_q, 1.0)
-    row_log_q = tl.log(sum_q)
-    row_log_p = tl.log(sum_p)
-    divergence = cross / sum_p - row_log_p + row_log_q
+    log_q, log_p = tl.log(tl.where(some, sum_q, 1.0)), tl.log(sum_p)
+    divergence = cross / sum_p - log_p + log_q
+    at = statistics + pair * STATISTICS * length + rows
     if FLOOR:
         divergence = tl.zeros((ROWS,), tl.float32)
-        mass = tl.zeros((ROWS,), tl.float32)
+        kept = tl.zeros((ROWS,), tl.float32)
         for start in range(0, length, COLUMNS):
             columns = start + tl.arange(0, COLUMNS)
-            counts = tl.load(keys + example * length + columns, mask=columns < length, other=0) != 0
-            b_columns = _vectors(b + at_s, columns, columns < length, heads * SIZE_S, SIZE_S, WIDE_S)
-            d_columns = _vectors(d + at_t, columns, columns < length, heads * SIZE_T, SIZE_T, WIDE_T)
-            s = tl.dot(a_rows, tl.trans(b_columns), input_precision=PRODUCT_S) * scale_s
-            u = tl.dot(c_rows, tl.trans(d_columns), input_precision=PRODUCT_T) * scale_t
-            log_q = (s - m_q[:, None]) - row_log_q[:, None]
-            log_p = (u - m_p[:, None]) - row_log_p[:, None]
-            p = tl.exp(tl.where(counts[None, :], log_p, LEAST))
-            divergence += tl.sum(p * (log_p - tl.maximum(log_q, log_floor)), 1)
-            mass += tl.sum(tl.where(log_q > log_floor, p, 0.0), 1)
-        tl.store(kept + pair * length + rows, mass, mask=exists)
-    tl.store(tops_q + pair * length + rows, m_q, mask=exists)
-    tl.store(tops_p + pair * length + rows, m_p, mask=exists)
-    tl.store(logs_q + pair * length + rows, row_log_q, mask=exists)
-    tl.store(logs_p + pair * length + rows, row_log_p, mask=exists)
-    tl.store(kl + pair * length + rows, divergence, mask=exists)
+            s, u, _ = _scores(
+                a_rows, c_rows, b + in_s, d + in_t, columns, length, heads, scale_s, scale_t,
+                SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
+            )  # fmt: skip
+            counts = _counted(keys + example * length, columns, length)[None, :]
+            part, mass = _floored(s, u, counts, m_q, m_p, log_q, log_p, log_floor)
+            divergence += part
+            kept += mass
+        tl.store(at + KEPT * length, kept, mask=rows < length)
+    tl.store(at + TOP_Q * length, m_q, mask=rows < length)
+    tl.store(at + TOP_P * length, m_p, mask=rows < length)
+    tl.store(at + LOG_Q * length, log_q, mask=rows < length)
+    tl.store(at + LOG_P * length, log_p, mask=rows < length)
+    tl.store(at + KL * length, divergence, mask=rows < length)
 
 
 @triton.jit
-def _slope(log_q, log_p, kept, weights, counts, log_floor, FLOOR: tl.constexpr):
+def _slope(s, u, counts, m_q, m_p, log_q, log_p, kept, weights, log_floor, FLOOR: tl.constexpr):
     """Return d loss / d s = w (q - p) where the column counts, else 0; with a floor f: w (q kept - p where q > f)."""
+    log_q = (s - m_q) - log_q
+    log_p = (u - m_p) - log_p
     q = tl.exp(tl.where(counts, log_q, LEAST))  # 0 where the column does not count, and so is p
     p = tl.exp(tl.where(counts, log_p, LEAST))
     if FLOOR:
@@ -119,8 +163,25 @@ def _slope(log_q, log_p, kept, weights, counts, log_floor, FLOOR: tl.constexpr):
 
 
 @triton.jit
+def _of_rows(statistics, weights, rows, length, AXIS: tl.constexpr, FLOOR: tl.constexpr):
+    """Load what `_slope` needs to know of rows: m and log of q and p, what the floor keeps, and the weight.
+
+    AXIS is that of the scores along which a row's number is repeated: 1 where rows of the scores are these rows.
+    """
+    mask = rows < length
+    at = statistics + rows
+    m_q = tl.expand_dims(tl.load(at + TOP_Q * length, mask=mask, other=0.0), AXIS)
+    m_p = tl.expand_dims(tl.load(at + TOP_P * length, mask=mask, other=0.0), AXIS)
+    log_q = tl.expand_dims(tl.load(at + LOG_Q * length, mask=mask, other=0.0), AXIS)
+    log_p = tl.expand_dims(tl.load(at + LOG_P * length, mask=mask, other=0.0), AXIS)
+    weight = tl.expand_dims(tl.load(weights + rows, mask=mask, other=0.0), AXIS)
+    kept = tl.expand_dims(tl.load(at + KEPT * length, mask=mask, other=0.0), AXIS) if FLOOR else weight
+    return m_q, m_p, log_q, log_p, kept, weight
+
+
+@triton.jit
 def gradient(
-    mine_s, others_s, mine_t, others_t, keys, weights, tops_q, tops_p, logs_q, logs_p, kept, upstream, result,
+    mine_s, others_s, mine_t, others_t, keys, weights, statistics, upstream, result,
     length, heads, scale_s, scale_t, log_floor,
     SIZE_S: tl.constexpr, WIDE_S: tl.constexpr, PRODUCT_S: tl.constexpr,
     SIZE_T: tl.constexpr, WIDE_T: tl.constexpr, PRODUCT_T: tl.constexpr,
@@ -134,46 +195,30 @@ def gradient(
     as columns, mine are b_j and the others a_i:  d loss / d b_j = sum_i d_ij a_i / sqrt(size).
     Where rows and columns are the same vectors, both: s_ij = s_ji and u_ij = u_ji, so that the scores serve twice.
     """
-    blocks = tl.cdiv(length, MINE)
-    pair = (tl.program_id(0) // blocks).to(tl.int64)
-    example, head = pair // heads, pair % heads
-    tokens = (tl.program_id(0) % blocks) * MINE + tl.arange(0, MINE)
-    exists = tokens < length
-    at_s = example * length * heads * SIZE_S + head * SIZE_S
-    at_t = example * length * heads * SIZE_T + head * SIZE_T
-    x = _vectors(mine_s + at_s, tokens, exists, heads * SIZE_S, SIZE_S, WIDE_S)  # (MINE, WIDE_S)
-    y = _vectors(mine_t + at_t, tokens, exists, heads * SIZE_T, SIZE_T, WIDE_T)
-    my_key = tl.load(keys + example * length + tokens, mask=exists, other=0) != 0
-    my_weight = tl.load(weights + example * length + tokens, mask=exists, other=0.0)
-    my_top_q = tl.load(tops_q + pair * length + tokens, mask=exists, other=0.0)
-    my_top_p = tl.load(tops_p + pair * length + tokens, mask=exists, other=0.0)
-    my_log_q = tl.load(logs_q + pair * length + tokens, mask=exists, other=0.0)
-    my_log_p = tl.load(logs_p + pair * length + tokens, mask=exists, other=0.0)
-    my_kept = tl.load(kept + pair * length + tokens, mask=exists, other=0.0) if FLOOR else my_weight
+    pair, example, head, tokens = _my_block(length, heads, MINE)
+    in_s, in_t = (example * length * heads + head) * SIZE_S, (example * length * heads + head) * SIZE_T
+    x = _vectors(mine_s + in_s, tokens, length, heads * SIZE_S, SIZE_S, WIDE_S)  # (MINE, WIDE_S)
+    y = _vectors(mine_t + in_t, tokens, length, heads * SIZE_T, SIZE_T, WIDE_T)
+    keys, weights = keys + example * length, weights + example * length
+    statistics += pair * STATISTICS * length
+    my_counts = _counted(keys, tokens, length)[:, None]
+    m_q, m_p, log_q, log_p, kept, weight = _of_rows(statistics, weights, tokens, length, 1, FLOOR)
     total = tl.zeros((MINE, WIDE_S), tl.float32)
     for start in range(0, length, OTHERS):
         others = start + tl.arange(0, OTHERS)
-        real = others < length
-        z = _vectors(others_s + at_s, others, real, heads * SIZE_S, SIZE_S, WIDE_S)  # (OTHERS, WIDE_S)
-        v = _vectors(others_t + at_t, others, real, heads * SIZE_T, SIZE_T, WIDE_T)
-        s = tl.dot(x, tl.trans(z), input_precision=PRODUCT_S) * scale_s  # (MINE, OTHERS)
-        u = tl.dot(y, tl.trans(v), input_precision=PRODUCT_T) * scale_t
+        s, u, z = _scores(
+            x, y, others_s + in_s, others_t + in_t, others, length, heads, scale_s, scale_t,
+            SIZE_S, WIDE_S, PRODUCT_S, SIZE_T, WIDE_T, PRODUCT_T,
+        )  # fmt: skip
         slopes = tl.zeros((MINE, OTHERS), tl.float32)
         if AS_ROWS:
-            key = tl.load(keys + example * length + others, mask=real, other=0) != 0
-            log_q = (s - my_top_q[:, None]) - my_log_q[:, None]
-            log_p = (u - my_top_p[:, None]) - my_log_p[:, None]
-            slopes += _slope(log_q, log_p, my_kept[:, None], my_weight[:, None], key[None, :], log_floor, FLOOR)
+            counts = _counted(keys, others, length)[None, :]
+            slopes += _slope(s, u, counts, m_q, m_p, log_q, log_p, kept, weight, log_floor, FLOOR)
         if AS_COLUMNS:
-            weight = tl.load(weights + example * length + others, mask=real, other=0.0)
-            top_q = tl.load(tops_q + pair * length + others, mask=real, other=0.0)
-            top_p = tl.load(tops_p + pair * length + others, mask=real, other=0.0)
-            log_q = (s - top_q[None, :]) - tl.load(logs_q + pair * length + others, mask=real, other=0.0)[None, :]
-            log_p = (u - top_p[None, :]) - tl.load(logs_p + pair * length + others, mask=real, other=0.0)[None, :]
-            other_kept = tl.load(kept + pair * length + others, mask=real, other=0.0) if FLOOR else weight
-            slopes += _slope(log_q, log_p, other_kept[None, :], weight[None, :], my_key[:, None], log_floor, FLOOR)
+            n_q, n_p, norm_q, norm_p, theirs, share = _of_rows(statistics, weights, others, length, 0, FLOOR)
+            slopes += _slope(s, u, my_counts, n_q, n_p, norm_q, norm_p, theirs, share, log_floor, FLOOR)
         total += tl.dot(slopes, z, input_precision="tf32x3")
     total *= scale_s * tl.load(upstream)
     features = tl.arange(0, WIDE_S)
-    place = result + at_s + tokens[:, None] * (heads * SIZE_S) + features[None, :]
-    tl.store(place, total.to(result.dtype.element_ty), mask=exists[:, None] & (features < SIZE_S)[None, :])
+    place = result + in_s + tokens[:, None] * (heads * SIZE_S) + features[None, :]
+    tl.store(place, total.to(result.dtype.element_ty), mask=(tokens < length)[:, None] & (features < SIZE_S)[None, :])
