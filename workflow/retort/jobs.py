@@ -20,6 +20,7 @@ from retort.atomic import remove_leftovers
 from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, file_of, leaves_the_rest, written_by
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import RetortError, explain, first_line
+from retort.job_names import shown, slug
 from retort.locks import locked
 from retort.run_config import of_this_run
 from retort.signals import Interrupted, kept_for_next_training
@@ -123,22 +124,6 @@ def _listed(makers: Iterable[Maker]) -> list[dict[str, str]]:
     return sorted((maker.model_dump() for maker in makers), key=lambda maker: (maker["commit"], maker["code"]))
 
 
-def _named(snakemake: Any) -> tuple[str, str]:
-    """Return a job's name for the terminal, 'rule(wildcard, ...)', and its slug, 'rule.wildcard...'."""
-    values = ", ".join(map(str, snakemake.wildcards))
-    return snakemake.rule + (f"({values})" if values else ""), slug(snakemake.rule, snakemake.wildcards)
-
-
-def slug(rule: str, wildcards: Iterable[Any]) -> str:
-    """Return the name of a job's files, from its rule and the values of its wildcards."""
-    return ".".join([rule, *map(str, wildcards)])
-
-
-def slug_of(job: Any) -> str:
-    """Return the slug of a job of Snakemake's plan."""
-    return slug(job.rule.name, job.wildcards)
-
-
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.
@@ -152,7 +137,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
         forkserver.hand_over()
     _prepare_process(snakemake)
-    name, _ = _named(snakemake)
+    name = shown(snakemake.rule, snakemake.wildcards)
     path = str(snakemake.log[0]) if snakemake.log else os.devnull
     try:
         snakemake.config.update(of_this_run())  # YAML files may be edited while a run lasts
@@ -176,15 +161,14 @@ def job(snakemake: Any) -> Iterator[Job]:
 
 def _running(snakemake: Any, log: TextIO) -> Job:
     """Return the job that Snakemake runs, with its log."""
-    name, slug = _named(snakemake)
     return Job(
-        name=name,
+        name=shown(snakemake.rule, snakemake.wildcards),
         log=log,
         threads=snakemake.threads,
         gpu=bool(snakemake.resources.get("gpu", 0)),
         gpus=snakemake.resources.get("gpu", 0),
         micro_batch=snakemake.resources.get("micro_batch", 0) or None,
-        slug=slug,
+        slug=slug(snakemake.rule, snakemake.wildcards),
         checkpoint_seconds=float(snakemake.config.get("checkpoint_seconds", 20)),
         dataloader_num_workers=snakemake.config.get("dataloader_num_workers"),
     )
@@ -245,7 +229,7 @@ def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]
     Raises:
         RetortError: on entering: another process is at work on that job.
     """
-    return locked(LOCKS / slug(rule, [wildcard]), f"{rule}({wildcard})")
+    return locked(LOCKS / slug(rule, [wildcard]), shown(rule, [wildcard]))
 
 
 @contextlib.contextmanager
@@ -263,8 +247,8 @@ def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) ->
     path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path if running.writes else os.devnull, "a", encoding="utf-8") as log:
-        name, slug = f"{rule}({wildcard})", f"{rule}.{wildcard}"
-        other = replace(running, name=name, slug=slug, log=log, parents={}, ancestors=set(), resumed_from=set())
+        other = replace(running, name=shown(rule, [wildcard]), slug=slug(rule, [wildcard]), log=log)
+        other = replace(other, parents={}, ancestors=set(), resumed_from=set())
         read_parents(other, _results(inputs))
         yield other
 

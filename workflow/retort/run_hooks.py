@@ -9,7 +9,8 @@ from typing import Any
 from retort import forkserver, handover
 from retort.attempts import LOCKS
 from retort.checksums import RESULTS, TIMESTAMP
-from retort.jobs import STAMPS, TOKENS, slug_of
+from retort.job_names import slug_of
+from retort.jobs import STAMPS, TOKENS
 
 FEW = 3  # jobs for which a server would cost more than it saves
 

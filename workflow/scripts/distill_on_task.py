@@ -4,14 +4,13 @@ with job(snakemake) as running:
     from retort.models.initialise import StartFolders
     from retort.settings import TaskDistillationSettings
     from retort.stages.distill import distill_on_task
-    from retort.training.evaluate import ScoreFiles
+    from retort.training.evaluate import ScoreToWrite
 
+    of, made = snakemake.wildcards, snakemake.output
     distill_on_task(
         running,
         settings=TaskDistillationSettings.model_validate(snakemake.params.settings),
-        student=snakemake.wildcards.student,
-        task=snakemake.wildcards.task,
-        seed=int(snakemake.wildcards.seed),
+        score=ScoreToWrite(of.student, of.task, int(of.seed), made.score, made.answers),
         encoded_folder=snakemake.input.encoded,
         folders=StartFolders(
             teacher=snakemake.input.teacher or None,
@@ -20,6 +19,5 @@ with job(snakemake) as running:
             parent=next(iter(snakemake.input.parent), None),
         ),
         activations_folder=snakemake.input.activations or None,
-        files=ScoreFiles(snakemake.output.score, snakemake.output.answers),
         weights_folder=weights_folder(snakemake),
     )

@@ -20,7 +20,7 @@ from retort.provenance import device_name
 from retort.specs.model import Architecture
 from retort.training import origins
 from retort.training.checkpoint import Checkpoint
-from retort.training.evaluate import ScoreFiles, write_score
+from retort.training.evaluate import ScoreToWrite, write_score
 
 from tests.job_settings import distillation_settings
 
@@ -96,9 +96,9 @@ def test_an_older_state_says_nothing_of_it(tmp_path: Path, forms: list[str]) -> 
 
 
 def test_a_score_says_which_forms_have_run(tmp_path: Path) -> None:
-    files = ScoreFiles(str(tmp_path / "score.json"), str(tmp_path / "answers.json"))
+    score = ScoreToWrite("kd", "mood", 1, str(tmp_path / "score.json"), str(tmp_path / "answers.json"))
     settings: Any = distillation_settings(Architecture(layers=2, heads=2, hidden=12, intermediate=20))
     taken = [{"relations": form} for form in (FASTER, NO_TRITON)]
     for each, shown in ((taken, f"{FASTER}; then {NO_TRITON}"), ([CPU], None)):
-        write_score(Job("job", io.StringIO()), files, "kd", "mood", 1, settings, Diverged(3), origins=each)
-        assert json.loads(Path(files.score).read_text()).get("relations") == shown
+        write_score(Job("job", io.StringIO()), score, settings, Diverged(3), origins=each)
+        assert json.loads(Path(score.file).read_text()).get("relations") == shown

@@ -16,7 +16,7 @@ from retort.attempts import file_of, tries
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
-from retort.jobs import slug
+from retort.job_names import slug
 from retort.plan.plan import Plan
 from retort.specs.cluster import read_cluster
 

@@ -15,7 +15,7 @@ from typing import Any
 from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, LOCKS, Attempt, file_of
-from retort.jobs import slug_of
+from retort.job_names import slug_of
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (

@@ -13,7 +13,8 @@ from typing import Any
 from snakemake.jobs import Job
 
 from retort import attempts, handover
-from retort.jobs import IN_TURN, slug_of
+from retort.job_names import slug_of
+from retort.jobs import IN_TURN
 
 
 def adapt_snakemake() -> None:

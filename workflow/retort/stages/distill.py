@@ -24,7 +24,7 @@ from retort.training.distillation import (
     task_agnostic,
     task_specific,
 )
-from retort.training.evaluate import ScoreFiles, dev_score, evaluate, write_score
+from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_score
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 from retort.training.shared_pass import Activations
@@ -35,13 +35,10 @@ from retort.training.side_by_side import divergence_noted
 def distill_on_task(
     job: Job,
     settings: TaskDistillationSettings,
-    student: str,
-    task: str,
-    seed: int,
+    score: ScoreToWrite,
     encoded_folder: str,
     folders: StartFolders,
     activations_folder: str | None,
-    files: ScoreFiles,
     weights_folder: str | None,
 ) -> None:
     """Distil a student on a task and write its score, which says so if the training diverged.
@@ -49,32 +46,29 @@ def distill_on_task(
     Args:
         job: the running job.
         settings: the settings of the distillation.
-        student: the student's name.
-        task: the task's name.
-        seed: of the initial weights, the order of the batches and dropout.
+        score: the score to write; its seed is that of the initial weights, the order of the batches and dropout.
         encoded_folder: the folder of the encoded task.
         folders: those of the fine-tuned teacher, the published model and the parent.
         activations_folder: the folder of the teacher's stored activations; None to run the teacher on every batch.
-        files: the score file and the file of answers to write.
         weights_folder: the folder to save the weights in, or None.
 
     Raises:
         RetortError: the task is encoded with another tokenizer than that of the model or the parent.
     """
     check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
-    set_seed(job, seed)
+    set_seed(job, score.seed)
     check_published(folders.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
-    source = _teacher_and_data(job, settings, seed, encoded_folder, folders, activations_folder)
-    trainee = Student(job, network, settings, seed, num_labels, checkpoint_of(job, settings, seed))
+    source = _teacher_and_data(job, settings, score.seed, encoded_folder, folders, activations_folder)
+    checkpoint = checkpoint_of(job, settings, score.seed)
+    trainee = Student(job, network, settings, score.seed, num_labels, checkpoint)
     result = _distil(trainee, source, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
-        title = f"{student} on {task}, seed {seed}"
-        save_with_card(job, settings, network, folders.tokenizer, weights_folder, title, trainee.checkpoint.origins)
+        save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.origins)
         divergence.note_result(weights_folder, result)
-    write_score(job, files, student, task, seed, settings, result, origins=trainee.checkpoint.origins)
-    trainee.checkpoint.remove()
+    write_score(job, score, settings, result, origins=checkpoint.origins)
+    checkpoint.remove()
 
 
 def _teacher_and_data(

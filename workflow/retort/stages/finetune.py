@@ -12,7 +12,7 @@ from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
-from retort.training.evaluate import Measured, ScoreFiles, evaluate, measure, write_score
+from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
 from retort.training.grid import Trial, choose, lines_of, part_of
 from retort.training.launch import on_every_gpu
@@ -66,13 +66,10 @@ def run_grid(
 def finetune_student(
     job: Job,
     settings: FinetuneSettings,
-    student: str,
-    task: str,
-    seed: int,
+    score: ScoreToWrite,
     student_folder: str,
     encoded_folder: str,
     trials_files: list[str],
-    files: ScoreFiles,
     weights_folder: str | None,
 ) -> None:
     """Fine-tune a student at the best grid point with one seed and write its score.
@@ -82,17 +79,15 @@ def finetune_student(
     Args:
         job: the running job.
         settings: the settings of the fine-tuning.
-        student: the student's name.
-        task: the task's name.
-        seed: of the head's initial weights, the order of the batches and dropout.
+        score: the score to write; its seed is that of the head's initial weights, the order of the batches and dropout.
         student_folder: the folder of the distilled student.
         encoded_folder: the folder of the encoded task.
         trials_files: the trials of all parts of the grid; empty without a grid.
-        files: the score file and the file of answers to write.
         weights_folder: the folder in which the fine-tuned weights are saved; None to discard them.
     """
     point = PointSettings()
-    checkpoint, network = checkpoint_of(job, settings, seed, lines_of(trials_files)), None
+    seed, network = score.seed, None
+    checkpoint = checkpoint_of(job, settings, seed, lines_of(trials_files))
     try:
         point = choose(trials_files, settings.points)
         network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))
@@ -100,9 +95,9 @@ def finetune_student(
     except Diverged as error:
         result = error
     if weights_folder:
-        _save_weights(job, settings, network, student_folder, weights_folder, f"{student} on {task}, seed {seed}")
+        _save_weights(job, settings, network, student_folder, weights_folder, score.title)
         divergence.note_result(weights_folder, result)
-    write_score(job, files, student, task, seed, settings, result, chosen=point)
+    write_score(job, score, settings, result, chosen=point)
     checkpoint.remove()
 
 

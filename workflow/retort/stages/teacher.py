@@ -13,7 +13,7 @@ from retort.models.initialise import check_published
 from retort.models.stored_activations import store_activations
 from retort.settings import ActivationSettings, TeacherHeadSettings, TeacherSettings
 from retort.training.checkpoint import Checkpoint
-from retort.training.evaluate import ScoreFiles, evaluate, write_score
+from retort.training.evaluate import ScoreToWrite, evaluate, write_score
 from retort.training.finetuning import fine_tuning, masked_lm_head
 from retort.training.launch import on_every_gpu
 from retort.training.loop import TrainingRun
@@ -24,26 +24,22 @@ from retort.training.setup import checkpoint_of, head_of, set_seed, train_in, tr
 def finetune_teacher(
     job: Job,
     settings: TeacherSettings,
-    teacher: str,
-    task: str,
+    score: ScoreToWrite,
     encoded_folder: str,
     model_folder: str,
     tokenizer_folder: str,
     output: str,
-    files: ScoreFiles,
 ) -> None:
     """Fine-tune a teacher on a task, save it in the folder `output` and write its score.
 
     Args:
         job: the running job.
         settings: the settings of the teacher on this task.
-        teacher: the teacher's name.
-        task: the task's name.
+        score: the score to write.
         encoded_folder: the folder of the encoded task.
         model_folder: the folder of the published model that is fine-tuned.
         tokenizer_folder: the folder with the files of its tokenizer.
         output: the folder to write.
-        files: the score file and the file of answers to write.
 
     Raises:
         RetortError: the training diverged, so that no student can be distilled from this teacher; or the task is
@@ -56,9 +52,9 @@ def finetune_teacher(
     network = build.load(model_folder, *head_of(settings.task)).to(job.device)
     run = fine_tuning(job, network, encoded_folder, settings, settings.schedule, seed, best)
     checkpoint = checkpoint_of(job, settings, seed)
-    _train(job, run, settings, checkpoint, f"teacher '{teacher}' diverged on '{task}'")
-    save_with_card(job, settings, network, tokenizer_folder, output, f"{teacher} on {task}")
-    write_score(job, files, teacher, task, seed, settings, evaluate(job, network, encoded_folder, settings))
+    _train(job, run, settings, checkpoint, f"teacher '{score.student}' diverged on '{score.task}'")
+    save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
+    write_score(job, score, settings, evaluate(job, network, encoded_folder, settings))
     checkpoint.remove()
 
 

@@ -98,19 +98,32 @@ def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: S
 
 
 @dataclass(frozen=True)
-class ScoreFiles:
-    """Where a score is written: the score file, and the file of the answers that it was computed from."""
+class ScoreToWrite:
+    """Of which model a score is, and where it is written.
 
-    score: str
+    Args:
+        student: the name of the student or teacher.
+        task: the name of the task.
+        seed: the seed of the training.
+        file: the score file.
+        answers: the file of the answers that the score is computed from.
+    """
+
+    student: str
+    task: str
+    seed: int
+    file: str
     answers: str
+
+    @property
+    def title(self) -> str:
+        """The model in words, such as 'kd on movies, seed 1'."""
+        return f"{self.student} on {self.task}, seed {self.seed}"
 
 
 def write_score(
     job: Job,
-    files: ScoreFiles,
-    student: str,
-    task: str,
-    seed: int,
+    to_write: ScoreToWrite,
     settings: ScoreSettings,
     result: Measured | Diverged,
     chosen: PointSettings | None = None,
@@ -123,10 +136,7 @@ def write_score(
 
     Args:
         job: the running job.
-        files: the files to write.
-        student: the name of the student or teacher.
-        task: the name of the task.
-        seed: the seed of the training.
+        to_write: the model, and the files to write.
         settings: the settings of the job.
         result: what was measured, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
@@ -136,16 +146,16 @@ def write_score(
         return
     outcome = _of_divergence(result) if isinstance(result, Diverged) else _of_measurement(result)
     score = {
-        "student": student,
-        "task": task,
-        "seed": seed,
+        "student": to_write.student,
+        "task": to_write.task,
+        "seed": to_write.seed,
         **outcome.fields,
         **({} if chosen is None else {"chosen": chosen.as_json()}),
         "settings": settings.as_json(),
         **_origin(job, origins),
     }
-    write_json(files.answers, outcome.answers, indent=None)
-    write_json(files.score, sealed({**score, "answers_sha256": sha256(Path(files.answers))}))
+    write_json(to_write.answers, outcome.answers, indent=None)
+    write_json(to_write.file, sealed({**score, "answers_sha256": sha256(Path(to_write.answers))}))
     job.say(f"{outcome.line}  ({job.seconds():.0f} s)")
 
 

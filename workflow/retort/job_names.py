@@ -1,0 +1,22 @@
+"""Names of jobs: for the terminal, and for the files that belong to a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def shown(rule: str, wildcards: Iterable[Any]) -> str:
+    """Return a job's name for the terminal, from its rule and the values of its wildcards: 'rule(wildcard, ...)'."""
+    values = ", ".join(map(str, wildcards))
+    return rule + (f"({values})" if values else "")
+
+
+def slug(rule: str, wildcards: Iterable[Any]) -> str:
+    """Return the name of a job's files: 'rule.wildcard...'."""
+    return ".".join([rule, *map(str, wildcards)])
+
+
+def slug_of(job: Any) -> str:
+    """Return the slug of a job of Snakemake's plan."""
+    return slug(job.rule.name, job.wildcards)
