@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,14 @@ def test_a_layer_that_costs_nothing_makes_the_next_loss_nan_and_never_a_transpor
     objective = case.build()
     assert objective(student, teacher, batch).isfinite()
     assert objective(student, teacher, batch).isnan()
+
+
+@pytest.mark.parametrize("bad", [math.inf, math.nan, 1e200])
+def test_costs_that_are_not_finite_make_the_loss_nan(bad: float) -> None:
+    case = Case("emd", layers=(2, 3))
+    batch, (student, teacher) = batch_of(case, PADDED), both(case)
+    student["hidden"] = student["hidden"] * bad
+    assert case.build()(student, teacher, batch).isnan()
 
 
 def test_a_transport_reads_the_device_once() -> None:

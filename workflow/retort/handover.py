@@ -8,8 +8,9 @@ at once (`plan.frozen`).
 The latest run may start a second job too, while the first is still at work: where Slurm said that it has ended. The
 second one, which waits, leaves a file that tells the first to keep such a link.
 
-Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. So
-each of them keeps such a link as well, until the run has ended.
+Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. It
+also deletes those of a job that it does not see in time on a shared file system. So jobs that share a Slurm job, and
+trainings on Slurm that have a checkpoint, keep such a link as well, until the run has ended.
 """
 
 from __future__ import annotations
@@ -96,18 +97,18 @@ def _wait_no_more(path: Path) -> None:
         waiting(path).rmdir()
 
 
-def offer(path: Path, key: str, outputs: list[Path], shares: bool = False) -> None:
-    """Keep results for another attempt: of a later run, of one that waits, or of jobs that share a Slurm job.
+def offer(path: Path, key: str, outputs: list[Path], always: bool = False) -> None:
+    """Keep results for another attempt: of a later run, of one that waits, or of this run.
 
     Args:
         path: the file that names the owner of the job's lock.
         key: what the job's results depend on: its settings and the content of its inputs.
         outputs: the results.
-        shares: whether others run in the same Slurm job.
+        always: keep them also where no other attempt is known of yet.
     """
     folder = kept(path)
     shutil.rmtree(folder, ignore_errors=True)
-    if of_latest_run() and not shares and not waiting(path).exists():
+    if of_latest_run() and not always and not waiting(path).exists():
         return
     folder.mkdir(parents=True)
     for number, output in enumerate(outputs):
@@ -164,6 +165,14 @@ def _about(folder: Path) -> list[Any]:
 def _link(path: Path, to: Path) -> None:
     """Make a second name for a file, or for each file of a folder; times and content are those of the first."""
     if path.is_dir():
-        shutil.copytree(path, to, copy_function=os.link)
+        shutil.copytree(path, to, copy_function=_second_name)
     else:
-        os.link(path, to)
+        _second_name(path, to)
+
+
+def _second_name(file: Path | str, to: Path | str) -> None:
+    """Link a file, or copy it with its times where the file system has no links between folders."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copy2(file, to)

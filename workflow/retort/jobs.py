@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import time
 import traceback
@@ -185,7 +186,7 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
         key = digest_of([dict(snakemake.params.items()), contents])
         shares = bool(snakemake.resources.get(IN_TURN))
         if handover.accept(lock, key, outputs):
-            handover.offer(lock, key, outputs, shares)
+            _succeed(running, lock, key, outputs, shares)
             running.say("an earlier job has made it")
             sys.exit(0)
         for folder in {output.parent for output in outputs}:
@@ -197,7 +198,17 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            handover.offer(lock, key, made, shares)
+            _succeed(running, lock, key, outputs, shares)
+
+
+def _succeed(running: Job, lock: Path, key: str, outputs: list[Path], shares: bool) -> None:
+    """Keep the results of a job for another attempt where one may come, and only then remove its checkpoints."""
+    trained = bool(slurm.job_id()) and running.checkpoints.exists()
+    try:
+        handover.offer(lock, key, outputs, shares or trained)
+    except OSError as error:  # the results are in their places
+        running.log.write(f"results are not kept for another attempt: {first_line(error)}\n")
+    shutil.rmtree(running.checkpoints, ignore_errors=True)
 
 
 def weights_folder(snakemake: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from retort import attempts, handover, slurm
@@ -244,6 +246,58 @@ def test_the_latest_run_keeps_nothing_twice() -> None:
     with job(rule_job(output=["results/x/score.json"])):
         Path("results/x/score.json").write_text("{}")
     assert not list(Path("results/.locks").glob("*.results"))
+
+
+# --- trainings on Slurm
+
+
+def begin(score: Path) -> Any:
+    """Return the job of a training on Slurm that has written a checkpoint."""
+    attempts.begin_run()
+    score.parent.mkdir(parents=True, exist_ok=True)
+    return rule_job(output=[str(score)], params={"settings": {"a": 1}})
+
+
+def test_a_training_on_slurm_keeps_its_results_until_the_run_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    score = Path("results/x/score.json")
+    trained = begin(score)
+    with job(trained) as running:
+        running.checkpoints.mkdir(parents=True)
+        score.write_text("{}")
+    assert not running.checkpoints.exists()
+    score.unlink()  # as Snakemake does where it has not seen it in time
+    with pytest.raises(SystemExit) as ended, job(trained):
+        pytest.fail("it does the work again")
+    assert ended.value.code == 0
+    assert score.read_text() == "{}"
+
+
+def test_a_training_whose_results_are_not_all_there_keeps_its_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    with job(begin(Path("results/x/score.json"))) as running:
+        running.checkpoints.mkdir(parents=True)
+    assert running.checkpoints.exists()
+
+
+@pytest.mark.parametrize(("fails", "copied"), [("link", True), ("both", False)])
+def test_results_that_cannot_be_linked_are_copied(
+    fails: str, copied: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.setattr("os.link", refused)
+    if fails == "both":
+        monkeypatch.setattr("shutil.copy2", refused)
+    score, log = Path("results/x/score.json"), tmp_path / "job.log"
+    trained = begin(score)
+    trained.log = [str(log)]
+    with job(trained) as running:
+        running.checkpoints.mkdir(parents=True)
+        score.write_text("{}")
+    assert handover.kept(attempts.LOCKS / "rule.a").joinpath("key.json").exists() == copied
+    assert ("not kept for another attempt" in log.read_text()) != copied  # the job has succeeded all the same
 
 
 # --- jobs that share a Slurm job

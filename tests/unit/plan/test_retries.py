@@ -110,7 +110,7 @@ def test_parts_that_met_their_time_limit_are_no_tries(monkeypatch: pytest.Monkey
 def test_jobs_that_share_a_slurm_job_start_again_only_for_those_that_have_failed() -> None:
     model = Path("results/model")
     model.mkdir()
-    handover.offer(attempts.LOCKS / "rule.a", "key", [model], shares=True)
+    handover.offer(attempts.LOCKS / "rule.a", "key", [model], always=True)
     assert retries.allowed(job(in_turn=1), RETRIES) == 0
     assert retries.allowed(job(), RETRIES) == RETRIES  # it may take them over
 

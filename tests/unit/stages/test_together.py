@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,7 @@ def made(name: str, settings: CorpusDistillationSettings, teacher: Path, corpus:
     """Distil a student in its own job; return its weights and the log."""
     own, each = job(name), StartFolders(str(teacher), str(teacher), str(teacher), None)
     distill_student(own, settings, name, {"sentences": str(corpus)}, each, str(to / name))
+    shutil.rmtree(own.checkpoints, ignore_errors=True)  # as a job does at its end
     assert isinstance(own.log, io.StringIO)
     return (to / name / "model.safetensors").read_bytes(), own.log.getvalue()
 

@@ -93,8 +93,8 @@ def train_on(job: Job, folder: str, numbers: range) -> None:
 
 
 @on_every_gpu
-def diverge(job: Job) -> None:
-    """Train a run whose loss is infinite at its second step in the last process alone."""
+def diverge(job: Job, folder: str) -> None:
+    """Train a run whose loss is infinite at its second step in the last process alone; one writes checkpoints."""
     run = distillation(SHORT)
     loss = run.loss
     student = loss.student  # type: ignore[attr-defined]
@@ -106,9 +106,11 @@ def diverge(job: Job) -> None:
         return {key: factor * x for key, x in student(batch).items()}
 
     object.__setattr__(loss, "student", infinite)
+    made = Checkpoint if job.writes else ReadCheckpoint
     try:
-        trained(run, Checkpoint(Path("unused"), {}, 1e9), division_of(job))
+        trained(run, made(Path(folder), {}, 0.0), division_of(job))
     except Diverged as error:
+        torch.distributed.barrier()  # which all processes reach, or none
         raise RetortError(f"process {job.rank} ends at step {error.step}", "as it should") from error
 
 
@@ -162,7 +164,7 @@ def test_fewer_processes_go_on_from_the_checkpoint_of_more(tmp_path: Path) -> No
 
 def test_all_processes_end_at_a_divergence_of_one(tmp_path: Path) -> None:
     with pytest.raises(RetortError) as caught:
-        diverge(job_of(tmp_path, 2))
+        diverge(job_of(tmp_path, 2), str(tmp_path / "state"))
     assert str(caught.value) == "process 0 ends at step 2; as it should"
 
 

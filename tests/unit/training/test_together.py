@@ -103,6 +103,17 @@ def test_a_run_that_diverges_leaves_the_others_alone(alone: list[TrainingRun], t
     assert same(runs[2], alone[2])
 
 
+def test_a_due_checkpoint_ends_no_training(tmp_path: Path) -> None:
+    seen: list[int] = []
+    each = training(tmp_path, 0, run_of(0, bad=3), every=0.0)
+    each.on_divergence = lambda error: seen.append(each.step)
+    train_together([each], "cpu")
+    assert seen == [10]  # at the next line of the log, in which all processes of a training ask
+    state = Checkpoint(tmp_path / "0", {"run": 0}, 0.0).state
+    assert state is not None
+    assert state.step == 2  # none after the divergence
+
+
 @pytest.mark.parametrize("stop", [4, 11])  # before the log asks for the loss, and after
 def test_a_divergence_outlives_a_signal(stop: int, tmp_path: Path) -> None:
     runs, seen = [run_of(0), run_of(2, bad=3)], list[int]()

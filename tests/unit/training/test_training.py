@@ -133,8 +133,6 @@ def test_notes_survive_and_belong_to_their_settings(tmp_path: Path) -> None:
     Checkpoint(tmp_path, "mine", 1.0).note({"dev": 0.5})
     assert Checkpoint(tmp_path, "mine", 1.0).notes() == [{"dev": 0.5}]
     assert Checkpoint(tmp_path, "others", 1.0).notes() == []
-    Checkpoint(tmp_path, "mine", 1.0).remove()
-    assert Checkpoint(tmp_path, "mine", 1.0).notes() == []
 
 
 def test_a_loss_that_is_not_a_number_is_a_result_with_its_step(tmp_path: Path) -> None:

@@ -81,8 +81,9 @@ class EarthMovers(nn.Module):
     The weight of a layer is what it gives or takes in the transport; at first all layers have the same. In training,
     the weights are updated after each call: a layer's unit cost is what it pays in the transports divided by its
     weight, and its ratio is the sum of all unit costs divided by its own. The weights are saved with the linear maps,
-    so that a resumed run goes on with them. Weights that are not finite, as after a cost of exactly zero between two
-    layers that are the same, make the loss NaN: the run diverges, and does not go on with a transport of nothing.
+    so that a resumed run goes on with them. Costs or weights that are not finite, as weights after a cost of exactly
+    zero between two layers that are the same, make the loss NaN: the run diverges, and does not go on with a transport
+    of nothing.
 
     Args:
         attention: compare attention scores too, which needs equal numbers of heads.
@@ -139,7 +140,7 @@ class EarthMovers(nn.Module):
             for activation, real in compared.items()
         ]
         student_weights, teacher_weights, *each_costs = on_host(self.student_weights, self.teacher_weights, *each_costs)
-        if not (student_weights.isfinite().all() and teacher_weights.isfinite().all()):
+        if not all(x.isfinite().all() for x in (student_weights, teacher_weights, *each_costs)):
             return ours["hidden"].sum() * torch.nan  # the training loop reports the divergence with its step
         distances, paid = [], []
         for (activation, real), costs in zip(compared.items(), each_costs, strict=True):

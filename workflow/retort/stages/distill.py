@@ -68,7 +68,6 @@ def distill_on_task(
         save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.origins)
         divergence.note_result(weights_folder, result)
     write_score(job, score, settings, result, origins=checkpoint.origins)
-    checkpoint.remove()
 
 
 def _teacher_and_data(
@@ -144,7 +143,6 @@ def distill_student(
     if diverged:
         divergence.note(output, diverged)
         job.say(f"diverged at step {diverged.step}, and so does all that starts from it; lower its learning rate")
-    trainee.checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
 
 

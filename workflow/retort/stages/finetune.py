@@ -58,7 +58,6 @@ def run_grid(
         job.log.write(f"{json.dumps(trial.as_json())}\n")
     if job.writes:
         write_text(trials_file, "".join(f"{json.dumps(line)}\n" for line in lines))
-    checkpoint.remove()
     job.say(f"{len(points)} grid points  ({job.seconds():.0f} s)")
 
 
@@ -98,7 +97,6 @@ def finetune_student(
         _save_weights(job, settings, network, student_folder, weights_folder, score.title)
         divergence.note_result(weights_folder, result)
     write_score(job, score, settings, result, chosen=point)
-    checkpoint.remove()
 
 
 def _save_weights(

@@ -55,7 +55,6 @@ def finetune_teacher(
     _train(job, run, settings, checkpoint, f"teacher '{score.student}' diverged on '{score.task}'")
     save_with_card(job, settings, network, tokenizer_folder, output, f"{score.student} on {score.task}")
     write_score(job, score, settings, evaluate(job, network, encoded_folder, settings))
-    checkpoint.remove()
 
 
 def _train(
@@ -107,7 +106,6 @@ def fit_teacher_head(
     )
     title = f"{teacher} with a masked-LM head, on {corpus}"
     save_with_card(job, settings, network, tokenizer_folder, output, title)
-    checkpoint.remove()
     job.say(f"done  ({job.seconds():.0f} s)")
 
 

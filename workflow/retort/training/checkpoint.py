@@ -176,10 +176,6 @@ class Checkpoint:
             flush(part)
         flush(self.folder)
 
-    def remove(self) -> None:
-        """Remove the state of a job that has succeeded."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
 
 class ReadCheckpoint(Checkpoint):
     """The checkpoint of a job as those of its processes see it that do not write it."""
@@ -193,9 +189,6 @@ class ReadCheckpoint(Checkpoint):
 
     def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
         """Write nothing."""
-
-    def remove(self) -> None:
-        """Remove nothing."""
 
 
 def wait(checkpoints: Sequence[Checkpoint]) -> float:

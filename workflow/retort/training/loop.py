@@ -121,6 +121,7 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
                     break
                 if received := agreement.after_step():
                     for training in trainings:
+                        training.see_divergence()
                         training.save()
                     raise Interrupted(received, number + 1)
                 took = [training for training in trainings if number + 1 in training.left]
@@ -207,13 +208,17 @@ class Training:
             self.ended(run, trainer.state())
         self._end_if_done()
 
-    def save(self) -> None:
-        """Write a checkpoint of a training that has steps left; if it has diverged unseen, it is seen now."""
-        if not (self.step and self.left):
-            return
-        if error := self.trainer.diverged():
+    def see_divergence(self) -> None:
+        """End a training that has diverged since its last line in the log; of several processes, all must ask."""
+        if self.left and (error := self.trainer.diverged()):
             self._diverge(error)
-        else:
+
+    def save(self) -> None:
+        """Write a checkpoint of a training that has steps left and has not diverged.
+
+        It does not end one that has: of several processes, one alone writes, and all must end after the same step.
+        """
+        if self.step and self.left and not self.trainer.diverged():
             with self.random.in_use():
                 self.checkpoint.write(self.run.number, self.step, self.trainer.state())
 
