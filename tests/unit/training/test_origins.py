@@ -71,6 +71,12 @@ def test_another_form_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, f
     assert origins.forms(ways(tmp_path)) == [FASTER, NO_TRITON]
 
 
+def test_processes_take_one_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
+    monkeypatch.setattr(origins, "told", lambda own: [own, NO_TRITON])
+    assert begun(tmp_path) == f"relations computed by {NO_TRITON}\n"
+    assert str(choice.CHOICES[torch.device("meta")]) == NO_TRITON
+
+
 def test_nothing_is_chosen_where_no_relation_is_compared(tmp_path: Path, forms: list[str]) -> None:
     assert begun(tmp_path, relations=False) == ""
     assert choice.CHOICES == {}

@@ -1,17 +1,36 @@
-"""A signal reaches the processes of a training at different steps; they agree on the step after which all end."""
+"""What the processes of a training tell each other.
+
+A signal reaches them at different steps; they agree on the step after which all end.
+"""
 
 from __future__ import annotations
 
 import signal
 import time
+from typing import TypeVar
 
 import torch
 from torch import distributed
 
 from retort.signals import Interruption
 
+T = TypeVar("T")
 SECONDS = 3.0  # from one question of several processes to the next: little of the time that a cluster gives ahead
 SHORTEST = 1e-6  # seconds of a step
+
+
+def are_several() -> bool:
+    """Return whether this process is one of several that train together."""
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+
+
+def told(own: T) -> list[T]:
+    """Return what each process of a training tells the others, in their order; `own` alone where there is one."""
+    if not are_several():
+        return [own]
+    known = [own] * distributed.get_world_size()
+    distributed.all_gather_object(known, own)
+    return known
 
 
 class Agreement:
@@ -30,7 +49,7 @@ class Agreement:
 
     def after_step(self) -> signal.Signals | None:
         """Return the signal that asks all processes to end after the step just taken; None if there is none."""
-        if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
+        if not are_several():
             return self.interruption.received
         self.left -= 1
         return None if self.left else self._ask()
@@ -38,9 +57,7 @@ class Agreement:
     def _ask(self) -> signal.Signals | None:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.synchronize()  # the device may be some steps behind
-        own = (self.interruption.received, (time.monotonic() - self.asked) / self.steps)
-        known = [own] * distributed.get_world_size()
-        distributed.all_gather_object(known, own)
+        known = told((self.interruption.received, (time.monotonic() - self.asked) / self.steps))
         slowest = max(SHORTEST, *(seconds for _, seconds in known))
         self.steps = self.left = max(1, int(SECONDS / slowest))
         self.asked = time.monotonic()

@@ -12,8 +12,9 @@ import torch
 
 from retort.jobs import Job
 from retort.objectives import WeightedSum
-from retort.objectives.relation_forms.choice import ahead
+from retort.objectives.relation_forms.choice import ahead, ahead_of_all
 from retort.provenance import device_name
+from retort.training.agreement import told
 from retort.training.checkpoint import Checkpoint
 
 RELATIONS = "relations"  # the key of the form that computed relations, and why
@@ -35,6 +36,8 @@ def forms(origins: Iterable[Mapping[str, Any]]) -> list[str]:
 def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.device) -> None:
     """Choose and log the form of the relations that a loss compares, and note how the steps that follow are taken.
 
+    All processes of a training take the same form.
+
     Args:
         job: the running job.
         checkpoint: of the training; a form that its state names is chosen again if it runs here.
@@ -44,6 +47,7 @@ def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.dev
     before = next(reversed(forms(checkpoint.origins)), "")
     form = ahead(device, before) if loss.holds_relations else ""
     if form:
+        form = ahead_of_all(device, told(form))
         other = f"; before, by {before}" if before not in ("", form) else ""
         job.log.write(f"relations computed by {form}{other}\n")
         job.log.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -57,6 +58,15 @@ def ahead(device: torch.device, before: str = "") -> str:
             if it runs there.
     """
     return "" if device.type == "cpu" else str(_chosen(device, before))
+
+
+def ahead_of_all(device: torch.device, forms: Iterable[str]) -> str:
+    """Choose the form for all devices of a training, which `ahead` chose for each: the plain one if one has it."""
+    mine = str(_chosen(device))
+    form = next((form for form in forms if form.startswith("plain")), mine)
+    if form != mine:
+        CHOICES[device] = choose(device, form)
+    return form
 
 
 def _chosen(device: torch.device, before: str = "") -> Choice:
