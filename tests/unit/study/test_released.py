@@ -98,3 +98,23 @@ def test_times_of_mlkd_bert_spread_over_batches(study: Study) -> None:
     tables = [study.exhibits["mlkd2024", name] for name in ("table3", "table10")]
     timed = [cell for table in tables for cell in table.cells() if cell.is_timed]
     assert {cell.measurement.values for cell in timed} == {"batches"}
+
+
+def test_released_students_of_mlkd_bert_learn_whole_rows_from_a_teacher_with_dropout(study: Study) -> None:
+    for form in ("4-released", "4-6-heads-random-released"):
+        stages = resolve.task_distillation(study, f"mlkd2024-{form}", "cola").stages
+        assert all(stage.teacher_dropout for stage in stages)
+        assert {stage.schedule.max_length for stage in stages} == {128}
+        assert [stage.schedule.epochs for stage in stages] == [50, 30]
+        assert stages[1].terms[-1].options["class_mean"]
+    written = resolve.task_distillation(study, "mlkd2024-4", "cola").stages
+    assert {stage.schedule.max_length for stage in written} == {64}
+    assert not written[1].terms[-1].options["class_mean"]
+
+
+@pytest.mark.parametrize("layers", [4, 6])
+def test_patient_distillation_weighs_the_mean_over_layers_by_100(study: Study, layers: int) -> None:
+    (stage,) = resolve.task_distillation(study, f"mlkd2024-pkd-{layers}", "rte").stages
+    patient, soft, _ = stage.terms
+    assert patient.weight * len(patient.pairs) == pytest.approx(100)
+    assert soft.options["class_mean"]
