@@ -60,10 +60,12 @@ def test_a_teacher_that_a_table_prints_once_for_several_students_is_ours_too(stu
     }
 
 
-def test_a_stage_on_rte_ends_before_the_updates_of_the_recipe(study: Study) -> None:
+def test_teacher_and_stage_on_rte_end_before_the_updates_of_the_recipe(study: Study) -> None:
     (stage, _) = resolve.task_distillation(study, "wang2023-att-mse", "rte").stages
     steps = stage.schedule.steps_on(2490)
     rates = [optim.rate(step, steps, stage.schedule) for step in range(1, steps + 1)]
+    teacher = resolve.teacher(study, "wang2023-roberta-base", "rte").schedule
+    assert [optim.rate(step, steps, teacher) for step in range(1, teacher.steps_on(2490) + 1)] == rates
     assert (steps, rates.index(max(rates)) + 1) == (1560, 122)
     # fairseq: rate x (1 - (step - warm-up) / (updates - warm-up)), one step later than ours
     assert rates[-1] == pytest.approx(2e-5 * (2036 - 1560 + 1) / (2036 - 122 + 1))
