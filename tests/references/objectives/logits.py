@@ -41,6 +41,10 @@ def supervised(student: Activations, teacher: Activations, batch: Batch, case: C
     Case("soft-labels", same="entropy"),
     Case("soft-labels", {"temperature": 2.5, "divergence": True}),
     Case("soft-labels", {"divergence": True}, span=True),
+    Case("soft-labels", {"divergence": True, "class_mean": True}),
+    Case("soft-labels", {"temperature": 2.5, "divergence": True, "class_mean": True}),
+    Case("soft-labels", {"divergence": True, "class_mean": True}, span=True),
+    Case("soft-labels", {"class_mean": True}, student=SCORE, teacher=SCORE),
     Case("soft-labels", {"temperature": 2.0}, same="entropy", span=True),
     Case("soft-labels", {"temperature": 2.5}, same="entropy"),
     Case("soft-labels", {"temperature": 2.5, "squared": False}, same="entropy"),
@@ -54,7 +58,8 @@ def soft_labels(student: Activations, teacher: Activations, batch: Batch, case: 
     for ours, theirs in zip(*both, strict=True):
         q, p = softmax(ours / temperature), softmax(theirs / temperature)
         below = p if case.options.get("divergence") else torch.ones_like(p)
-        rows.append(sum(a * torch.log(c / b) for a, b, c in zip(p, q, below, strict=True)))
+        each = [a * torch.log(c / b) for a, b, c in zip(p, q, below, strict=True)]
+        rows.append(mean(each) if case.options.get("class_mean") and not case.span else sum(each))
     return (temperature**2 if case.options.get("squared", True) else 1) * mean(rows)
 
 

@@ -213,6 +213,25 @@ def test_all_scores_of_a_copied_row_are_those_of_its_source():
     assert copied == source
 
 
+# Jiao et al. (2020), table 1, in the order of table 1 of mlkd2024
+OF_TINYBERT = {
+    "BERTTINY": "75.4 74.9 66.5 84.8 87.6 19.5 77.1 83.2 62.6",
+    "BERT₄-PKD": "79.9 79.3 70.2 85.1 89.4 24.8 79.8 82.6 62.3",
+    "DistilBERT₄": "78.9 78.0 68.5 85.2 91.4 32.8 76.1 82.4 54.1",
+    "BERT₆-PKD": "81.5 81.0 70.7 89.0 92.0 - - 85.0 65.5",
+    "DistilBERT₆": "82.6 81.3 70.1 88.9 92.5 49.0 81.3 86.9 58.4",
+}
+
+
+def test_rows_that_are_those_of_tinybert_name_its_paper():
+    table: Any = open_whole(Config()).exhibits["mlkd2024", "table1"]
+    for row, source in OF_TINYBERT.items():
+        _, _, *scores, _ = (cell.text for cell in table.printed_cells() if cell.row == row)  # size, speed-up; average
+        assert all(other in (score, "-") for score, other in zip(scores, source.split(), strict=True)), row
+    named = {row.label for row in table.rows if row.quoted.startswith("Jiao et al. (2020)")}
+    assert named == set(OF_TINYBERT)
+
+
 def test_the_same_contradiction_in_two_tables_is_one_finding(papers: dict[str, list[Finding]]):
     for found in papers.values():
         keys = [(one.paper, *sorted((one.printed, one.other)), one.why) for one in found]

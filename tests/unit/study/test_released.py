@@ -60,10 +60,12 @@ def test_a_teacher_that_a_table_prints_once_for_several_students_is_ours_too(stu
     }
 
 
-def test_a_stage_on_rte_ends_before_the_updates_of_the_recipe(study: Study) -> None:
+def test_teacher_and_stage_on_rte_end_before_the_updates_of_the_recipe(study: Study) -> None:
     (stage, _) = resolve.task_distillation(study, "wang2023-att-mse", "rte").stages
     steps = stage.schedule.steps_on(2490)
     rates = [optim.rate(step, steps, stage.schedule) for step in range(1, steps + 1)]
+    teacher = resolve.teacher(study, "wang2023-roberta-base", "rte").schedule
+    assert [optim.rate(step, steps, teacher) for step in range(1, teacher.steps_on(2490) + 1)] == rates
     assert (steps, rates.index(max(rates)) + 1) == (1560, 122)
     # fairseq: rate x (1 - (step - warm-up) / (updates - warm-up)), one step later than ours
     assert rates[-1] == pytest.approx(2e-5 * (2036 - 1560 + 1) / (2036 - 122 + 1))
@@ -98,3 +100,23 @@ def test_times_of_mlkd_bert_spread_over_batches(study: Study) -> None:
     tables = [study.exhibits["mlkd2024", name] for name in ("table3", "table10")]
     timed = [cell for table in tables for cell in table.cells() if cell.is_timed]
     assert {cell.measurement.values for cell in timed} == {"batches"}
+
+
+def test_released_students_of_mlkd_bert_learn_whole_rows_from_a_teacher_with_dropout(study: Study) -> None:
+    for form in ("4-released", "4-6-heads-random-released"):
+        stages = resolve.task_distillation(study, f"mlkd2024-{form}", "cola").stages
+        assert all(stage.teacher_dropout for stage in stages)
+        assert {stage.schedule.max_length for stage in stages} == {128}
+        assert [stage.schedule.epochs for stage in stages] == [50, 30]
+        assert stages[1].terms[-1].options["class_mean"]
+    written = resolve.task_distillation(study, "mlkd2024-4", "cola").stages
+    assert {stage.schedule.max_length for stage in written} == {64}
+    assert not written[1].terms[-1].options["class_mean"]
+
+
+@pytest.mark.parametrize("layers", [4, 6])
+def test_patient_distillation_weighs_the_mean_over_layers_by_100(study: Study, layers: int) -> None:
+    (stage,) = resolve.task_distillation(study, f"mlkd2024-pkd-{layers}", "rte").stages
+    patient, soft, _ = stage.terms
+    assert patient.weight * len(patient.pairs) == pytest.approx(100)
+    assert soft.options["class_mean"]

@@ -133,6 +133,12 @@ OF_THE_GRID = ["finetuning.grid", "finetuning.epochs", "finetuning.weight_decay"
         ("mlkd2024-distilbert-4", ["corpora.*.packing", "stages.1.data", "stages.1.schedule.max_grad_norm", "seeds"]),
         ("mlkd2024-bert-tiny", ["stages.1.schedule.max_grad_norm", "stages.1.schedule.weight_decay", "seeds"]),
         ("mlkd2024-4-3-heads-random", ["stages.1.terms.2.options.redraw", "stages.*.schedule.group_by_length"]),
+        ("mlkd2024-pkd-6", ["stages.1.terms.1.weight", "stages.1.terms.2.options.class_mean"]),
+        ("mlkd2024-emd-4", ["stages.1.teacher_dropout", "stages.1.terms.3.options.class_mean"]),
+        ("minilmv2-6x384-xlm-r-base", ["finetuning.warmup_ratio", "finetuning.weight_decay"]),
+        ("wang2023-agnostic-hid-cls", ["table2", "stages.1.data", "stages.1.teacher_dropout"]),
+        ("wang2023-hid-seq", ["teacher.schedule", "teacher.schedule.steps"]),
+        ("udagawa2023-hs-last-6l-distilbert-mono", ["stages.1.terms.1.objective"]),
     ],
 )  # fmt: skip
 def test_a_student_carries_the_choices_that_decide_it(study: Study, student: str, settings: list[str]) -> None:

@@ -64,6 +64,8 @@ class SoftLabels:
         temperature: T, which divides both models' logits.
         squared: multiply by T^2, which keeps the size of the gradient as T rises.
         divergence: subtract the teacher's entropy, so that the value is the KL divergence; the gradient is the same.
+        class_mean: the mean over classes, as in the released code of several methods, and not their sum. The start and
+            the end of an answer have no classes and keep the sum.
     """
 
     version = 1
@@ -73,12 +75,18 @@ class SoftLabels:
     limits = {"temperature": {"ge": 0.001, "le": 1000}}
 
     def __init__(
-        self, shapes: Pair, *, temperature: float = 1.0, squared: bool = True, divergence: bool = False
+        self,
+        shapes: Pair,
+        *,
+        temperature: float = 1.0,
+        squared: bool = True,
+        divergence: bool = False,
+        class_mean: bool = False,
     ) -> None:
         self.regression = shapes.student.num_labels == 1
         self.temperature = temperature
         self.factor = temperature**2 if squared else 1.0
-        self.divergence = divergence
+        self.divergence, self.class_mean = divergence, class_mean
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
@@ -86,11 +94,12 @@ class SoftLabels:
         if self.regression:
             # (batch, 1): a softmax over one number is always 1
             return F.mse_loss(predicted, target)
+        factor = self.factor / predicted.shape[-1] if self.class_mean and predicted.dim() == 2 else self.factor
         predicted, target = (choices(x / self.temperature, batch.attention_mask) for x in (predicted, target))  # z / T
         if self.divergence:
             log_p, log_q = F.log_softmax(target, dim=-1), F.log_softmax(predicted, dim=-1)
-            return self.factor * F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)  # eq. 18
-        return self.factor * F.cross_entropy(predicted, F.softmax(target, dim=-1))  # eq. 5
+            return factor * F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)  # eq. 18
+        return factor * F.cross_entropy(predicted, F.softmax(target, dim=-1))  # eq. 5
 
 
 @objectives.register("masked-lm")
