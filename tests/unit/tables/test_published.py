@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from retort.specs.printed import read_number
 from retort.specs.yaml_reader import read_yaml
 from retort.study.load import open_study, open_whole, read
 from retort.study.study import Study
+from retort.tables import lines
 from retort.tables.published import cells_csv, counts, printed_tables, show
 
 from tests.tiny.blocks import with_block, write_block
@@ -287,6 +290,9 @@ def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytes
     table = with_block({**printed([], [ACC], numbers=1), "rows": rows})
     (line,) = made(small(tmp_path, table), **SCORES)[0]
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
+    assert line.note.startswith("published: quoted (Else (2020)); ours: trained here")
+    untrained: Any = SimpleNamespace(students={"tiny-kd": SimpleNamespace(stages=[])})
+    line = lines._beside(replace(line, note=""), "Else (2020)", untrained)
     assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
     scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
     assert made(scale)[0][0].state == "quoted (Else (2020)); ours: not run at this scale"

@@ -192,11 +192,13 @@ def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> 
     return Measured({"mean": change, "std": None, "n": own["n"], "status": own["status"]})
 
 
-def _beside(line: Line, quoted: str) -> Line:
+def _beside(line: Line, quoted: str, study: Study) -> Line:
     """Return our line with a note that the published number beside it is quoted from other work."""
     if line.status not in HAS_VALUE:
         return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
-    note = f"published: quoted ({quoted}); ours: the public checkpoint, fine-tuned as the paper's students"
+    student = study.students.get(line.student)
+    ours = "trained here" if student and student.stages else "the public checkpoint, fine-tuned as the paper's students"
+    note = f"published: quoted ({quoted}); ours: {ours}"
     return replace(line, note="; ".join(filter(None, (note, line.note))))
 
 
@@ -231,5 +233,5 @@ def cell_lines(
             **published_value(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
             scale=inputs.study.config.scale,
         )  # fmt: skip
-        lines.append(_beside(line, cell.quoted) if cell.student and cell.quoted else line)
+        lines.append(_beside(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
     return lines
