@@ -11,7 +11,7 @@ from retort.specs.recording import Recording
 from retort.study.study import Study
 from retort.tables.judge import Known, Side
 from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
-from retort.tables.recordings import has_scores, recorded_tasks, source_of
+from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
 
@@ -52,6 +52,7 @@ class Opening:
 
     Args:
         scale: the scale of the numbers.
+        outdated: whether they are of a recorded run with other settings than the scale has now.
         groups: heading -> the claims below it.
         counts: how many claims hold, and so on.
         scored: whether there is a score of ours; without any, claims are about sizes and costs alone.
@@ -73,6 +74,7 @@ class Opening:
     whole: bool | None = None
     cells: int = 0
     runs: int = 0
+    outdated: bool = False
 
     @property
     def shown(self) -> bool:
@@ -119,8 +121,8 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     tables = for_claims(study, _tables(study, paper, files))
     claims = _sorted(study, paper, side_of_lines(study, paper, tables))
     here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
-    recordings = {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
-    return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recordings.items())]
+    recorded = recordings_of(study, paper).items()
+    return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recorded)]
 
 
 def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Opening:
@@ -133,6 +135,7 @@ def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Ope
         whole=recording.samples is not None,
         cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
         runs=recording.runs,
+        outdated=is_outdated(study, paper, scale),
     )
 
 

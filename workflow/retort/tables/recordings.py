@@ -11,6 +11,7 @@ import yaml
 from retort.errors import RetortError
 from retort.specs.load import Problems
 from retort.specs.recording import Recording
+from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
 from retort.study.load import read_scales
 from retort.study.study import Study
@@ -18,14 +19,30 @@ from retort.tables.proof import read_record
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
-OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown."
+OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
+OUTDATED = "with other settings than the scale has now"
 RECORDED = "Recorded: a run of ours at scale {scale} ({source}; {runs} runs of each student{others}), not judged."
 
 
 def replacements_of(study: Study, paper: str) -> dict[str, object]:
     """Return what the scale puts in place of what a paper prints, as a recording of the paper keeps it."""
-    replacements = study.scale.replacements
+    return _replacements(study.scale, paper)
+
+
+def _replacements(scale: Scale, paper: str) -> dict[str, object]:
+    replacements = scale.replacements
     return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
+
+
+def is_outdated(study: Study, paper: str, scale: str) -> bool:
+    """Return whether the recorded run of a paper at a scale had other settings than that scale has now."""
+    now = read_scales(study.config, Problems(study.config.folder)).get(scale)
+    return now is None or study.recordings[paper, scale].replacements != _replacements(now, paper)
+
+
+def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
+    """Return the recorded runs of a paper by their scale."""
+    return {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
 
 
 def recording_of(study: Study, paper: str) -> Recording | None:
@@ -67,13 +84,15 @@ def _run_of(recording: Recording) -> dict[str, str]:
 def as_recorded(study: Study, paper: str, table: str) -> Study:
     """Return a study that runs nothing of a paper at the scale of a recorded run of one of its tables.
 
-    With it, the table shows the recorded numbers as at that scale. Without such a run, it is the study itself.
+    With it, the table shows the recorded numbers as at that scale, if the run had the settings that the scale has now.
+    Such a run comes first. Without any run, it is the study itself.
     """
-    recorded = [scale for (slug, scale), one in study.recordings.items() if slug == paper and table in one.tables]
+    recorded = [scale for scale, one in recordings_of(study, paper).items() if table in one.tables]
     if not recorded:
         return study
-    config = study.config.model_copy(update={"scale": recorded[0]})
-    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[recorded[0]])
+    shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
+    config = study.config.model_copy(update={"scale": shown})
+    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[shown])
 
 
 def source_of(recording: Recording) -> str:
