@@ -181,6 +181,28 @@ def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: flo
     assert outcome(claim, numbers).holds is holds
 
 
+@pytest.mark.parametrize(("largest", "shown"), [(18.4, False), (30.0, True)])
+def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: float, shown: bool) -> None:
+    """Others of 17.4, of rows with a deviation of 1: the largest is above 17.8 in nearly all draws."""
+    columns = [f"c{number}" for number in range(12)]
+    rows = {"cells": "low", "than": "high"}
+    claim = Statement.model_validate(
+        {
+            "says": "the largest gain", "where": "here", "compare": "largest-gain", "number": "17.8",
+            **{key: [{"table": "t", "rows": [row], "columns": columns}] for key, row in rows.items()},
+        }
+    )  # fmt: skip
+    means = {(row, column): mean for column in columns for row, mean in (("low", 67.4), ("high", 50.0))}
+    means["low", "c0"] = 50.0 + largest
+    cells = {
+        ("t", row, column): NumberedCell("t", row, column, Number(f"{mean}", mean), 4, "x100", 1.0)
+        for (row, column), mean in means.items()
+    }
+    shares = certainty._shares(claim, Side(cells, {}, Reached), lambda _: 0.6)
+    assert shares.holds > 0.975
+    assert shares.shows_true is shown
+
+
 def test_a_column_without_a_number_decides_nothing() -> None:
     claim = Statement.model_validate(
         {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 
 from retort.formatters import number as formatted
 from retort.tables.comparison_types import NumberedCell, Pair, Stated, Verdict
@@ -67,10 +68,15 @@ def largest_gain(cells: list[NumberedCell], *, stated: Stated, counterparts: lis
     if not gains:
         return Verdict(None, "")
     largest, pair = max(gains, key=lambda gain: gain[0])
-    verdict = stated.decide(largest, _written(largest, pair), slack=sum(cell.number.half for cell in pair))
+    verdict = stated.decide(largest, _written(largest, pair), slack=_slack(pair))
     if not _complete(cells, counterparts):
         return Verdict(None, verdict.numbers, fails_so_far=not verdict.holds)
-    return verdict
+    return replace(verdict, alone=_names([(gain, of) for gain, of in gains if stated.met(gain, _slack(of))]))
+
+
+def _slack(pair: Pair) -> float:
+    """Return how much rounding may have moved the difference of two cells."""
+    return sum(cell.number.half for cell in pair)
 
 
 @comparisons.register("first-column-gains-most")
