@@ -4,7 +4,7 @@ Each mean is drawn anew many times, as its runs let expect it: mean + s / sqrt(n
 with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
 
 - It holds if it does on the numbers themselves and in at least 97.5 % of the draws. If it is of the best of several
-  rows or the largest of several gains, one of these must fulfil it by itself, too; where k do in any draw, in at least
+  rows, gains or pairs of columns, one of these must fulfil it by itself, too; where k do in any draw, in at least
   1 - 2.5 % / k of them: luck alone lifts the best of many rows above another one.
 - It does not hold if it does not on the numbers themselves and one of its parts is contradicted in at least 97.5 % of
   the draws; where draws contradict m parts, in at least 1 - 2.5 % / m of them (Bonferroni). A part is a pair, a step
