@@ -126,9 +126,21 @@ def test_more_runs_decide_what_one_run_leaves_open() -> None:
     assert outcome(ABOVE, side(0.0, None, 1)).runs == 0
 
 
-@pytest.mark.parametrize("unit", ["M", "rows", "h", "times", "p"])
-def test_a_number_that_is_no_score_is_taken_as_it_is(unit: str) -> None:
+@pytest.mark.parametrize("unit", ["M", "rows", "h", "p"])
+def test_a_number_that_no_luck_is_in_is_taken_as_it_is(unit: str) -> None:
     assert outcome(ABOVE, side(0.1, std=None, n=1, unit=unit)).holds is True
+
+
+@pytest.mark.parametrize("unit", ["ms", "times", "%"])
+def test_a_time_a_speed_up_and_a_change_have_the_error_of_their_runs(unit: str) -> None:
+    assert outcome(ABOVE, side(0.1, std=1.0, n=5, unit=unit)).holds is None
+    assert outcome(ABOVE, side(9.0, std=1.0, n=5, unit=unit)).holds is True
+    falling = in_order([-2.00, -2.01, -2.02, -2.03, -2.04], 0.5)
+    falling = replace(falling, cells={key: replace(cell, unit=unit) for key, cell in falling.cells.items()})
+    assert outcome(FALLING, falling).holds is None
+    alone = outcome(ABOVE, side(9.0, std=None, n=1, unit=unit))
+    assert alone == Outcome(None, unknown=True)
+    assert sort_claims({"a": alone}) == Sorted(undecided={"a": None})
 
 
 def test_an_order_of_rows_that_chance_made_is_not_shown() -> None:

@@ -136,7 +136,13 @@ def test_profiles(config: dict[str, Any]):
     assert values["tiny-attention", "latency"].mean == 2.5
     assert values["tiny-attention", "latency"].std == pytest.approx(0.5**0.5)
     assert values["tiny-attention", "speed-up"].mean == 2.0
-    assert "| B | 1.50<br>*1.50*<br>0.00<br>agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00*<br>−6.50 | 2.00 |" in out["md"]
+    # both times have a deviation of 0.5^0.5 / 2.5 of their mean
+    assert values["tiny-attention", "speed-up"].std == pytest.approx(2.0 * (2 * 0.08) ** 0.5)
+    assert values["tiny-teacher", "speed-up"].std == 0.0  # against itself
+    assert (
+        "| B | 1.50<br>*1.50*<br>0.00<br>agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00*<br>−6.50 | 2.00 ± 0.80 |"
+        in out["md"]
+    )
 
 
 def test_paired_tests_table(config: dict[str, Any]):

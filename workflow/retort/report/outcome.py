@@ -106,7 +106,9 @@ def _groups(texts: Mapping[str, str], claims: Sorted) -> dict[str, list[Opened]]
     }
 
 
-def _needed(runs: int) -> str:
+def _needed(runs: int | None) -> str:
+    if runs is None:
+        return "the deviation of one of its numbers is not known"
     if not runs:
         return "more than 256 runs of each student would be needed"
     return f"{runs} runs of each student would decide it"

@@ -14,7 +14,9 @@ with n - 1 degrees of freedom. The claim is judged on every draw by its own comp
   deviations stayed as they are.
 
 A score without a deviation (one run) or with a deviation of zero has the one that its table assumes, as in verdicts.
-Sizes, counts and settings do not depend on luck and are taken as they are.
+For a time, a speed-up or a change in % nothing is assumed: without a deviation it leaves a claim undecided. Each of
+them is drawn by itself, also where several share a time. Sizes, counts and settings do not depend on luck and are taken
+as they are.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ DRAWS = 4000
 FIRST, OPEN = 400, 0.95  # a claim with no larger share than this in the first draws is as open in all: 3 errors below
 LEVEL = 0.05  # two-sided
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
+MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
 Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
 
 
@@ -46,6 +49,7 @@ class Outcome:
     Args:
         holds: True or False where they show it; None where they do not.
         runs: of a claim that other runs may turn, the runs that would decide it, 0 if more than were tried; else None.
+        unknown: whether other runs may turn it, and it cannot be said how easily: a deviation is not known.
         so_far: of a claim that some of its cells leave open, as they have no number: whether it is true of the means of
             the others; else None.
         known: how many of the cells of such a claim have a number.
@@ -55,6 +59,7 @@ class Outcome:
     runs: int | None = None
     so_far: bool | None = None
     known: Known | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,9 +124,8 @@ def _one_stands_out(shares: Mapping[str, float]) -> bool:
 
 def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
     """Return what the draws say of a claim, with at least so many runs of each student."""
-    keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
     side = with_dev(statement, side)
-    cells, compared = {key: side.cells[key] for key in keys if key in side.cells}, comparing(statement, side)
+    cells, compared = _cells(statement, side), comparing(statement, side)
     holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), _Shares(0.0, {}, {})
     for number, drawn in enumerate(_draws(cells, assumed, runs), start=1):
         verdict = compared(drawn)
@@ -134,6 +138,12 @@ def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -
             if shares.largest < OPEN:
                 break
     return shares
+
+
+def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
+    """Return the cells of a claim that have a number."""
+    keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
+    return {key: side.cells[key] for key in keys if key in side.cells}
 
 
 def contradicted(verdict: Verdict) -> frozenset[str]:
@@ -154,6 +164,9 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
         return Outcome(None)
     if verdict.holds is None:
         return Outcome(None, so_far=verdict.so_far, known=known_cells(statement, side, verdict.diverged))
+    cells = _cells(statement, with_dev(statement, side)).values()
+    if any(cell.unit in MEASURED and cell.std is None for cell in cells):
+        return Outcome(None, unknown=True)
 
     def decided(runs: int = 0) -> bool:
         shares = _shares(statement, side, assumed, runs)
