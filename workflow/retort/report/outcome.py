@@ -133,19 +133,12 @@ def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Ope
         **_sorted(study, paper, side_of_recording(study, paper, recording)),
         run=source_of(recording),
         model=recording.replacements.get("model", ""),
-        tasks=[_task(task, recording) for task in recorded_tasks(study, paper, recording)],
+        tasks=recorded_tasks(study, paper, recording),
         whole=recording.samples is not None,
         cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
         runs=recording.runs,
         outdated=is_outdated(study, paper, scale),
     )
-
-
-def _task(task: str, recording: Recording) -> str:
-    """Return the name of a task with the rows of its splits of which a recorded run read a part."""
-    parts = (recording.samples or {}).get(task, {})
-    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
-    return f"{task} (a sample: {rows})" if rows else task
 
 
 def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:

@@ -70,15 +70,17 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
     recording = recording_of(study, paper)
     if recording is None:
         return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
-    return [RECORDED.format(scale=study.config.scale, **_run_of(recording))] if table in recording.tables else []
+    if table not in recording.tables:
+        return []
+    tasks = recorded_tasks(study, paper, recording, [table])
+    return [RECORDED.format(scale=study.config.scale, **_run_of(recording, tasks))]
 
 
-def _run_of(recording: Recording) -> dict[str, str]:
+def _run_of(recording: Recording, tasks: list[str]) -> dict[str, str]:
     """Return what a remark says of a recorded run: where and when, over how many runs, and with what."""
-    replaced = recording.replacements
-    teacher = f"; teacher: {replaced['model']}" if replaced.get("model") else ""
-    tasks = f"; tasks: {', '.join(replaced['tasks'])}, over which means are" if replaced.get("tasks") else ""
-    return {"source": source_of(recording), "runs": str(recording.runs), "others": teacher + tasks}
+    teacher = f"; teacher: {recording.replacements['model']}" if recording.replacements.get("model") else ""
+    others = f"{teacher}; tasks: {', '.join(tasks)}, over which means are"
+    return {"source": source_of(recording), "runs": str(recording.runs), "others": others}
 
 
 def as_recorded(study: Study, paper: str, table: str) -> Study:
@@ -153,15 +155,29 @@ def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:
     return samples
 
 
-def recorded_tasks(study: Study, paper: str, recording: Recording) -> list[str]:
-    """Return the tasks behind the recorded cells of a paper; a mean of other columns adds none."""
+def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
+    """Return the tasks behind the recorded cells of a paper, each with its splits of which a part was read.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        recording: the recorded run; a mean of other columns adds no task.
+        tables: the tables whose cells count; None for all that are recorded.
+    """
     ran = recording.replacements.get("tasks")
     found: dict[str, None] = {}
-    for name, rows in recording.tables.items():
+    for name in recording.tables if tables is None else tables:
         for cell in study.exhibits[paper, name].cells():
-            if cell.column in rows.get(cell.row, {}):
+            if cell.column in recording.tables[name].get(cell.row, {}):
                 found |= {task: None for task, _ in cell.scored if ran is None or task in ran}
-    return sorted(found, key=(ran or list(found)).index)
+    return [_with_sample(task, recording) for task in sorted(found, key=(ran or list(found)).index)]
+
+
+def _with_sample(task: str, recording: Recording) -> str:
+    """Return the name of a task with the rows of its splits of which a recorded run read a part."""
+    parts = (recording.samples or {}).get(task, {})
+    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
+    return f"{task} (a sample: {rows})" if rows else task
 
 
 def _cells(lines: list[Line]) -> dict[str, dict[str, list[float]]]:
