@@ -99,12 +99,17 @@ def page_again(config: dict[str, Any]) -> str:
 def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     config = build(tmp_path)
-    _, page = report(config)
+    index, page = report(config)
     top = page.partition("<nav")[0]
     assert "What came out at scale pocket" in top
     assert "Claims: 1. Hold: 0; do not hold: 0; undecided, as other runs may turn them: 1" in " ".join(top.split())
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
+    by_itself = (
+        "by itself, where the luck of the runs turns it in at most 2.5 % of draws; so of many decided claims some may"
+    )
+    assert by_itself in top
+    assert by_itself in index
 
 
 def test_a_claim_on_a_time_of_one_run_is_undecided_and_says_why(config: dict[str, Any], tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ with n - 1 degrees of freedom. The claim is judged on every draw by its own comp
 - Else the luck of the runs may have turned it, and the runs are counted with which it would be decided if means and
   deviations stayed as they are.
 
+Each claim is decided by itself, without a correction over several claims.
+
 A score without a deviation (one run) or with a deviation of zero has the one that its table assumes, as in verdicts.
 For a time, a speed-up or a change in % nothing is assumed: without a deviation it leaves a claim undecided. Each of
 them is drawn by itself, also where several share a time. Sizes, counts and settings do not depend on luck and are taken
