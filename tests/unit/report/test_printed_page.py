@@ -112,6 +112,14 @@ def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.Mon
     assert by_itself in index
 
 
+def test_a_claim_with_a_number_is_listed_with_it(config: dict[str, Any], tmp_path: Path) -> None:
+    for number, remark in (("1.5", "the text says 1.5; 128 runs of"), ("90.0", "the text says 90.0</span>")):
+        for key, value in {"compare": "difference", "number": number}.items():
+            set_value(tmp_path / "study", CLAIMS, "a-beats-b", key, to=value)
+        top = page_again(config).partition("<nav")[0]
+        assert f'A beats B &amp; &lt;co&gt;.</a> <span class="where">{remark}' in top
+
+
 def test_a_claim_on_a_time_of_one_run_is_undecided_and_says_why(config: dict[str, Any], tmp_path: Path) -> None:
     for name, row in (("cells", "Teacher"), ("than", "B")):
         columns = {"table1": "Acc. %", "table2": "Latency (ms)"}

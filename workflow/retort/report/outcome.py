@@ -8,6 +8,7 @@ from typing import Any
 
 from retort.report.files import RUN, Files
 from retort.specs.recording import Recording
+from retort.specs.statement import Statement
 from retort.study.study import Study
 from retort.tables.judge import Known, Side
 from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
@@ -39,7 +40,7 @@ class ClaimCounts:
 
 @dataclass(frozen=True)
 class Opened:
-    """A claim as the opening names it: its anchor on the page, what it says, and a remark."""
+    """A claim as the opening names it: its anchor on the page, what it says, and a remark, such as its number."""
 
     name: str
     says: str
@@ -85,12 +86,11 @@ class Opening:
 def _sorted(study: Study, paper: str, side: Side) -> dict[str, Any]:
     """Return what the numbers of a side say of a paper's claims, as arguments of `Opening`."""
     claims = sort_claims(outcomes(study, paper, side))
-    texts = {name: claim.says for name, claim in study.claims.get(paper, {}).items()}
     counts = ClaimCounts(**{name: len(listed) for name, listed in vars(claims).items()})
-    return {"groups": _groups(texts, claims), "counts": counts}
+    return {"groups": _groups(study.claims.get(paper, {}), claims), "counts": counts}
 
 
-def _groups(texts: Mapping[str, str], claims: Sorted) -> dict[str, list[Opened]]:
+def _groups(statements: Mapping[str, Statement], claims: Sorted) -> dict[str, list[Opened]]:
     """Return the claims of which the numbers say something, by heading."""
     groups = {
         "Hold": dict.fromkeys(claims.hold, ""),
@@ -100,10 +100,15 @@ def _groups(texts: Mapping[str, str], claims: Sorted) -> dict[str, list[Opened]]
         "Do not hold so far": _on_some(claims.not_so_far),
     }
     return {
-        heading: [Opened(name, texts[name], remark) for name, remark in listed.items()]
+        heading: [_opened(name, statements[name], remark) for name, remark in listed.items()]
         for heading, listed in groups.items()
         if listed
     }
+
+
+def _opened(name: str, statement: Statement, remark: str) -> Opened:
+    stated = f"the text says {statement.number}" if statement.number else ""
+    return Opened(name, statement.says, "; ".join(filter(None, (stated, remark))))
 
 
 def _needed(runs: int | None) -> str:
