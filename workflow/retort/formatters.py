@@ -102,7 +102,10 @@ DASH = "–"  # printed where there is no number
 
 
 def number(value: float | None, decimals: int) -> str:
-    """Return a number with a real minus sign (U+2212), and without one if it rounds to zero; a dash for None."""
+    """Return a number with a real minus sign (U+2212), and without one if it rounds to zero; a dash for None.
+
+    It is rounded to nearest by its binary value, as Python does everywhere: 41.55 is a little less, and becomes 41.5.
+    """
     return DASH if value is None else f"{value:z.{decimals}f}".replace("-", "−")
 
 

@@ -1,4 +1,4 @@
-"""Tests that a recorded run is among the files of all that shows it."""
+"""Tests that a recorded run and its scale are among the files of all that shows it."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ def test_claims_page_and_index_are_made_again_after_a_recording(
     plan, tiny = Plan(read_config(config)), SimpleNamespace(paper="tiny")
     pages, exhibits = Pages(plan), Exhibits(plan)
     for files in (exhibits.claims_files(tiny), pages.files(tiny), pages.papers):
-        assert "study/papers/tiny/recorded/reduced.yaml" in files
+        assert {"study/papers/tiny/recorded/reduced.yaml", "study/scales/reduced.yaml"} <= {*files}

@@ -97,6 +97,10 @@ def test_the_index_counts_the_recorded_run_of_a_paper_by_itself(config: dict[str
         for bar in bars[1:]:
             assert 'aria-label="Cells of the recorded run: 2 measured, 15 not in the recorded run"' in bar
             assert 'aria-label="Claims on the recorded run: 1 hold"' in bar
+    write(tmp_path / "study", "papers/tiny/recorded/reduced.yaml", {**recording, "replacements": {"model": "half"}})
+    make_index(quiet(), config, [], "reports/index.html")
+    outdated = "Recorded run, scale reduced, with other settings than the scale has now</h4>"
+    assert outdated in Path("reports/index.html").read_text()
 
 
 def test_the_index_counts_claims_of_which_some_cells_are_printed(config: dict[str, Any], tmp_path: Path) -> None:

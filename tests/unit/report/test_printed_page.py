@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from retort.report.index import make_index
 from retort.report.page import make_page
 from retort.tables.claims import check_claims
 from retort.tables.make import make_table
+from retort.tables.tidy import read
+from retort.tables.tidy import write as write_tidy
 
 from tests.tiny.blocks import with_block
 from tests.tiny.edit import CLAIMS, set_value, write
@@ -96,12 +99,38 @@ def page_again(config: dict[str, Any]) -> str:
 def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     config = build(tmp_path)
-    _, page = report(config)
+    index, page = report(config)
     top = page.partition("<nav")[0]
     assert "What came out at scale pocket" in top
     assert "Claims: 1. Hold: 0; do not hold: 0; undecided, as other runs may turn them: 1" in " ".join(top.split())
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
+    by_itself = (
+        "by itself, where the luck of the runs turns it in at most 2.5 % of draws; so of many decided claims some may"
+    )
+    assert by_itself in top
+    assert by_itself in index
+
+
+def test_a_claim_with_a_number_is_listed_with_it(config: dict[str, Any], tmp_path: Path) -> None:
+    for number, remark in (("1.5", "the text says 1.5; 128 runs of"), ("90.0", "the text says 90.0</span>")):
+        for key, value in {"compare": "difference", "number": number}.items():
+            set_value(tmp_path / "study", CLAIMS, "a-beats-b", key, to=value)
+        top = page_again(config).partition("<nav")[0]
+        assert f'A beats B &amp; &lt;co&gt;.</a> <span class="where">{remark}' in top
+
+
+def test_a_claim_on_a_time_of_one_run_is_undecided_and_says_why(config: dict[str, Any], tmp_path: Path) -> None:
+    for name, row in (("cells", "Teacher"), ("than", "B")):
+        columns = {"table1": "Acc. %", "table2": "Latency (ms)"}
+        cells = [{"table": table, "rows": [row], "columns": [column]} for table, column in columns.items()]
+        set_value(tmp_path / "study", CLAIMS, "a-beats-b", name, to=cells)
+    csv = Path("results/tables/tiny/table2.csv")
+    write_tidy(csv, [replace(line, std=None, n=1) if line.unit == "ms" else line for line in read(csv)])
+    make_page(quiet(), config, "tiny", "reports/tiny/index.html")
+    top = " ".join(Path("reports/tiny/index.html").read_text().partition("<nav")[0].split())
+    assert "undecided, as other runs may turn them: 1." in top
+    assert '<span class="where">the deviation of one of its numbers is not known</span>' in top
 
 
 def test_a_page_of_a_paper_that_is_not_run_opens_with_the_recorded_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.recordings import OTHER_SETTINGS, record_scale
 
-from tests.tiny.edit import set_value
+from tests.tiny.edit import set_value, write
 from tests.tiny.results import made, quiet
+from tests.tiny.variant import CLAIMS
 from tests.unit.report.pages import without_copies
 from tests.unit.study.test_scale import study_config
 
@@ -44,8 +46,18 @@ def test_a_recorded_number_stands_below_the_published_one_and_is_not_judged(stud
     assert "verdict" not in table
 
 
-def test_a_recorded_run_of_other_settings_is_not_shown(study: str) -> None:
+def test_a_recorded_run_of_other_settings_is_not_shown_in_tables_and_named_so_elsewhere(study: str) -> None:
+    write(Path(study), "papers/tiny/claims.yaml", CLAIMS)
+    below = "The tables show what it prints, and below it the numbers of the recorded run."
+    opening, others = "at scale reduced, in the recorded run", ", with other settings than the scale has now"
+    page = page_of(study)
+    assert all(text in page for text in (below, f"{opening}</h2>", "<dt>recorded (reduced)</dt>"))
     set_value(Path(study), "scales/reduced.yaml", "replacements", "training", "steps", to=9)
     page = page_of(study)
     assert OTHER_SETTINGS in page
     assert "recorded 72.0" not in page
+    assert "The tables show what it prints.</p>" in page
+    assert f"{opening}{others}</h2>" in page
+    assert f"<dt>recorded (reduced{others})</dt>" in page
+    assert f"On the recorded ones, scale reduced{others}: holds 1." in page
+    assert json.loads(Path("printed.json").read_text())["tiny"]["recorded"][0]["outdated"]

@@ -126,9 +126,21 @@ def test_more_runs_decide_what_one_run_leaves_open() -> None:
     assert outcome(ABOVE, side(0.0, None, 1)).runs == 0
 
 
-@pytest.mark.parametrize("unit", ["M", "rows", "h", "times", "p"])
-def test_a_number_that_is_no_score_is_taken_as_it_is(unit: str) -> None:
+@pytest.mark.parametrize("unit", ["M", "rows", "h", "p"])
+def test_a_number_that_no_luck_is_in_is_taken_as_it_is(unit: str) -> None:
     assert outcome(ABOVE, side(0.1, std=None, n=1, unit=unit)).holds is True
+
+
+@pytest.mark.parametrize("unit", ["ms", "times", "%"])
+def test_a_time_a_speed_up_and_a_change_have_the_error_of_their_runs(unit: str) -> None:
+    assert outcome(ABOVE, side(0.1, std=1.0, n=5, unit=unit)).holds is None
+    assert outcome(ABOVE, side(9.0, std=1.0, n=5, unit=unit)).holds is True
+    falling = in_order([-2.00, -2.01, -2.02, -2.03, -2.04], 0.5)
+    falling = replace(falling, cells={key: replace(cell, unit=unit) for key, cell in falling.cells.items()})
+    assert outcome(FALLING, falling).holds is None
+    alone = outcome(ABOVE, side(9.0, std=None, n=1, unit=unit))
+    assert alone == Outcome(None, unknown=True)
+    assert sort_claims({"a": alone}) == Sorted(undecided={"a": None})
 
 
 def test_an_order_of_rows_that_chance_made_is_not_shown() -> None:
@@ -179,6 +191,28 @@ def test_the_best_of_many_rows_is_above_another_only_if_one_of_them_is(best: flo
     numbers = Side(cells, {}, Reached)
     assert certainty._shares(claim, numbers, lambda _: 0.6).holds > 0.975
     assert outcome(claim, numbers).holds is holds
+
+
+@pytest.mark.parametrize(("largest", "shown"), [(18.4, False), (30.0, True)])
+def test_the_largest_of_many_gains_is_shown_only_if_one_of_them_is(largest: float, shown: bool) -> None:
+    """Others of 17.4, of rows with a deviation of 1: the largest is above 17.8 in nearly all draws."""
+    columns = [f"c{number}" for number in range(12)]
+    rows = {"cells": "low", "than": "high"}
+    claim = Statement.model_validate(
+        {
+            "says": "the largest gain", "where": "here", "compare": "largest-gain", "number": "17.8",
+            **{key: [{"table": "t", "rows": [row], "columns": columns}] for key, row in rows.items()},
+        }
+    )  # fmt: skip
+    means = {(row, column): mean for column in columns for row, mean in (("low", 67.4), ("high", 50.0))}
+    means["low", "c0"] = 50.0 + largest
+    cells = {
+        ("t", row, column): NumberedCell("t", row, column, Number(f"{mean}", mean), 4, "x100", 1.0)
+        for (row, column), mean in means.items()
+    }
+    shares = certainty._shares(claim, Side(cells, {}, Reached), lambda _: 0.6)
+    assert shares.holds > 0.975
+    assert shares.shows_true is shown
 
 
 def test_a_column_without_a_number_decides_nothing() -> None:

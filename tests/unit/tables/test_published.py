@@ -215,6 +215,8 @@ def test_means_and_changes_follow_from_the_cells_of_a_row(tmp_path: Path, monkey
     ours = {line.column: line for line in lines if line.row == "R0"}
     assert ours["Acc"].mean == pytest.approx(72)
     assert ours["Change"].mean == pytest.approx(100 * (60 / 72 - 1))
+    # scores of 72 ± 2 and 60 ± 10
+    assert ours["Change"].std == pytest.approx(100 * 60 / 72 * ((2 / 72) ** 2 + (10 / 60) ** 2) ** 0.5)
     assert ours["Avg"].mean == ours["Tasks"].mean == pytest.approx(66)
     assert (ours["Size"].mean, ours["Size"].state) == (None, "missing (no profile)")
     assert (ours["Acc"].published, ours["Acc"].published_std, ours["Size"].unit) == (70.0, 1.0, "M")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import yaml
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.record import record, replace_block
+from retort.tables.record import record, recorded_value, replace_block
 
 from tests.tiny.edit import set_value
-from tests.tiny.results import made
+from tests.tiny.results import line, made
 from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 
 
@@ -25,6 +26,11 @@ def test_a_block_is_replaced_and_what_stands_above_it_is_kept(tmp_path: Path) ->
     assert path.read_text().startswith("# a comment\nkind: scores\n")
     assert yaml.safe_load(path.read_text())["published"] == {"a": {"b": [3.5, 0.5]}}
     assert path.read_text().count("published") == 1
+
+
+def test_a_change_is_recorded_as_a_score_is() -> None:
+    change = replace(line(-1.70446, std=0.51239), unit="%")
+    assert recorded_value(change) == [-1.704, 0.512]
 
 
 def test_a_block_that_is_not_the_last_is_refused(tmp_path: Path) -> None:

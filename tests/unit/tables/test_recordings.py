@@ -9,7 +9,7 @@ import yaml
 from retort.errors import RetortError, StudyError
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.recordings import OTHER_SETTINGS, record_scale
+from retort.tables.recordings import OTHER_SETTINGS, record_scale, remark
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import SCORES, change_record, made
@@ -60,6 +60,22 @@ def test_a_recording_keeps_which_splits_were_read_in_part(reduced: dict[str, obj
     kept = yaml.safe_load(Path(record_scale(open_study(read_config(reduced)), "tiny")).read_text())
     assert kept["samples"] == {"mood": {"train": [8, 16]}}
     assert open_study(read_config(reduced)).recordings["tiny", "reduced"].samples == kept["samples"]
+
+
+def test_a_table_names_the_tasks_of_its_own_recorded_cells_and_what_was_read_of_them(
+    reduced: dict[str, object], tmp_path: Path
+) -> None:
+    set_value(tmp_path / "study", "scales/reduced.yaml", "replacements", "tasks", to=["rating", "mood"])
+    made(reduced)
+    change_record(Path("results/scores/tiny-kd/mood/seed-1.json"), sample={"train": [8, 16]})
+    path = Path(record_scale(open_study(read_config(reduced)), "tiny"))
+    kept = yaml.safe_load(path.read_text())
+    kept["tables"]["table1"] = {row: {"Acc. %": cells["Acc. %"]} for row, cells in kept["tables"]["table1"].items()}
+    path.write_text(yaml.safe_dump(kept))
+    study = open_study(read_config(reduced))
+    assert (
+        "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)" in remark(study, "tiny", "table1")[0]
+    )
 
 
 def test_a_recording_is_named_as_a_scale(reduced: dict[str, object], tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from retort.checksums import sha256
 from retort.errors import RetortError
-from retort.formatters import number, p_value
+from retort.formatters import number, p_value, with_std
+from retort.specs.printed import Number
 from retort.tables import render
 from retort.tables.collect import difference, read_profiles, read_scores
+from retort.tables.comparison_types import Stated
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 from retort.tables.tidy import HEADER
 
@@ -130,13 +132,25 @@ def test_first_difference(found: Any, expected: Any, at: Any):
 # --- the other types
 
 
+@pytest.mark.parametrize(("value", "text"), [(41.55, "41.5"), (57.45, "57.5"), (82.75, "82.8"), (74.55, "74.5")])
+def test_a_tie_is_rounded_alike_in_tables_in_claims_and_for_bold(value: float, text: str):
+    assert number(value, 1) == with_std(value, None, 1) == f"{round(value, 1)}" == text
+    assert Stated(Number("1.0", 1.0), 0.0).decide(value, "").result == text
+
+
 def test_profiles(config: dict[str, Any]):
     lines, out = made(config, "table2")
     values = {(one.student, one.metric): one for one in lines}
     assert values["tiny-attention", "latency"].mean == 2.5
     assert values["tiny-attention", "latency"].std == pytest.approx(0.5**0.5)
     assert values["tiny-attention", "speed-up"].mean == 2.0
-    assert "| B | 1.50<br>*1.50*<br>0.00<br>agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00*<br>−6.50 | 2.00 |" in out["md"]
+    # both times have a deviation of 0.5^0.5 / 2.5 of their mean
+    assert values["tiny-attention", "speed-up"].std == pytest.approx(2.0 * (2 * 0.08) ** 0.5)
+    assert values["tiny-teacher", "speed-up"].std == 0.0  # against itself
+    assert (
+        "| B | 1.50<br>*1.50*<br>0.00<br>agrees | 0.50 | 2.50 ± 0.71<br>*9.00 ± 1.00*<br>−6.50 | 2.00 ± 0.80 |"
+        in out["md"]
+    )
 
 
 def test_paired_tests_table(config: dict[str, Any]):

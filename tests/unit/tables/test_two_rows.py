@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from retort.cli import main
 from retort.errors import RetortError
 from retort.specs.config import Config, read_config
 from retort.study.load import open_study, read
+from retort.tables.layout import published_alone
 from retort.tables.paired_rows import compare_rows
 
 from tests.tiny.results import SCORES, collected, made, write_results
@@ -151,6 +153,14 @@ def test_the_tests_of_wang2023() -> None:
     assert significant == {"table1": 36 - 4, "table3": 18 - 2}
     sheet = spec.lay_out(lines)
     assert [len(grid.rows) for grid in sheet.grids] == [rows for rows in (9, 3, 3, 3, 3, 3, 3) for _ in range(3)]
+    # none of their rows is run at this scale: only what the paper says of its own tests is left
+    assert {line.state for line in lines} == {"not run at this scale"}
+    alone = published_alone(sheet, lines)
+    assert alone.state == "Not run at this scale: the numbers are the published ones."
+    assert [grid.title.rpartition(", ")[2] for grid in alone.grids] == ["pairs"] * 7
+    texts = Counter(entry.text for grid in alone.grids for entry in grid.entries if entry.text)
+    assert texts == {"< 0.05": 32 + 16, "≥ 0.05": 4 + 2}
+    assert (alone.notes, alone.remarks) == ([], [])
     assert (
         "one- or two-sided"
         in yaml.safe_load(study.files["exhibits", "wang2023/table-significance"].read_text())["caption"]

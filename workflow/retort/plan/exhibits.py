@@ -19,8 +19,10 @@ def relative(path: Path) -> str:
 
 
 def recorded_files(study: Study, paper: str) -> list[str]:
-    """Return the recorded runs of a paper."""
-    return list(map(relative, sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))))
+    """Return the recorded runs of a paper, and their scales, which say whether a run still has their settings."""
+    recorded = sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))
+    scales = [study.folder / "scales" / path.name for path in recorded]
+    return list(map(relative, [*recorded, *filter(Path.is_file, scales)]))
 
 
 class Exhibits:

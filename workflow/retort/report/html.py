@@ -18,6 +18,7 @@ from retort.study.cells import is_judged
 from retort.study.study import Study
 from retort.tables import render
 from retort.tables.layout import label_of
+from retort.tables.recordings import OUTDATED
 from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -118,6 +119,7 @@ def environment() -> jinja2.Environment:
     """Return the Jinja environment of the pages' templates, with their styles."""
     jinja = render.environment(TEMPLATES)
     jinja.globals |= {function.__name__: function for function in PARTS}
+    jinja.globals["outdated"] = OUTDATED
     jinja.globals["styles"] = render.style() + Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return jinja
 

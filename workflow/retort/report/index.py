@@ -30,11 +30,16 @@ LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded run of a paper: how many cells it has, and what they say of the paper's claims."""
+    """A recorded run of a paper: how many cells it has, and what they say of the paper's claims.
+
+    Args:
+        outdated: whether it had other settings than the scale has now.
+    """
 
     scale: str
     cells: int
     claims: ClaimCounts
+    outdated: bool
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         claims=bool(study.claims.get(paper)),
         pending=[heading(study, paper, name).anchor for name in pending],
         page=finished,
-        recorded=[Recorded(one.scale, one.cells, one.counts) for one in found if one.run is not None],
+        recorded=[Recorded(one.scale, one.cells, one.counts, one.outdated) for one in found if one.run is not None],
     )
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from retort.report.files import RUN, Files
 from retort.specs.recording import Recording
+from retort.specs.statement import Statement
 from retort.study.study import Study
 from retort.tables.judge import Known, Side
 from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
-from retort.tables.recordings import has_scores, recorded_tasks, source_of
+from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
 
@@ -39,7 +40,7 @@ class ClaimCounts:
 
 @dataclass(frozen=True)
 class Opened:
-    """A claim as the opening names it: its anchor on the page, what it says, and a remark."""
+    """A claim as the opening names it: its anchor on the page, what it says, and a remark, such as its number."""
 
     name: str
     says: str
@@ -52,6 +53,7 @@ class Opening:
 
     Args:
         scale: the scale of the numbers.
+        outdated: whether they are of a recorded run with other settings than the scale has now.
         groups: heading -> the claims below it.
         counts: how many claims hold, and so on.
         scored: whether there is a score of ours; without any, claims are about sizes and costs alone.
@@ -73,6 +75,7 @@ class Opening:
     whole: bool | None = None
     cells: int = 0
     runs: int = 0
+    outdated: bool = False
 
     @property
     def shown(self) -> bool:
@@ -83,12 +86,11 @@ class Opening:
 def _sorted(study: Study, paper: str, side: Side) -> dict[str, Any]:
     """Return what the numbers of a side say of a paper's claims, as arguments of `Opening`."""
     claims = sort_claims(outcomes(study, paper, side))
-    texts = {name: claim.says for name, claim in study.claims.get(paper, {}).items()}
     counts = ClaimCounts(**{name: len(listed) for name, listed in vars(claims).items()})
-    return {"groups": _groups(texts, claims), "counts": counts}
+    return {"groups": _groups(study.claims.get(paper, {}), claims), "counts": counts}
 
 
-def _groups(texts: Mapping[str, str], claims: Sorted) -> dict[str, list[Opened]]:
+def _groups(statements: Mapping[str, Statement], claims: Sorted) -> dict[str, list[Opened]]:
     """Return the claims of which the numbers say something, by heading."""
     groups = {
         "Hold": dict.fromkeys(claims.hold, ""),
@@ -98,13 +100,20 @@ def _groups(texts: Mapping[str, str], claims: Sorted) -> dict[str, list[Opened]]
         "Do not hold so far": _on_some(claims.not_so_far),
     }
     return {
-        heading: [Opened(name, texts[name], remark) for name, remark in listed.items()]
+        heading: [_opened(name, statements[name], remark) for name, remark in listed.items()]
         for heading, listed in groups.items()
         if listed
     }
 
 
-def _needed(runs: int) -> str:
+def _opened(name: str, statement: Statement, remark: str) -> Opened:
+    stated = f"the text says {statement.number}" if statement.number else ""
+    return Opened(name, statement.says, "; ".join(filter(None, (stated, remark))))
+
+
+def _needed(runs: int | None) -> str:
+    if runs is None:
+        return "the deviation of one of its numbers is not known"
     if not runs:
         return "more than 256 runs of each student would be needed"
     return f"{runs} runs of each student would decide it"
@@ -119,8 +128,8 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     tables = for_claims(study, _tables(study, paper, files))
     claims = _sorted(study, paper, side_of_lines(study, paper, tables))
     here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
-    recordings = {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
-    return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recordings.items())]
+    recorded = recordings_of(study, paper).items()
+    return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recorded)]
 
 
 def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Opening:
@@ -129,18 +138,12 @@ def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Ope
         **_sorted(study, paper, side_of_recording(study, paper, recording)),
         run=source_of(recording),
         model=recording.replacements.get("model", ""),
-        tasks=[_task(task, recording) for task in recorded_tasks(study, paper, recording)],
+        tasks=recorded_tasks(study, paper, recording),
         whole=recording.samples is not None,
         cells=sum(len(columns) for rows in recording.tables.values() for columns in rows.values()),
         runs=recording.runs,
+        outdated=is_outdated(study, paper, scale),
     )
-
-
-def _task(task: str, recording: Recording) -> str:
-    """Return the name of a task with the rows of its splits of which a recorded run read a part."""
-    parts = (recording.samples or {}).get(task, {})
-    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
-    return f"{task} (a sample: {rows})" if rows else task
 
 
 def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:

@@ -4,8 +4,8 @@ Each mean is drawn anew many times, as its runs let expect it: mean + s / sqrt(n
 with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
 
 - It holds if it does on the numbers themselves and in at least 97.5 % of the draws. If it is of the best of several
-  rows, one of these must fulfil it by itself, too; where k rows do in any draw, in at least 1 - 2.5 % / k of them: luck
-  alone lifts the best of many rows above another one.
+  rows, gains or pairs of columns, one of these must fulfil it by itself, too; where k do in any draw, in at least
+  1 - 2.5 % / k of them: luck alone lifts the best of many rows above another one.
 - It does not hold if it does not on the numbers themselves and one of its parts is contradicted in at least 97.5 % of
   the draws; where draws contradict m parts, in at least 1 - 2.5 % / m of them (Bonferroni). A part is a pair, a step
   or a column of the comparison. That some part, whichever, is contradicted in most draws shows nothing: of many
@@ -13,8 +13,12 @@ with n - 1 degrees of freedom. The claim is judged on every draw by its own comp
 - Else the luck of the runs may have turned it, and the runs are counted with which it would be decided if means and
   deviations stayed as they are.
 
+Each claim is decided by itself, without a correction over several claims.
+
 A score without a deviation (one run) or with a deviation of zero has the one that its table assumes, as in verdicts.
-Sizes, counts and settings do not depend on luck and are taken as they are.
+For a time, a speed-up or a change in % nothing is assumed: without a deviation it leaves a claim undecided. Each of
+them is drawn by itself, also where several share a time. Sizes, counts and settings do not depend on luck and are taken
+as they are.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ DRAWS = 4000
 FIRST, OPEN = 400, 0.95  # a claim with no larger share than this in the first draws is as open in all: 3 errors below
 LEVEL = 0.05  # two-sided
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
+MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
 Assumed = Callable[[NumberedCell], float]  # a cell -> the standard deviation that its table assumes, in points
 
 
@@ -46,6 +51,7 @@ class Outcome:
     Args:
         holds: True or False where they show it; None where they do not.
         runs: of a claim that other runs may turn, the runs that would decide it, 0 if more than were tried; else None.
+        unknown: whether other runs may turn it, and it cannot be said how easily: a deviation is not known.
         so_far: of a claim that some of its cells leave open, as they have no number: whether it is true of the means of
             the others; else None.
         known: how many of the cells of such a claim have a number.
@@ -55,6 +61,7 @@ class Outcome:
     runs: int | None = None
     so_far: bool | None = None
     known: Known | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,9 +126,8 @@ def _one_stands_out(shares: Mapping[str, float]) -> bool:
 
 def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
     """Return what the draws say of a claim, with at least so many runs of each student."""
-    keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
     side = with_dev(statement, side)
-    cells, compared = {key: side.cells[key] for key in keys if key in side.cells}, comparing(statement, side)
+    cells, compared = _cells(statement, side), comparing(statement, side)
     holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), _Shares(0.0, {}, {})
     for number, drawn in enumerate(_draws(cells, assumed, runs), start=1):
         verdict = compared(drawn)
@@ -134,6 +140,12 @@ def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -
             if shares.largest < OPEN:
                 break
     return shares
+
+
+def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
+    """Return the cells of a claim that have a number."""
+    keys = sorted({key for group in (*statement.cells, *statement.than) for key in group.keys})
+    return {key: side.cells[key] for key in keys if key in side.cells}
 
 
 def contradicted(verdict: Verdict) -> frozenset[str]:
@@ -154,6 +166,9 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
         return Outcome(None)
     if verdict.holds is None:
         return Outcome(None, so_far=verdict.so_far, known=known_cells(statement, side, verdict.diverged))
+    cells = _cells(statement, with_dev(statement, side)).values()
+    if any(cell.unit in MEASURED and cell.std is None for cell in cells):
+        return Outcome(None, unknown=True)
 
     def decided(runs: int = 0) -> bool:
         shares = _shares(statement, side, assumed, runs)

@@ -21,6 +21,7 @@ from retort.tables.layout import label_of
 from retort.tables.make import write_text
 from retort.tables.origin import mixed_in
 from retort.tables.outcomes import side_of_recording
+from retort.tables.recordings import OUTDATED, is_outdated, recordings_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.render import html_document, markdown_escape
 from retort.tables.tidy import Line, read
@@ -61,7 +62,8 @@ class Judged:
     """A claim with the test applied to it and its judgements: on the published numbers, on ours, and on recorded ones.
 
     Args:
-        recorded: scale -> the judgement on a recorded run of ours at that scale, if it has a number of the claim.
+        recorded: scale, and that its settings are others now -> the judgement on a recorded run of ours at that scale,
+            if it has a number of the claim.
     """
 
     name: str
@@ -156,7 +158,8 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     printed, own = published(exhibits), ours(exhibits, tables)
     anew = recomputed(printed, exhibits)
     recorded = {
-        scale: side_of_recording(study, paper, one) for (slug, scale), one in study.recordings.items() if slug == paper
+        f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale: side_of_recording(study, paper, one)
+        for scale, one in recordings_of(study, paper).items()
     }
 
     def on_recorded(claim: Statement) -> dict[str, Judgement]:

@@ -62,7 +62,8 @@ class Verdict:
         missing: which cells have no number, and why, as text.
         wrong: names of the parts that contradict the statement, such as pairs or columns; empty for a statement that
             has no parts.
-        alone: of a statement that the best of several rows decides, those rows that fulfil it by themselves.
+        alone: of a statement that the best of several rows, gains or pairs of columns decides, those that fulfil it by
+            themselves.
         diverged: how many cells without a number decide it, because their training diverged.
         fails_so_far: where cells without a number leave it open: whether it is not true of the others.
     """

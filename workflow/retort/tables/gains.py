@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 
 from retort.formatters import number as formatted
 from retort.tables.comparison_types import NumberedCell, Pair, Stated, Verdict
@@ -67,10 +68,15 @@ def largest_gain(cells: list[NumberedCell], *, stated: Stated, counterparts: lis
     if not gains:
         return Verdict(None, "")
     largest, pair = max(gains, key=lambda gain: gain[0])
-    verdict = stated.decide(largest, _written(largest, pair), slack=sum(cell.number.half for cell in pair))
+    verdict = stated.decide(largest, _written(largest, pair), slack=_slack(pair))
     if not _complete(cells, counterparts):
         return Verdict(None, verdict.numbers, fails_so_far=not verdict.holds)
-    return verdict
+    return replace(verdict, alone=_names([(gain, of) for gain, of in gains if stated.met(gain, _slack(of))]))
+
+
+def _slack(pair: Pair) -> float:
+    """Return how much rounding may have moved the difference of two cells."""
+    return sum(cell.number.half for cell in pair)
 
 
 @comparisons.register("first-column-gains-most")
@@ -116,17 +122,18 @@ def _each_gain(cells: list[NumberedCell], counterparts: list[NumberedCell], wron
 @comparisons.register("last-column-gains-most")
 def last_column_gains_most(cells: list[NumberedCell], *, counterparts: list[NumberedCell]) -> Verdict:
     """Check that the mean gain of the cells over their counterparts is larger in the last column than in any other."""
+    open_columns = {cell.column for cell in (*cells, *counterparts) if not cell.known}
     means = {
         column: statistics.mean(gain for gain, _ in gains)
         for column, gains in _gains(cells, counterparts).items()
-        if gains
+        if gains and column not in open_columns
     }
     last = cells[-1].column
-    if last not in means or len(means) < 2 or not _complete(cells, counterparts):
+    if last not in means or len(means) < 2:
         return Verdict(None, "")
     text = "; ".join(f"{column}: {formatted(mean, 1)}" for column, mean in means.items())
     wrong = frozenset(column for column, mean in means.items() if column != last and mean >= means[last])
-    return Verdict(not wrong, text, wrong=wrong)
+    return Verdict(unless_open(not wrong, not open_columns), text, wrong=wrong)
 
 
 @comparisons.register("mostly-above-counterparts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 
 from retort.formatters import number as formatted
@@ -77,15 +78,28 @@ def mostly_above_each(cells: list[NumberedCell], *, against: list[NumberedCell])
 def none_dominates(cells: list[NumberedCell]) -> Verdict:
     """Check that no row is the best in every column; rows that are equal in a column are both best."""
     columns = by_column(cells)
-    if any(not cell.known for cell in cells):
-        return Verdict(None, "")
-    best = {column: max(_values(group)) for column, group in columns.items()}
-    wins = {
-        row: sum(cell.number.value >= best[cell.column] for cell in cells if cell.row == row)
-        for row in dict.fromkeys(cell.row for cell in cells)
+    unbeaten = {column: _unbeaten(group) for column, group in columns.items()}
+    compared = {
+        column: unbeaten[column].intersection(cell.row for cell in group if cell.known)
+        for column, group in columns.items()
+        if len(_values(group)) > 1 or len(_values(group)) == len(group)
     }
-    text = "; ".join(f"{row}: best in {count} of {len(columns)} columns" for row, count in wins.items() if count)
-    return Verdict(len(columns) not in wins.values(), text)
+    if not compared:
+        return Verdict(None, "")
+    wins = {row: sum(row in best for best in compared.values()) for row in dict.fromkeys(cell.row for cell in cells)}
+    text = "; ".join(f"{row}: best in {count} of {len(compared)} columns" for row, count in wins.items() if count)
+    everywhere = frozenset.intersection(*unbeaten.values())
+    holds = None if everywhere and any(not cell.known for cell in cells) else not everywhere
+    # Of many rows that are equally good, hardly any draw has one that is best everywhere: two columns have to show it.
+    pairs = itertools.combinations(columns, 2)
+    alone = frozenset(f"{first}; {other}" for first, other in pairs if unbeaten[first].isdisjoint(unbeaten[other]))
+    return Verdict(holds, text, alone=alone, fails_so_far=any(wins[row] for row in everywhere))
+
+
+def _unbeaten(column: list[NumberedCell]) -> frozenset[str]:
+    """Return the rows of a column that no other is above, also those without a number."""
+    best = max(_values(column), default=math.nan)
+    return frozenset(cell.row for cell in column if not cell.number.value < best)
 
 
 @comparisons.register("columns-not-rising")

@@ -118,6 +118,11 @@ class Grid:
     rows: list[PrintedRow]
     title: str = ""
 
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries of all rows."""
+        return [entry for row in self.rows for entry in row.entries]
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -262,7 +267,7 @@ def _state(lines: list[Line]) -> str:
 def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
     """Return the sheet unchanged if a cell was run; else one with the published numbers and one line that says why.
 
-    Recorded numbers stay below them.
+    Recorded numbers stay below them. Of several grids, those that would show neither are left out.
     """
     state = _state(lines)
     if not state:
@@ -276,9 +281,10 @@ def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
         mark = letters.get(entry.mark, "") if entry.published else ""
         return Entry(entry.published or entry.text, mark=mark, recorded=entry.recorded)
 
+    telling = [grid for grid in laid_out.grids if any(entry.published or entry.recorded for entry in grid.entries)]
     grids = [
         replace(grid, rows=[replace(row, entries=[alone(entry) for entry in row.entries]) for row in grid.rows])
-        for grid in laid_out.grids
+        for grid in telling or laid_out.grids
     ]
     return replace(
         laid_out, grids=grids, notes=[(letter, text) for text, letter in kept.items()], remarks=[], state=state

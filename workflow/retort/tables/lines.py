@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,7 +36,8 @@ from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 PLAIN = Timing()
 
 
-Profile = Callable[[Record, Record, Timing], list[float]]
+Moments = dict[str, Any]  # mean, std and n, as `summary` returns them
+Profile = Callable[[Record, Record, Timing], Moments]
 
 
 def times(profile: Record, measurement: Timing) -> list[float]:
@@ -47,17 +49,32 @@ def times(profile: Record, measurement: Timing) -> list[float]:
     return list(profile.get("further", {}).get(measurement.name, []))
 
 
-def _speed_up(own: Record, first: Record, measurement: Timing) -> list[float]:
-    both = [times(first, measurement), times(own, measurement)]
-    return [statistics.mean(both[0]) / statistics.mean(both[1])] if all(both) else []
+def ratio(top: Moments, bottom: Moments) -> Moments:
+    """Return mean, std and n of the ratio of two means; without a std unless both have one.
+
+    The std is such that std / sqrt(n) is the error of the ratio, to first order.
+    """
+    # r = a / b: var(r) = (s_a^2 / n_a + r^2 s_b^2 / n_b) / b^2, that is, of r the share sqrt((s_a / a)^2 + (s_b / b)^2)
+    mean, n = top["mean"] / bottom["mean"], min(top["n"], bottom["n"])
+    if top["std"] is None or bottom["std"] is None:
+        return {"mean": mean, "std": None, "n": n}
+    variance = (top["std"] ** 2 / top["n"] + (mean * bottom["std"]) ** 2 / bottom["n"]) / bottom["mean"] ** 2
+    return {"mean": mean, "std": math.sqrt(n * variance), "n": n}
 
 
-# metric -> its values from (the model's profile, the profile of the table's first row, the measurement shown)
+def _speed_up(own: Record, first: Record, measurement: Timing) -> Moments:
+    slow, fast = summary(times(first, measurement)), summary(times(own, measurement))
+    if own is first and fast["n"]:
+        return {"mean": 1.0, "std": 0.0, "n": fast["n"]}  # by definition, whatever the times are
+    return ratio(slow, fast) if slow["n"] and fast["n"] else summary([])
+
+
+# metric -> mean, std and n from (the model's profile, the profile of the table's first row, the measurement shown)
 MEASURED: dict[str, Profile] = {
-    "parameters": lambda own, *_: [own["parameters"] / 1e6],
-    "without_embeddings": lambda own, *_: [own["without_embeddings"] / 1e6],
-    "without_pooler": lambda own, *_: [own["without_pooler"] / 1e6],
-    "latency": lambda own, _, measurement: times(own, measurement),
+    "parameters": lambda own, *_: summary([own["parameters"] / 1e6]),
+    "without_embeddings": lambda own, *_: summary([own["without_embeddings"] / 1e6]),
+    "without_pooler": lambda own, *_: summary([own["without_pooler"] / 1e6]),
+    "latency": lambda own, _, measurement: summary(times(own, measurement)),
     "speed-up": _speed_up,
 }
 
@@ -81,10 +98,12 @@ def _unit(cell: CellSpec) -> str:
 
 def _of_the_model(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
     """Return a cell read from a profile: the model's size, its latency, or its speed-up over the first row's model."""
-    values = MEASURED[metric](own, first or own, measurement) if own else []
-    if not values:
-        return without_value(Status.MISSING, f"its profile was timed on {own['device']}" if own else "no profile")
-    return {**summary(values), "status": Status.OK}
+    if not own:
+        return without_value(Status.MISSING, "no profile")
+    moments = MEASURED[metric](own, first or own, measurement)
+    if moments["mean"] is None:
+        return without_value(Status.MISSING, f"its profile was timed on {own['device']}")
+    return {**moments, "status": Status.OK}
 
 
 def _of_the_shape(study: Study, cell: CellSpec) -> dict[str, Any]:
@@ -186,10 +205,11 @@ def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> 
     if cell.spec.mean_of:
         return _mean(study, columns)
     base, own = (one.fields for one in read)
-    change = None if base["mean"] is None or own["mean"] is None else _change([base["mean"], own["mean"]])
-    if change is None:
+    if not base["mean"] or own["mean"] is None:  # there is no change in % from 0
         return Measured(without_value(Status.MISSING, INCOMPLETE))
-    return Measured({"mean": change, "std": None, "n": own["n"], "status": own["status"]})
+    part = ratio(own, base)
+    std = None if part["std"] is None else 100 * part["std"]
+    return Measured({"mean": 100 * (part["mean"] - 1), "std": std, "n": part["n"], "status": own["status"]})
 
 
 def _beside(line: Line, quoted: str, study: Study) -> Line:

@@ -24,7 +24,7 @@ class Sorted:
         hold: those that the numbers show to be true.
         fail: those that the numbers show not to be true.
         undecided: those that other runs may turn -> the runs of each student that would decide them; 0: beyond those
-            tried.
+            tried; None: a deviation is not known.
         so_far: those that hold on the means of some of their cells, while others have no number -> how many have one.
         not_so_far: those that do not hold on them, likewise.
         without: those that cannot be decided at all, as a number is missing.
@@ -32,7 +32,7 @@ class Sorted:
 
     hold: list[str] = field(default_factory=list)
     fail: list[str] = field(default_factory=list)
-    undecided: dict[str, int] = field(default_factory=dict)
+    undecided: dict[str, int | None] = field(default_factory=dict)
     so_far: dict[str, Known] = field(default_factory=dict)
     not_so_far: dict[str, Known] = field(default_factory=dict)
     without: list[str] = field(default_factory=list)
@@ -54,10 +54,12 @@ def sort_claims(found: Mapping[str, Outcome]) -> Sorted:
     return Sorted(
         hold=[name for name, one in found.items() if one.holds is True],
         fail=[name for name, one in found.items() if one.holds is False],
-        undecided={name: one.runs for name, one in found.items() if one.runs is not None},
+        undecided={name: one.runs for name, one in found.items() if one.runs is not None or one.unknown},
         so_far={name: known for name, known in partly.items() if found[name].so_far},
         not_so_far={name: known for name, known in partly.items() if not found[name].so_far},
-        without=[name for name, one in found.items() if one.holds is one.runs is one.so_far is None],
+        without=[
+            name for name, one in found.items() if one.holds is one.runs is one.so_far is None and not one.unknown
+        ],
     )
 
 

@@ -37,6 +37,11 @@ class RowScores:
     values: Mapping[Key, float]
     without: Mapping[Key, str]
 
+    @property
+    def run(self) -> bool:
+        """Whether the scale runs the row on any task."""
+        return bool(self.values or self.without)
+
 
 def _why(record: Record | None) -> str:
     if record is None:

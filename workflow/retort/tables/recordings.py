@@ -11,6 +11,7 @@ import yaml
 from retort.errors import RetortError
 from retort.specs.load import Problems
 from retort.specs.recording import Recording
+from retort.specs.scale import Scale
 from retort.specs.schemas import schema_line
 from retort.study.load import read_scales
 from retort.study.study import Study
@@ -18,14 +19,30 @@ from retort.tables.proof import read_record
 from retort.tables.record import origin_of, recorded_value, scores_of
 from retort.tables.tidy import HAS_VALUE, Line, read
 
-OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown."
+OTHER_SETTINGS = "A recorded run of ours had other settings than its scale has now, and is not shown here."
+OUTDATED = "with other settings than the scale has now"
 RECORDED = "Recorded: a run of ours at scale {scale} ({source}; {runs} runs of each student{others}), not judged."
 
 
 def replacements_of(study: Study, paper: str) -> dict[str, object]:
     """Return what the scale puts in place of what a paper prints, as a recording of the paper keeps it."""
-    replacements = study.scale.replacements
+    return _replacements(study.scale, paper)
+
+
+def _replacements(scale: Scale, paper: str) -> dict[str, object]:
+    replacements = scale.replacements
     return replacements.read_by(paper).model_dump(mode="json", exclude_defaults=True) if replacements else {}
+
+
+def is_outdated(study: Study, paper: str, scale: str) -> bool:
+    """Return whether the recorded run of a paper at a scale had other settings than that scale has now."""
+    now = read_scales(study.config, Problems(study.config.folder)).get(scale)
+    return now is None or study.recordings[paper, scale].replacements != _replacements(now, paper)
+
+
+def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
+    """Return the recorded runs of a paper by their scale."""
+    return {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
 
 
 def recording_of(study: Study, paper: str) -> Recording | None:
@@ -53,27 +70,31 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
     recording = recording_of(study, paper)
     if recording is None:
         return [OTHER_SETTINGS] if (paper, study.config.scale) in study.recordings else []
-    return [RECORDED.format(scale=study.config.scale, **_run_of(recording))] if table in recording.tables else []
+    if table not in recording.tables:
+        return []
+    tasks = recorded_tasks(study, paper, recording, [table])
+    return [RECORDED.format(scale=study.config.scale, **_run_of(recording, tasks))]
 
 
-def _run_of(recording: Recording) -> dict[str, str]:
+def _run_of(recording: Recording, tasks: list[str]) -> dict[str, str]:
     """Return what a remark says of a recorded run: where and when, over how many runs, and with what."""
-    replaced = recording.replacements
-    teacher = f"; teacher: {replaced['model']}" if replaced.get("model") else ""
-    tasks = f"; tasks: {', '.join(replaced['tasks'])}, over which means are" if replaced.get("tasks") else ""
-    return {"source": source_of(recording), "runs": str(recording.runs), "others": teacher + tasks}
+    teacher = f"; teacher: {recording.replacements['model']}" if recording.replacements.get("model") else ""
+    others = f"{teacher}; tasks: {', '.join(tasks)}, over which means are"
+    return {"source": source_of(recording), "runs": str(recording.runs), "others": others}
 
 
 def as_recorded(study: Study, paper: str, table: str) -> Study:
     """Return a study that runs nothing of a paper at the scale of a recorded run of one of its tables.
 
-    With it, the table shows the recorded numbers as at that scale. Without such a run, it is the study itself.
+    With it, the table shows the recorded numbers as at that scale, if the run had the settings that the scale has now.
+    Such a run comes first. Without any run, it is the study itself.
     """
-    recorded = [scale for (slug, scale), one in study.recordings.items() if slug == paper and table in one.tables]
+    recorded = [scale for scale, one in recordings_of(study, paper).items() if table in one.tables]
     if not recorded:
         return study
-    config = study.config.model_copy(update={"scale": recorded[0]})
-    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[recorded[0]])
+    shown = min(recorded, key=lambda scale: is_outdated(study, paper, scale))
+    config = study.config.model_copy(update={"scale": shown})
+    return replace(study, config=config, scale=read_scales(config, Problems(config.folder))[shown])
 
 
 def source_of(recording: Recording) -> str:
@@ -134,15 +155,29 @@ def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:
     return samples
 
 
-def recorded_tasks(study: Study, paper: str, recording: Recording) -> list[str]:
-    """Return the tasks behind the recorded cells of a paper; a mean of other columns adds none."""
+def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
+    """Return the tasks behind the recorded cells of a paper, each with its splits of which a part was read.
+
+    Args:
+        study: the study.
+        paper: the paper.
+        recording: the recorded run; a mean of other columns adds no task.
+        tables: the tables whose cells count; None for all that are recorded.
+    """
     ran = recording.replacements.get("tasks")
     found: dict[str, None] = {}
-    for name, rows in recording.tables.items():
+    for name in recording.tables if tables is None else tables:
         for cell in study.exhibits[paper, name].cells():
-            if cell.column in rows.get(cell.row, {}):
+            if cell.column in recording.tables[name].get(cell.row, {}):
                 found |= {task: None for task, _ in cell.scored if ran is None or task in ran}
-    return sorted(found, key=(ran or list(found)).index)
+    return [_with_sample(task, recording) for task in sorted(found, key=(ran or list(found)).index)]
+
+
+def _with_sample(task: str, recording: Recording) -> str:
+    """Return the name of a task with the rows of its splits of which a recorded run read a part."""
+    parts = (recording.samples or {}).get(task, {})
+    rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
+    return f"{task} (a sample: {rows})" if rows else task
 
 
 def _cells(lines: list[Line]) -> dict[str, dict[str, list[float]]]:

@@ -72,7 +72,8 @@ class Line:
     Args:
         unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows',
             'steps', 'h' (hours, computed).
-        std: sample standard deviation (n - 1); None for a single value.
+        std: sample standard deviation (n - 1); None for a single value. Of a speed-up or a change in % it follows from
+            those of the two means behind it.
         status: what became of the cell.
         reason: why it has no value of ours, to be read after the status, such as 'at step 42' or 'no profile'.
         note: what a reader of the value must know, such as that it was measured on a sample of the data.

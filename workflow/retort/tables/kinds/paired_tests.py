@@ -14,9 +14,10 @@ from retort.specs.exhibit import Exhibit, StudyNames, check_known, exhibits_of, 
 from retort.specs.names import StudentPair
 from retort.specs.rows import Row
 from retort.specs.table import Decimals, Printed
+from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.compare import PAIRS, TESTS, Comparison, PairedTest, holm
-from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
+from retort.tables.layout import STATES, Entry, Grid, Notes, PrintedRow, Sheet, label_of, sheet
 from retort.tables.paired_rows import left_out, paired_differences, row_scores
 from retort.tables.record import recorded_value
 from retort.tables.tidy import Line, Status
@@ -104,12 +105,13 @@ class PairedTestsTable(Table):
             where = (inputs.paper, inputs.name, a, b, first.student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[a, b] else ""
             every, shared = results[PAIRS.metric][at], {"scale": inputs.study.config.scale, "note": note}
-            state = {**_state(first, other, every), **shared}
+            unrun = [_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run][:1]
+            state = {**_state(every, unrun), **shared}
             yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, n=every.n, **state)
             for test in TESTS:
                 result = results[test.metric][at]
                 p_holm = None if result.p is None else next(corrected[test.metric])
-                state = {**_state(first, other, result), **shared, "n": result.n}
+                state = {**_state(result, unrun), **shared, "n": result.n}
                 published = self._published(name, first, other) if test is PAIRS else None
                 verdict = self._verdict(name, (a, b), result.p) if test is PAIRS else ""
                 yield Line(*where, test.metric, "p", published, mean=result.p, verdict=verdict, **state)
@@ -143,10 +145,10 @@ class PairedTestsTable(Table):
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
         notes, grids = Notes(), []
-        shown = self._shown(lines)
+        shown, run = self._shown(lines), any(line.status not in STATES for line in lines)
         for title, group in self._groups(lines):
             for test in shown:
-                labels, cells = matrix(group, test)
+                labels, cells = matrix(group, test, corrected=run)
                 size = range(len(labels))
                 rows = [
                     PrintedRow(f"{i + 1}\u2002{labels[i]}", [self._entry(cells.get((i, j)), notes) for j in size])
@@ -204,17 +206,24 @@ def _tested(table: Exhibit) -> dict[str, Row]:
     return {name: row for name, row in table.compared_rows().items() if row.tested}
 
 
-def _state(first: Row, other: Row, test: Comparison) -> dict[str, Any]:
-    """Return status and reason of the lines of a pair of rows."""
-    if not (first.student and other.student):
+def _unrun(study: Study, row: Row) -> dict[str, Any]:
+    """Return status and reason of a row that is not run."""
+    if not row.student:
         return {"status": Status.PLANNED}
-    return {"status": test.status, "reason": test.reason}
+    return {"status": Status.NOT_RUN, "reason": study.not_run.get(row.student, "")}
 
 
-def matrix(lines: list[Line], test: PairedTest) -> tuple[list[str], dict[tuple[int, int], Line]]:
+def _state(test: Comparison, unrun: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return status and reason of the lines of a pair of rows: of its test, unless one of the rows is not run."""
+    return unrun[0] if unrun else {"status": test.status, "reason": test.reason}
+
+
+def matrix(
+    lines: list[Line], test: PairedTest, corrected: bool = True
+) -> tuple[list[str], dict[tuple[int, int], Line]]:
     """Return the row labels and the lines of a test's p-values by (row, column) index.
 
-    Above the diagonal the p-values are uncorrected; below it they are corrected by Holm's procedure.
+    Above the diagonal the p-values are uncorrected; below it, if wanted, they are corrected by Holm's procedure.
     """
     labels = list(dict.fromkeys(label for line in lines for label in (line.row, line.column)))
     cells = {}
@@ -222,6 +231,6 @@ def matrix(lines: list[Line], test: PairedTest) -> tuple[list[str], dict[tuple[i
         upper = sorted((labels.index(line.row), labels.index(line.column)))
         if line.metric == test.metric:
             cells[upper[0], upper[1]] = line
-        elif line.metric == test.metric_holm:
+        elif corrected and line.metric == test.metric_holm:
             cells[upper[1], upper[0]] = line
     return labels, cells
