@@ -91,6 +91,43 @@ def test_a_lost_node_and_a_preemption_are_no_failures(monkeypatch: pytest.Monkey
         fails()
 
 
+TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
+
+
+def short() -> tuple[int, int]:
+    """Return for how many attempts the RAM may have been too small, and for how many the memory of a GPU."""
+    found = attempts.next_of(Path("a.attempt"), [Path("state")])
+    return found.ram, found.gpu_memory
+
+
+def test_an_attempt_knows_for_which_before_it_a_memory_was_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert short() == (0, 0)
+    is_killed()
+    assert short() == (1, 0)
+    fails(TOO_SMALL)
+    gets_to(1)
+    fails()
+    assert short() == (1, 1)
+    gets_to(2)
+    is_killed()
+    gets_to(3)  # as after a preemption: it was not short of memory
+    assert short() == (1, 1)
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    assert short() == (0, 1)  # the training goes on, in parts that fit
+    shutil.rmtree("state")
+    assert short() == (0, 0)
+
+
+def test_a_job_that_slurm_queues_again_asks_for_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    is_killed()
+    assert short() == (0, 0)
+    monkeypatch.setenv("SLURM_JOB_ID", "")  # Snakemake plans the next one
+    assert short() == (1, 0)
+    monkeypatch.setenv("SLURM_JOB_ID", "13")  # and so does the process of that one
+    assert short() == (1, 0)
+
+
 def test_another_run_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
     fails()
     fails()
