@@ -217,7 +217,8 @@ def next_of(path: Path, checkpoints: Iterable[Path]) -> Attempt:
         path: the file that holds the latest attempt.
         checkpoints: the folders of the checkpoints that the job writes.
     """
-    return _after(Attempt.read(path), _positions(checkpoints))
+    old = Attempt.read(path)
+    return _after(old, _positions(checkpoints) if old else "")  # of thousands of jobs, few have failed
 
 
 def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:

@@ -19,6 +19,7 @@ from retort.jobs import job
 from retort.run_hooks import remove_kept_results
 from retort.signals import Interrupted
 
+from tests.conftest import ROOT
 from tests.rule_job import rule_job
 
 
@@ -179,9 +180,30 @@ def test_students_are_left_to_jobs_of_their_own_once_slurm_has_tried_it_twice(
     assert "the last one: no room; left to distill_student" in capsys.readouterr().err
 
 
+STAMP = Path("results/together/a.done")
+
+
+def test_the_job_itself_writes_the_stamp_that_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snakemake would touch that of a job which ended unseen; it starts one without its stamp again."""
+    rules = (ROOT / "workflow/rules/students.smk").read_text()
+    assert 'temp("results/together/{companions}.done")' in rules
+    with job(together()):
+        assert not STAMP.exists()
+    assert STAMP.exists()
+    STAMP.unlink()
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    stamped = [(ends_with(RetortError("no room")), STAMP.exists()) for _ in range(3)]
+    assert stamped == [(1, False), (1, False), (0, True)]  # given up, and left to the jobs of the students
+
+
+def together() -> SimpleNamespace:
+    """Return a job that trains students side by side."""
+    return rule_job(rule="distill_together", params={"settings": {"one": {}}}, output=[str(STAMP)])
+
+
 def ends_with(error: Exception) -> int | str | None:
     """Return the exit status of a job that trains students side by side, and meets an error."""
-    with pytest.raises(SystemExit) as ended, job(rule_job(rule="distill_together", params={"settings": {"one": {}}})):
+    with pytest.raises(SystemExit) as ended, job(together()):
         raise error
     return ended.value.code
 
