@@ -42,7 +42,7 @@ def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Submit]:
     """Submit a job by the plugin; return what it reports: 'submitted' and an id, or 'error' and a message."""
     import snakemake_executor_plugin_slurm as plugin
 
-    for name in ("_report_job_error_threadsafe", "_report_job_submission_threadsafe"):
+    for name in ("_report_job_error_threadsafe", "_report_job_submission_threadsafe", "run_job"):
         monkeypatch.setattr(plugin.Executor, name, getattr(plugin.Executor, name))
     slurm_submit.adapt_plugin()
     monkeypatch.setattr(slurm_submit, "FIRST", 0.001)
@@ -55,7 +55,9 @@ def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Submit]:
     outcomes: queue.Queue[Outcome] = queue.Queue()
     with ThreadPoolExecutor(1) as threads:
 
-        def submit(says: str, refusals: int, active: int = 0, array_jobs: str = "", killed: bool = False) -> Outcome:
+        def submit(
+            says: str, refusals: int, active: int = 0, array_jobs: str = "", killed: bool = False, sent: Any = None
+        ) -> Outcome:
             (tmp_path / "says").write_text(says)
             (tmp_path / "refusals").write_text("x" * refusals)
             settings = plugin.ExecutorSettings(array_jobs=array_jobs or None)
@@ -78,7 +80,7 @@ def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Submit]:
                 "report_job_submission": lambda info: outcomes.put(("submitted", info.external_jobid)),
                 "report_job_error": lambda info, msg: outcomes.put(("error", msg)),
             }
-            executor.run_job(job())
+            executor.run_job(sent or job())
             return outcomes.get(timeout=20)
 
         yield submit
@@ -148,6 +150,23 @@ def test_a_job_waits_as_long_as_others_of_its_run_are_in_slurm(
     monkeypatch.setattr(slurm_submit, "LONGEST", 0.05)
     monkeypatch.setattr(slurm_submit, "PATIENCE", 0.2)
     assert submit(LIMIT, refusals=8, active=active)[0] == outcome
+
+
+def test_an_error_of_jobs_that_share_a_slurm_job_is_reported(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin asks for the account first; its database may be out of reach."""
+    import snakemake_executor_plugin_slurm as plugin
+
+    def fails(executor: Any, job: Any) -> Iterator[str]:
+        raise OSError("sacctmgr: Connection refused")
+        yield ""
+
+    monkeypatch.setattr(plugin.Executor, "get_account_arg", fails)
+    monkeypatch.setattr(slurm_submit, "PATIENCE", 0.0)
+    own = {"name": "group", "is_group": lambda: True, "jobs": [job()], "groupid": "group", "jobid": 1}
+    resources = Namedlist(fromdict={})
+    sent = SimpleNamespace(**own, resources=resources, wildcards=[], wildcards_dict={})
+    assert submit("", 0, sent=sent) == ("error", "sacctmgr: Connection refused")
+    assert slurm_submit.line_of(job()) == "sacctmgr: Connection refused"
 
 
 @pytest.mark.parametrize("how", [{"array_jobs": "all"}, {"killed": True}])

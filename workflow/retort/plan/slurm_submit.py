@@ -69,6 +69,24 @@ def adapt_plugin() -> None:
         executor = plugin.Executor
         executor._report_job_error_threadsafe = unless_for_now(executor._report_job_error_threadsafe)
         executor._report_job_submission_threadsafe = forgetting(executor._report_job_submission_threadsafe)
+        executor.run_job = reporting(executor.run_job)
+
+
+def reporting(run: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Return a function that submits a job, and reports any error.
+
+    The plugin's own report asks jobs that share a Slurm job for their rule. They have none, and Snakemake would wait
+    for them for ever.
+    """
+
+    def reported(executor: Any, job: Any) -> None:
+        try:
+            run(executor, job)
+        except Exception as error:
+            submitted = sys.modules[PLUGIN].SubmittedJobInfo(job)
+            executor._report_job_error_threadsafe(submitted, str(error.__context__ or error))
+
+    return reported
 
 
 def forgetting(report: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
