@@ -3,6 +3,8 @@
 A job is attempted again by Snakemake (`retries`), or by Slurm, which queues it again at its limit, after the loss of a
 node and after a preemption. As long as its trainings get further, that may go on. A lost node and a preemption end a
 job without a word and keep its Slurm id; they count as no failure.
+
+How an attempt ended also says whether the next one needs more memory, or a GPU that holds fewer rows at once.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -31,6 +34,9 @@ CHECKPOINTS = Path("results/checkpoints")  # the folder of the folders with the 
 TRAINS_FOR = {"distill_together": "distill_student"}
 MOST = 2  # failures without a step forward
 KILLED = "it was killed: for want of memory or of time, or by someone"
+# how errors begin that say that a GPU's memory, or the RAM, was too small: those of torch, of Python and of the system
+GPU_TOO_SMALL = re.compile(r"(CUDA|HIP)\b.*out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED")
+RAM_TOO_SMALL = re.compile(r"\bMemoryError|an(no|')t allocate memory|Unable to allocate|malloc of size|SIGKILL|Killed")
 
 
 class GivenUp(RetortError):
@@ -47,8 +53,8 @@ class Attempt:
         position: how far the job's trainings had got when it began.
         failures: how many attempts before it failed at this position.
         reason: why it failed; empty while it is at work, and for ever if it was killed.
-        at_limit: whether it ended because its Slurm job met its time limit.
-        limits: how many Slurm jobs of this run met their time limit at this job before it.
+        ram: how many attempts of this run before it may have ended for want of RAM.
+        gpu_memory: how many attempts before it ended for want of a GPU's memory.
     """
 
     run: str
@@ -56,8 +62,8 @@ class Attempt:
     position: str
     failures: int = 0
     reason: str = ""
-    at_limit: bool = False
-    limits: int = 0
+    ram: int = 0
+    gpu_memory: int = 0
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -78,11 +84,24 @@ class Attempt:
         was_lost = not self.reason and self._in_slurm_job_of(new)
         return self.failures + (not was_lost)
 
-    def limits_before(self, new: Attempt) -> int:
-        """Return how many Slurm jobs met their time limit before that of a new attempt, that of this one included."""
+    def short_of_ram_before(self, new: Attempt) -> int:
+        """Return how many attempts may have ended for want of RAM before a new one, this one included.
+
+        One that was killed may have, unless it had got further, or Slurm has queued it again.
+        """
         if self.run != new.run:
             return 0
-        return self.limits + (self.at_limit and not self._in_slurm_job_of(new))
+        was_killed = not self.reason and self.position == new.position and not self._in_slurm_job_of(new)
+        return self.ram + (was_killed or bool(RAM_TOO_SMALL.search(self.reason)))
+
+    def short_of_gpu_memory_before(self, new: Attempt) -> int:
+        """Return how many attempts ended for want of a GPU's memory before a new one, this one included.
+
+        Those of a run before count as long as its training goes on.
+        """
+        if self.run != new.run and not new.position.strip("0. "):
+            return 0
+        return self.gpu_memory + bool(GPU_TOO_SMALL.search(self.reason))
 
     def _in_slurm_job_of(self, new: Attempt) -> bool:
         """Return whether Slurm has queued the job again for a new attempt, which is none of Snakemake's."""
@@ -123,23 +142,33 @@ def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
         yield
     except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
-            at_limit = isinstance(error, Interrupted) and error.ahead_of_limit
-            replace(begun, reason=first_line(error), at_limit=at_limit).write(path)
+            replace(begun, reason=first_line(error)).write(path)
         raise
     path.unlink(missing_ok=True)
 
 
 def _begin(path: Path, here: str) -> Attempt:
     """Note that an attempt begins at a position, and return it; raise an error if it is one too many."""
-    new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), here)
-    old = Attempt.read(path) if new.run else None
-    failures = old.failures_before(new) if old else 0
-    if failures >= MOST:
+    old = Attempt.read(path) if os.environ.get(RUN) else None
+    begun = _after(old, here)
+    if begun.failures >= MOST:
         reason = (old and old.reason) or KILLED
-        raise GivenUp(f"given up after {failures} failures without a step forward; the last one: {reason}")
-    begun = replace(new, failures=failures, limits=old.limits_before(new) if old else 0)
+        raise GivenUp(f"given up after {begun.failures} failures without a step forward; the last one: {reason}")
     begun.write(path)
     return begun
+
+
+def _after(old: Attempt | None, here: str) -> Attempt:
+    """Return an attempt that begins at a position, with what is known of those before it."""
+    new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), here)
+    if old is None:
+        return new
+    return replace(
+        new,
+        failures=old.failures_before(new),
+        ram=old.short_of_ram_before(new),
+        gpu_memory=old.short_of_gpu_memory_before(new),
+    )
 
 
 def leaves_the_rest(rule: str, error: Exception) -> bool:
@@ -179,19 +208,17 @@ def file_of(slug: str) -> Path:
     return LOCKS / f"{slug}.attempt"
 
 
-def tries(path: Path, attempt: int) -> int:
-    """Return Snakemake's attempt at a job without those before it that met their time limit, which did not fail.
+def next_of(path: Path, checkpoints: Iterable[Path]) -> Attempt:
+    """Return the attempt at a job that would begin now, which knows for which of them a memory was too small.
 
-    One that was killed without a word counts: it may have been for want of memory.
+    The process that plans the job and that of the job itself find the same.
 
     Args:
         path: the file that holds the latest attempt.
-        attempt: the number of Snakemake's attempt, from 1.
+        checkpoints: the folders of the checkpoints that the job writes.
     """
-    latest = Attempt.read(path)
-    if latest is None:
-        return attempt
-    return max(1, attempt - latest.limits_before(Attempt(os.environ.get(RUN, ""), slurm.job_id(), "")))
+    old = Attempt.read(path)
+    return _after(old, _positions(checkpoints) if old else "")  # of thousands of jobs, few have failed
 
 
 def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:

@@ -30,6 +30,7 @@ from retort import provenance
 ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket
 TERMINATE = b"T"  # a client was told to end, and so is its fork
 GREETING = 1 << 20  # largest size of a request: arguments, environment and module path
+LONGEST = 80  # bytes of the folder of temporary files: the whole path of a socket may have 107
 ON_NODES = (  # what jobs of a cluster's nodes import
     "transformers.models.bert.modeling_bert",
     "transformers.models.roberta.modeling_roberta",
@@ -58,11 +59,28 @@ def identity() -> str:
 def start(environment: dict[str, str], preloaded: tuple[str, ...]) -> None:
     """Start a server that ends with this process, and set its address in this process's environment.
 
+    Where none can be started, there is none.
+
     Args:
         environment: the variables of the server; a fork has those of the process that asks for it.
         preloaded: the modules that the server imports.
     """
-    folder = Path(tempfile.mkdtemp(prefix="retort-"))  # of this user alone: who reaches the socket can run code
+    with contextlib.suppress(OSError):
+        folder = _folder()
+        try:
+            os.environ[ADDRESS] = _start(folder, environment, preloaded)
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    """Return a new folder for the socket, of this user alone: who reaches the socket can run code."""
+    long = len(os.fsencode(tempfile.gettempdir())) > LONGEST
+    return Path(tempfile.mkdtemp(prefix="retort-", dir="/tmp" if long else None))
+
+
+def _start(folder: Path, environment: dict[str, str], preloaded: tuple[str, ...]) -> str:
+    """Start a server whose socket is in a folder, and return its address."""
     address = str(folder / "socket")
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(address)
@@ -71,7 +89,7 @@ def start(environment: dict[str, str], preloaded: tuple[str, ...]) -> None:
         # its standard input is a pipe that nobody writes to: it closes when this process ends, however it ends
         server = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()])
     _servers.append(server)
-    os.environ[ADDRESS] = address
+    return address
 
 
 _servers: list[subprocess.Popen[bytes]] = []  # kept, because the pipes close when they are deleted

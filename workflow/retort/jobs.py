@@ -146,18 +146,28 @@ def job(snakemake: Any) -> Iterator[Job]:
             running = _running(snakemake, log)
             with kept_for_next_training(), _at_work(running, snakemake):
                 yield running
+        _stamp(snakemake.output)
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
         line = explain(error) or _damage(_results(snakemake.input))
         if left := leaves_the_rest(snakemake.rule, error):
             line = f"{line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}"
+            _stamp(snakemake.output)
         if line is None:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
         if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
             slurm.queue_again()
         sys.exit(0 if left else 1)
+
+
+def _stamp(outputs: Iterable[str]) -> None:
+    """Write the stamps of a job that is done: one that Slurm has forgotten has failed if they are not there."""
+    for path in map(Path, outputs):
+        if path.parent == STAMPS:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
 
 
 def _running(snakemake: Any, log: TextIO) -> Job:

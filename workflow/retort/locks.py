@@ -70,16 +70,17 @@ class Owner:
         """Whether it is the process that asks."""
         return (self.machine, self.pid) == (machine.name(), os.getpid())
 
-    def has_ended(self, has_locks: bool) -> bool:
+    def has_ended(self, has_locks: bool, ours: bool = True) -> bool:
         """Return whether the process is known to be dead, without a look at its signs of life.
 
         Args:
             has_locks: whether this process holds the lock of the operating system, which no other process of this
                 machine then holds.
+            ours: whether it is a process of this account.
         """
         if self.machine == machine.name():
             return has_locks or not machine.is_alive(self.pid)
-        return bool(self.cluster) and self.cluster == slurm.cluster() and slurm.has_ended(self.slurm_job)
+        return bool(self.cluster) and self.cluster == slurm.cluster() and slurm.has_ended(self.slurm_job, ours)
 
     def __str__(self) -> str:
         slurm_job = f", Slurm job {self.slurm_job}" if self.slurm_job else ""
@@ -136,6 +137,13 @@ class Claim:
                 return stream.read(), os.fstat(stream.fileno()).st_mtime_ns
         except FileNotFoundError:
             return None
+
+    def is_ours(self) -> bool:
+        """Return whether a process of this account created the file; False if there is none."""
+        try:
+            return self.path.stat().st_uid == os.getuid()
+        except FileNotFoundError:
+            return False
 
     def owner(self) -> Owner | None:
         """Return the process whose claim it is; None if there is none, or it does not say."""
@@ -226,7 +234,7 @@ def _dead_claim(claim: Claim, work: str, has_locks: bool, dead: float) -> bytes 
     """
     before, end = claim.read(), time.monotonic() + dead
     owner = Owner.of(before and before[0])
-    if owner is None or not owner.has_ended(has_locks):
+    if owner is None or not owner.has_ended(has_locks, claim.is_ours()):
         while before is not None and time.monotonic() < end:
             time.sleep(min(1.0, dead / 10))
             now = claim.read()

@@ -25,26 +25,40 @@ def cluster() -> str:
     return os.environ.get("SLURM_CLUSTER_NAME", "")
 
 
-def has_ended(job: str) -> bool:
-    """Return whether Slurm says that a job has ended, or does not know it any more; False if it gives no answer."""
+def has_ended(job: str, ours: bool = True) -> bool:
+    """Return whether Slurm says that a job has ended, or does not know it any more; False if it gives no answer.
+
+    Args:
+        job: its id.
+        ours: whether this account submitted it. Slurm may keep the jobs of others private (PrivateData): it then
+            answers as for a job that it does not know.
+    """
     states = states_of([job])
-    return states is not None and all(state in ENDED for state in states.values())
+    if not states:
+        return ours and states is not None
+    return all(state in ENDED for state in states.values())
 
 
 def states_of(jobs: Iterable[str]) -> dict[str, str] | None:
     """Return the states of those jobs that Slurm knows, also of some that have ended; None if it gives no answer.
 
+    Slurm knows a job for MinJobAge seconds after its end.
+
     Args:
         jobs: the ids of the jobs, at least one.
     """
-    command = ["squeue", "--noheader", "--states=all", "--format=%i %T", "--jobs", ",".join(jobs)]
+    ids = list(jobs)
+    command = ["squeue", "--noheader", "--states=all", "--format=%i %T", "--jobs", ",".join(ids)]
+    # variables such as SQUEUE_PARTITION would leave out jobs
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SQUEUE_")}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode:  # of several ids it leaves out those that it does not know; for a single one that is an error
         return {} if "Invalid job id" in done.stderr else None
-    return dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.strip())
+    states = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.strip())
+    return states if states or len(ids) > 1 else None
 
 
 def queue_again(after: str = "") -> bool:

@@ -9,6 +9,7 @@ from retort.plan import (
     slurm_defaults,
     slurm_status,
     slurm_step,
+    slurm_submit,
 )
 from retort.errors import RetortError
 from retort.specs.config import read_config
@@ -48,6 +49,7 @@ else:
 ignore_script_times()
 slurm_status.adapt_plugin()
 slurm_step.adapt_plugin()
+slurm_submit.adapt_plugin()
 ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine

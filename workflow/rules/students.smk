@@ -46,7 +46,7 @@ rule distill_together:
         tokenizer=companions.tokenizer,
         parents=companions.parents,
     output:
-        temp(touch("results/together/{companions}.done")),
+        temp("results/together/{companions}.done"),
     log:
         "results/logs/distill_together/{companions}.log",
     wildcard_constraints:

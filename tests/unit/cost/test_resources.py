@@ -161,22 +161,47 @@ def test_the_papers_largest_step_fits_any_gpu(
     assert asked.micro_batch(STUDENT, "distill_student", 1) == rows
 
 
-@pytest.mark.parametrize(("gigabytes", "rows"), [(141, (0, 480, 320, 240, 240)), (80, (480, 240, 160, 120, 120))])
-def test_a_job_that_is_tried_again_takes_fewer_rows_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float, rows: tuple[int, ...]
+@pytest.mark.parametrize(("gigabytes", "rows"), [(141, [0, 480, 320, 240, 240]), (80, [480, 240, 160, 120, 120])])
+def test_a_job_for_which_a_gpu_was_too_small_takes_fewer_rows_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float, rows: list[int]
 ) -> None:
     asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
-    assert tuple(asked.micro_batch(STUDENT, "distill_student", attempt) for attempt in range(1, 6)) == rows
+    found = [asked.micro_batch(STUDENT, "distill_student", 1)]
+    for before in range(4):
+        ended("CUDA out of memory. Tried to allocate 2.00 GiB.", monkeypatch, gpu_memory=before)
+        found.append(asked.micro_batch(STUDENT, "distill_student", before + 2))
+    assert found == rows
 
 
-def test_a_training_that_met_its_limit_asks_for_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("reason", "ram", "rows"),
+    [
+        ("", 2, 1),  # it was killed
+        ("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory", 2, 1),
+        ("process 1: Signal 9 (SIGKILL) received by PID 7", 2, 1),
+        ("MemoryError", 2, 1),
+        ("process 1: OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", 1, 2),
+        ("CUDA error: out of memory", 1, 2),
+        ("SIGURG ended it after step 9; its state is kept: run again and it goes on", 1, 1),
+        ("SIGTERM ended it after step 9; its state is kept: run again and it goes on", 1, 1),
+        ("[Errno 28] No space left on device: 'results/x'", 1, 1),
+    ],
+)
+def test_a_job_asks_for_more_only_of_what_was_too_small(
+    reason: str, ram: int, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": 80}))
+    job = STUDENT, "distill_student"
+    first = asked.mem_mb(*job, 1), asked.micro_batch(*job, 1)
+    ended(reason, monkeypatch)
+    assert (asked.mem_mb(*job, 2), asked.micro_batch(*job, 2)) == (ram * first[0], first[1] / rows)
+
+
+def ended(reason: str, monkeypatch: pytest.MonkeyPatch, job: Wildcards = STUDENT, **before: int) -> None:
+    """Leave the note of an attempt of this run that ended with a reason."""
     monkeypatch.setenv(attempts.RUN, "run-1")
-    latest, job = attempts.file_of(f"distill_student.{STUDENT.student}"), (STUDENT, "distill_student")
-    for at_limit, times in ((True, 1), (False, 2)):
-        attempts.Attempt("run-1", "17", "0.1.9", reason="its end", at_limit=at_limit).write(latest)
-        assert asked.mem_mb(*job, 2) == times * asked.mem_mb(*job, 1)
-        assert asked.micro_batch(*job, 2) == asked.micro_batch(*job, 1) / times
+    attempt = attempts.Attempt("run-1", "17", "0.0.0", reason=reason, **before)
+    attempt.write(attempts.file_of(f"distill_student.{job.student}"))
 
 
 def test_a_job_without_checkpoints_gets_more_time_when_it_is_tried_again(
@@ -187,7 +212,6 @@ def test_a_job_without_checkpoints_gets_more_time_when_it_is_tried_again(
     minutes = [asked.runtime(*encoded, attempt) for attempt in range(1, 7)]
     assert minutes[:2] == [minutes[0], 2 * minutes[0]]
     assert max(minutes) == minutes[-1] == min(4 * minutes[0], 80)
-    assert asked.mem_mb(*encoded, 6) == asked.mem_mb(*encoded, 4) == 4 * asked.mem_mb(*encoded, 1)
     assert asked.runtime(STUDENT, "distill_student", 1) == asked.runtime(STUDENT, "distill_student", 2)
 
 
@@ -213,7 +237,9 @@ def test_what_a_long_job_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     # as long as the partition allows; it goes on then
     assert (alone.gpu(*LONG, 1), alone.runtime(*LONG, attempt=1)) == (1, 600)
     assert several.gpu(*LONG, 1) == 4
-    assert alone.mem_mb(*LONG, attempt=1) * 2 > 15_000 == alone.mem_mb(*LONG, attempt=2)
+    mem_mb = alone.mem_mb(*LONG, attempt=1)
+    ended("", monkeypatch, LONG[0])
+    assert mem_mb * 2 > 15_000 == alone.mem_mb(*LONG, attempt=2)
     assert alone.gpu(SimpleNamespace(source="cc100"), "fetch_source", 1) == 0
 
 
@@ -225,6 +251,8 @@ def test_a_job_fits_one_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     }
     path = cluster(tmp_path, **limits)
     asked = needs(tmp_path, monkeypatch, "paper", cluster=path)
+    if attempt > 1:
+        ended("", monkeypatch, LONG[0])
     resources = {name: getattr(asked, name)(*LONG, attempt) for name in ("runtime", "mem_mb")}
     assert resources["runtime"] == minutes
     sent = SimpleNamespace(resources=resources | {"gpu": asked.gpu(*LONG, 1)}, threads=1)

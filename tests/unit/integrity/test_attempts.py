@@ -21,6 +21,7 @@ from retort.jobs import job
 from retort.run_hooks import remove_kept_results
 from retort.signals import Interrupted
 
+from tests.conftest import ROOT
 from tests.rule_job import rule_job
 
 
@@ -93,6 +94,43 @@ def test_a_lost_node_and_a_preemption_are_no_failures(monkeypatch: pytest.Monkey
         fails()
 
 
+TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
+
+
+def short() -> tuple[int, int]:
+    """Return for how many attempts the RAM may have been too small, and for how many the memory of a GPU."""
+    found = attempts.next_of(Path("a.attempt"), [Path("state")])
+    return found.ram, found.gpu_memory
+
+
+def test_an_attempt_knows_for_which_before_it_a_memory_was_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert short() == (0, 0)
+    is_killed()
+    assert short() == (1, 0)
+    fails(TOO_SMALL)
+    gets_to(1)
+    fails()
+    assert short() == (1, 1)
+    gets_to(2)
+    is_killed()
+    gets_to(3)  # as after a preemption: it was not short of memory
+    assert short() == (1, 1)
+    monkeypatch.setenv(attempts.RUN, "run-2")
+    assert short() == (0, 1)  # the training goes on, in parts that fit
+    shutil.rmtree("state")
+    assert short() == (0, 0)
+
+
+def test_a_job_that_slurm_queues_again_asks_for_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    is_killed()
+    assert short() == (0, 0)
+    monkeypatch.setenv("SLURM_JOB_ID", "")  # Snakemake plans the next one
+    assert short() == (1, 0)
+    monkeypatch.setenv("SLURM_JOB_ID", "13")  # and so does the process of that one
+    assert short() == (1, 0)
+
+
 def test_another_run_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
     fails()
     fails()
@@ -144,9 +182,30 @@ def test_students_are_left_to_jobs_of_their_own_once_slurm_has_tried_it_twice(
     assert "the last one: no room; left to distill_student" in capsys.readouterr().err
 
 
+STAMP = Path("results/together/a.done")
+
+
+def test_the_job_itself_writes_the_stamp_that_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snakemake would touch that of a job which ended unseen; it starts one without its stamp again."""
+    rules = (ROOT / "workflow/rules/students.smk").read_text()
+    assert 'temp("results/together/{companions}.done")' in rules
+    with job(together()):
+        assert not STAMP.exists()
+    assert STAMP.exists()
+    STAMP.unlink()
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    stamped = [(ends_with(RetortError("no room")), STAMP.exists()) for _ in range(3)]
+    assert stamped == [(1, False), (1, False), (0, True)]  # given up, and left to the jobs of the students
+
+
+def together() -> SimpleNamespace:
+    """Return a job that trains students side by side."""
+    return rule_job(rule="distill_together", params={"settings": {"one": {}}}, output=[str(STAMP)])
+
+
 def ends_with(error: Exception) -> int | str | None:
     """Return the exit status of a job that trains students side by side, and meets an error."""
-    with pytest.raises(SystemExit) as ended, job(rule_job(rule="distill_together", params={"settings": {"one": {}}})):
+    with pytest.raises(SystemExit) as ended, job(together()):
         raise error
     return ended.value.code
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,8 +27,15 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a server that has imported a module which the tests can ask for, and return its address."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "workflow"))
     monkeypatch.delenv(forkserver.ADDRESS, raising=False)
+    with started():
+        yield os.environ[forkserver.ADDRESS]
+
+
+@contextlib.contextmanager
+def started() -> Iterator[None]:
+    """Start a server for a block."""
     forkserver.start(dict(os.environ), preloaded=("colorsys",))
-    yield os.environ[forkserver.ADDRESS]
+    yield
     server = forkserver._servers.pop()
     if server.stdin:
         server.stdin.close()
@@ -82,6 +91,31 @@ def test_without_a_server_the_script_runs_in_its_own_process(start: Start) -> No
     assert start(body).communicate(timeout=60)[0].split() == ["False", "True"]
     gone = start(body, **{forkserver.ADDRESS: "/nowhere/socket"})
     assert gone.communicate(timeout=60)[0].split() == ["False", "True"]
+
+
+def test_a_long_path_of_temporary_files_is_no_place_for_a_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "workflow"))
+    monkeypatch.delenv(forkserver.ADDRESS, raising=False)
+    with started():
+        assert start("print('colorsys' in sys.modules)").communicate(timeout=60)[0].split() == ["True"]
+
+
+@pytest.mark.parametrize("place", ["/nowhere", None])
+def test_a_server_that_cannot_start_is_done_without(
+    place: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no folder for its socket, or no process for it."""
+    monkeypatch.setattr(tempfile, "tempdir", place or str(tmp_path))
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    monkeypatch.delenv(forkserver.ADDRESS, raising=False)
+    forkserver.start(dict(os.environ), preloaded=())
+    assert forkserver.ADDRESS not in os.environ
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_code_runs_in_its_own_process(address: str, start: Start) -> None:

@@ -203,7 +203,7 @@ SQUEUE = "#!/bin/sh\necho \"$@\" >> {0}/asked\necho '{1}' >&{2}\nexit {3}\n"
     [
         ("17 COMPLETED", 1, 0, True),
         ("17 CANCELLED", 1, 0, True),
-        ("", 1, 0, True),
+        ("", 1, 0, False),  # it was left out of the answer
         ("slurm_load_jobs error: Invalid job id specified", 2, 1, True),
         ("17 RUNNING", 1, 0, False),
         ("17 PENDING", 1, 0, False),
@@ -214,19 +214,54 @@ SQUEUE = "#!/bin/sh\necho \"$@\" >> {0}/asked\necho '{1}' >&{2}\nexit {3}\n"
 def test_what_slurm_says_of_a_job(
     answer: str, stream: int, status: int, ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "squeue").write_text(SQUEUE.format(tmp_path, answer, stream, status))
-    (tmp_path / "squeue").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    answers(tmp_path, monkeypatch, SQUEUE.format(tmp_path, answer, stream, status))
     assert slurm.has_ended("17") is ended
     assert (tmp_path / "asked").read_text().endswith("--jobs 17\n")
 
 
 def test_what_slurm_says_of_several_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "squeue").write_text(SQUEUE.format(tmp_path, "17 RUNNING\n19 FAILED", 1, 0))
-    (tmp_path / "squeue").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    answers(tmp_path, monkeypatch, SQUEUE.format(tmp_path, "17 RUNNING\n19 FAILED", 1, 0))
     assert slurm.states_of(["17", "18", "19"]) == {"17": "RUNNING", "19": "FAILED"}
     assert (tmp_path / "asked").read_text().endswith("--jobs 17,18,19\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "stream", "status", "ended"),
+    [("slurm_load_jobs error: Invalid job id specified", 2, 1, False), ("17 COMPLETED", 1, 0, True)],
+)
+def test_slurm_may_hide_the_jobs_of_others(
+    answer: str, stream: int, status: int, ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(tmp_path, monkeypatch, SQUEUE.format(tmp_path, answer, stream, status))
+    assert slurm.has_ended("17", ours=False) is ended
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_claim_of_another_account_is_believed_as_long_as_it_may_live(
+    waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(tmp_path, monkeypatch, SQUEUE.format(tmp_path, "Invalid job id specified", 2, 1))
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "here")
+    account = os.getuid() + waits
+    monkeypatch.setattr(os, "getuid", lambda: account)
+    owner = Owner("node7", 1, "8", "2026-01-01 00:00:00", "another-system", "here")
+    assert Claim(tmp_path / "job", owner).create()
+    began = time.monotonic()
+    with locked(tmp_path / "job", "rule(a)", dead=0.5):
+        assert (time.monotonic() - began >= 0.5) == waits
+
+
+def test_no_variable_of_the_user_leaves_out_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(tmp_path, monkeypatch, '#!/bin/sh\n[ -n "$SQUEUE_PARTITION" ] || echo "17 RUNNING"\n')
+    monkeypatch.setenv("SQUEUE_PARTITION", "other")
+    assert slurm.states_of(["17"]) == {"17": "RUNNING"}
+
+
+def answers(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a squeue on the path."""
+    (folder / "squeue").write_text(script)
+    (folder / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
 def test_without_slurm_nothing_is_known_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,9 +275,7 @@ def test_only_the_slurm_of_a_job_is_asked(
     cluster: str, waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two clusters may share a file system, and number their jobs alike."""
-    (tmp_path / "squeue").write_text(SQUEUE.format(tmp_path, "", 1, 0))
-    (tmp_path / "squeue").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    answers(tmp_path, monkeypatch, SQUEUE.format(tmp_path, "8 CANCELLED", 1, 0))
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "here")
     owner = Owner("node7", 1, "8", "2026-01-01 00:00:00", "another-system", cluster)
     assert Claim(tmp_path / "job", owner).create()

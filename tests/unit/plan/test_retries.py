@@ -13,6 +13,7 @@ import pytest
 from retort import attempts, handover
 from retort.attempts import attempt
 from retort.plan import retries
+from retort.plan.retries import Restarts
 from retort.signals import Interrupted
 from snakemake.jobs import Job
 from snakemake.scheduling.job_scheduler import JobScheduler
@@ -45,74 +46,63 @@ def ends(error: BaseException, step: int, rule: str = "rule") -> None:
 
 
 def test_a_job_is_given_up_before_it_is_submitted_in_vain() -> None:
-    assert retries.allowed(job(), RETRIES) == RETRIES  # it has left no word
+    assert Restarts().allowed(job(), RETRIES) == RETRIES  # it has left no word
     ends(OSError("no luck"), step=1)
-    assert retries.allowed(job(), RETRIES) == RETRIES
+    assert Restarts().allowed(job(), RETRIES) == RETRIES
     ends(OSError("no luck"), step=1)
-    assert retries.allowed(job(), RETRIES) == RETRIES
+    assert Restarts().allowed(job(), RETRIES) == RETRIES
     ends(OSError("no luck"), step=1)
-    assert retries.allowed(job(), RETRIES) == 0
+    assert Restarts().allowed(job(), RETRIES) == 0
 
 
 def test_a_job_that_trains_for_others_is_started_once_more_to_leave_them_to_their_own() -> None:
     for number in (1, 2, 3):
         ends(OSError("no luck"), step=1, rule="distill_together")
-        assert retries.allowed(job(number, "distill_together"), 0) == number  # it may start for the next time
+        assert Restarts().allowed(job(number, "distill_together"), 0) == number  # it may start for the next time
 
 
 def test_failures_of_a_run_before_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         ends(OSError("no luck"), step=1)
     monkeypatch.setenv(attempts.RUN, "run-2")
-    assert retries.allowed(job(), RETRIES) == RETRIES
+    assert Restarts().allowed(job(), RETRIES) == RETRIES
 
 
-def test_a_training_is_submitted_for_each_of_its_parts() -> None:
+@pytest.mark.parametrize("error", [Interrupted(signal.SIGURG, 1), OSError("no luck"), KeyboardInterrupt()])
+def test_a_job_that_gets_further_is_started_as_often_as_it_takes(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It meets its limit, fails, or is killed; the last one leaves no word, as after a preemption or a lost node."""
+    restarts = Restarts()
     for number in range(1, 3 * RETRIES):
-        ends(Interrupted(signal.SIGURG, number), step=number)
-        assert retries.allowed(job(number), RETRIES) > number - 1  # as Snakemake compares
-        assert retries.allowed(job(number), 0) == 0  # nobody asked for retries
-    ends(OSError("no luck"), step=number + 1)
-    assert retries.allowed(job(number + 1), RETRIES) == RETRIES
+        monkeypatch.setenv("SLURM_JOB_ID", str(number))
+        ends(error, step=number)
+        assert restarts.allowed(job(number), RETRIES) > number - 1  # as Snakemake compares
+        assert restarts.allowed(job(number), 0) == 0  # nobody asked for retries
+    for again, allowed in ((1, True), (2, False)):  # without a step forward
+        monkeypatch.setenv("SLURM_JOB_ID", str(number + again))
+        ends(error, step=number)
+        assert (restarts.allowed(job(number + again), RETRIES) >= number + again) == allowed
 
 
-def test_parts_that_met_their_time_limit_are_no_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = attempts.file_of("rule.a")
-
-    def ends_in(slurm_job: str, error: BaseException, step: int) -> None:
-        monkeypatch.setenv("SLURM_JOB_ID", slurm_job)
-        ends(error, step)
-
-    def tries(attempt: int) -> set[int]:
-        """Return what Snakemake finds, and what the process of the job finds that it submits."""
-        found = set[int]()
-        for slurm_job in ("", "99"):
-            monkeypatch.setenv("SLURM_JOB_ID", slurm_job)
-            found.add(attempts.tries(file, attempt))
-        return found
-
-    limit = Interrupted(signal.SIGURG, 1)
-    assert tries(2) == {2}  # the first was killed before it left a word
-    ends_in("11", limit, step=1)
-    assert attempts.tries(file, 1) == 1  # where Slurm queues it again
-    ends_in("11", limit, step=2)
-    assert tries(2) == {1}
-    ends_in("12", OSError("no luck"), step=3)
-    assert tries(3) == {2}
-    ends_in("13", KeyboardInterrupt(), step=4)  # it leaves no word, like one that is killed
-    assert tries(4) == {3}
-    ends_in("14", limit, step=5)
-    assert tries(5) == {3}
-    monkeypatch.setenv(attempts.RUN, "run-2")
-    assert tries(2) == {2}
+@pytest.mark.parametrize("rule", ["rule", "distill_together"])
+def test_starts_that_never_ran_come_to_an_end(rule: str) -> None:
+    """Of a job that got further before, too."""
+    restarts = Restarts()
+    assert [restarts.allowed(job(number, rule), RETRIES) >= number for number in (5, 6, 7)] == [True, True, False]
+    for number in (8, 9):
+        ends(OSError("no luck"), number, rule)
+        assert restarts.allowed(job(number, rule), RETRIES) >= number
+    unnoted = range(10, 10 + RETRIES)
+    assert [restarts.allowed(job(number, rule), RETRIES) >= number for number in unnoted] == [True] * 5 + [False]
 
 
 def test_jobs_that_share_a_slurm_job_start_again_only_for_those_that_have_failed() -> None:
     model = Path("results/model")
     model.mkdir()
     handover.offer(attempts.LOCKS / "rule.a", "key", [model], always=True)
-    assert retries.allowed(job(in_turn=1), RETRIES) == 0
-    assert retries.allowed(job(), RETRIES) == RETRIES  # it may take them over
+    assert Restarts().allowed(job(in_turn=1), RETRIES) == 0
+    assert Restarts().allowed(job(), RETRIES) == RETRIES  # it may take them over
 
 
 def test_snakemake_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +110,6 @@ def test_snakemake_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     retries.adapt_snakemake()
     failing = Job.__new__(Job)
     failing.rule = SimpleNamespace(restart_times=RETRIES)
-    monkeypatch.setattr(retries, "allowed", lambda job, retries: (job, retries))
+    monkeypatch.setattr(Restarts, "allowed", lambda self, job, retries: (job, retries))
     assert failing.restart_times == (failing, RETRIES)
     assert "restart_times" in JobScheduler._handle_error.__code__.co_names

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from retort.attempts import file_of, tries
+from retort.attempts import TRAINS_FOR, Attempt, file_of, next_of, written_by
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
@@ -25,7 +25,7 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
-MOST_TIMES = 4  # a job that has failed, for want of memory perhaps, asks for twice as much, thrice, ...
+MOST_TIMES = 4  # a job that may have failed for want of memory or of time asks for twice as much, thrice, ...
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 
@@ -42,6 +42,7 @@ class JobResources:
 
     def __init__(self, plan: Plan, companions: Mapping[str, list[str]] = MappingProxyType({})) -> None:
         self.config, self.cluster = plan.config, read_cluster(plan.config.cluster)
+        self.companions = companions
         self.estimates = Estimates(plan, companions)
         self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
 
@@ -83,33 +84,33 @@ class JobResources:
         faster = 1 + PARALLEL * (gpus - 1) if gpus else 1
         minutes = MARGIN * 60 * self.speeds[gpus > 0].hours(estimate.work) / faster + SPARE_MINUTES
         times = 1 if estimate.step else min(attempt, MOST_TIMES)
-        needed = self._needed_mb(estimate, self._times(wildcards, rulename, attempt))
+        needed = self._needed_mb(estimate, self._next(wildcards, rulename).ram)
         allowed, _ = self.cluster.limits(gpus, needed)
         return int(min(_up_to(minutes, STEP_MINUTES) * times, allowed))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the megabytes of RAM of a job; a job that is tried again may have died for want of it."""
+        """Return the megabytes of RAM of a job; more where an attempt at it may have ended for want of it."""
         estimate = self._estimate(rulename, wildcards, attempt)
-        needed = self._needed_mb(estimate, self._times(wildcards, rulename, attempt))
+        needed = self._needed_mb(estimate, self._next(wildcards, rulename).ram)
         _, allowed = self.cluster.limits(self._gpus(estimate), needed)
         return int(min(needed, allowed))
 
-    def _needed_mb(self, estimate: Estimate, times: int) -> int:
+    def _needed_mb(self, estimate: Estimate, short: int) -> int:
         gpus = self._gpus(estimate)
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * times
+        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * _times(short)
 
-    def _times(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the number by which a job that has failed asks for more; what met its time limit has not failed."""
-        if attempt == 1:
-            return 1
-        return min(tries(file_of(slug(rulename, wildcards)), attempt), MOST_TIMES)
+    def _next(self, wildcards: Wildcards, rulename: str) -> Attempt:
+        """Return the attempt at a job that begins now, which knows how those before it ended."""
+        name = slug(rulename, wildcards)
+        students = self.companions[wildcards.companions] if rulename in TRAINS_FOR else ()
+        return next_of(file_of(name), written_by(rulename, name, students))
 
     def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return how many rows of a batch go through a device at once; 0 where all do.
 
-        A job that is tried again may have died for want of the GPU's memory: fewer rows, and the same numbers but for
-        rounding.
+        They are fewer once an attempt at the job has ended for want of the GPU's memory, and for no other reason: with
+        dropout each part of a batch draws masks of its own, so that another division is like another seed.
         """
         if self.config.micro_batch is not None:
             return self.config.micro_batch
@@ -119,8 +120,13 @@ class JobResources:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
         fitting = micro_batch(step, self.cluster.gpu_memory_gb * 1e9)
-        times = self._times(wildcards, rulename, attempt)
-        return (fitting or 0) if times == 1 else math.ceil((fitting or step.rows) / times)
+        short = self._next(wildcards, rulename).gpu_memory
+        return math.ceil((fitting or step.rows) / _times(short)) if short else fitting or 0
+
+
+def _times(short: int) -> int:
+    """Return the number by which a job asks for more of what was too small so often."""
+    return min(1 + short, MOST_TIMES)
 
 
 def _up_to(value: float, multiple: int) -> int:

@@ -16,6 +16,7 @@ from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, LOCKS, Attempt, file_of
 from retort.job_names import slug_of
+from retort.plan import slurm_submit
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
 PRINTING = (
@@ -70,10 +71,11 @@ def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
 
 
 def reason(job: Any) -> str:
-    """Return the log of a failed job, and why it failed: the last line of the log, or that it was killed."""
+    """Return the log of a failed job, and why it failed: what Slurm said, the log's last line, or a kill."""
     log = str(job.log[0]) if job.log else ""
     attempt = Attempt.read(file_of(slug_of(job)))
-    return f"{log}: {(attempt and (attempt.reason or KILLED)) or _last_line(Path(log))}"
+    why = slurm_submit.line_of(job) or (attempt and (attempt.reason or KILLED)) or _last_line(Path(log))
+    return f"{log}: {why}"
 
 
 def _last_line(log: Path) -> str:

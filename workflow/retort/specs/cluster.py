@@ -91,7 +91,11 @@ class Partition(Spec):
 
 
 class Cluster(Spec):
-    """What a job can have on a cluster; no number depends on it but by rounding."""
+    """What a job can have on a cluster.
+
+    Numbers depend on it as on the processor: by rounding, and, where a batch goes through a GPU in parts, by the masks
+    of dropout that each part draws.
+    """
 
     partitions: dict[OneWord, Partition] = Field(
         default={}, description="limits of each, as snakemake-executor-plugin-slurm reads them; {} for none"
