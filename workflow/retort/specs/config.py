@@ -77,6 +77,7 @@ class Config(Spec):
     hours_together: float | None = Field(
         default=None,
         gt=0,
+        strict=True,
         description="hours on one device that a job of students side by side may be predicted to take; null: any",
     )
     data_dir: str | None = Field(

@@ -65,7 +65,8 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     check_names(config.folder, (*FOLDERS, "scales"), [slug for slug in papers if slug in folders], problems)
     for slug in papers:
         if slug in folders:
-            read_paper(study, folders[slug], problems)
+            if load.checked_entry_name(folders[slug], slug, problems):
+                read_paper(study, folders[slug], problems)
         else:
             problems.add(config.file, f"papers: {unknown('paper', slug, folders)}")
     for task in config.sampled:
