@@ -61,7 +61,10 @@ def _refuse(problems: list[str]) -> int:
     return 1
 
 
-@verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
+@verb(
+    "check",
+    argument("--data", action="store_true", help="find the files of every task, model and corpus, and read tasks"),
+)
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)
