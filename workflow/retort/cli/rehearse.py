@@ -24,10 +24,11 @@ def _config(arguments: argparse.Namespace) -> Config:
 
     What is for a cluster, a GPU, or data and models as published, is left out.
     """
-    content = config_of(arguments).model_dump(exclude={"run_sources"})
+    config = config_of(arguments)
+    content = config.model_dump(exclude={"run_sources"})
     precision = "auto" if content["precision"] == "tf32" else content["precision"]
     without: dict[str, None] = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster"))
-    return read_config({**content, **without, "scale": "rehearsal", "precision": precision})
+    return read_config({**content, **without, "scale": "rehearsal", "precision": precision}, config.file)
 
 
 def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:

@@ -63,7 +63,7 @@ def _refuse(problems: list[str]) -> int:
 
 @verb(
     "check",
-    argument("--data", action="store_true", help="find the files of every task, model and corpus, and read tasks"),
+    argument("--data", action="store_true", help="find the files of all tasks, models and corpora"),
 )
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
