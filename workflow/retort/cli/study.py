@@ -29,7 +29,10 @@ def _lists(study: Study) -> dict[str, dict[str, str]]:
     exhibits = {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())}
     return {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
-        "mappings": {name: (mappings.mappings[name].__doc__ or "").splitlines()[0] for name in mappings.mappings},
+        "mappings": {
+            name: catalogue.summary_of(f"mappings.py: '{name}'", mappings.mappings[name].__doc__)
+            for name in mappings.mappings
+        },
         "tasks": {name: task.title for name, task in study.tasks.items()},
         "students": {
             **{name: teacher.title for name, teacher in study.teachers.items()},
