@@ -158,7 +158,9 @@ def in_this_process(rehearsal: Rehearsal) -> Iterator[None]:
     PythonScript.execute_script = lambda script, path, edit=False: rehearsal.script(script, path)
     run_hooks.start_forkserver = rehearsal.count
     LoggerManager._default_streamhandler = lambda manager: Warnings(rehearsal)
-    interrupt = signal.signal(signal.SIGINT, rehearsal.stop)
+    interrupt = signal.getsignal(signal.SIGINT)
+    if interrupt is not signal.SIG_IGN:  # as it is in the background of some shells
+        signal.signal(signal.SIGINT, rehearsal.stop)
     try:
         yield
     finally:

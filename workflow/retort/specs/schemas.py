@@ -95,8 +95,8 @@ def with_schema_line(path: Path, name: str) -> str:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        name = path.relative_to(ROOT)
-        raise RetortError(f"{name}: not UTF-8 text ({error.reason})", "save the file as UTF-8") from None
+        file = path.relative_to(ROOT)
+        raise RetortError(f"{file}: not UTF-8 text ({error.reason})", "save the file as UTF-8") from None
     rest = text.partition("\n")[2] if text.startswith(MARK) else text
     return schema_line(path, name) + rest
 
