@@ -3,6 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 CORES ?= all
 BIN = $(abspath $(VENV)/bin)
+quiet = --quiet rules progress reason host # `all` would leave out errors
 
 .PHONY: help install run check test report clean
 
@@ -36,8 +37,8 @@ test: install ## everything: what `make check` does, the guides step by step, an
 	PATH="$(BIN):$$PATH" pytest -n 2
 
 report: run ## the study, Snakemake's own report (reports/snakemake.zip), and an archive of the run (reports/ro-crate.zip)
-	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all --report reports/snakemake.zip
-	PATH="$(BIN):$$PATH" snakemake --cores 1 --quiet all -- reports/ro-crate.zip
+	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) --report reports/snakemake.zip
+	PATH="$(BIN):$$PATH" snakemake --cores 1 $(quiet) -- reports/ro-crate.zip
 
 clean: ## delete results, reports and Snakemake's memory; the README of each folder stays
 	rm -rf .snakemake $(filter-out %/README.md,$(wildcard results/* results/.[!.]* reports/* reports/.[!.]*))

@@ -5,6 +5,7 @@ The tables are in `tests/contracts/mistakes`. A new mistake is a new row.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from retort.cli import main
 from retort.data import packages
 from retort.errors import RetortError, StudyError
 from retort.specs.cluster import read_cluster
-from retort.specs.config import read_config
+from retort.specs.config import Config, read_config
+from retort.study.check_files import check_files
 
 from tests.conftest import ROOT
 from tests.contracts.mistakes import (
@@ -69,6 +71,15 @@ def test_a_mistake_with_a_file(study_folder: Path, action: files.Action, line: s
     assert all(line in each or "there are: none" in each for each in found), found
     assert found
     assert "\n" not in found[0]
+
+
+@pytest.mark.parametrize("name", ["ti_ny", "my paper", "Größe"])
+def test_the_name_of_a_paper_is_one_that_a_configuration_can_have(study_folder: Path, name: str) -> None:
+    shutil.copytree(study_folder / "papers/tiny", study_folder / "papers" / name)
+    _, found = check_files(Config(study=str(study_folder)))
+    assert [line.split(" does not match")[0] for line in found] == [f"study/papers/{name}: '{name}'"]
+    with pytest.raises(StudyError):
+        read_config({"papers": [name]})
 
 
 @pytest.mark.parametrize(("content", "line"), config.VALUES)

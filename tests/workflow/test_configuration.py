@@ -41,3 +41,11 @@ def test_a_mistake_in_a_file_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("scale: pocket\n")
     (tmp_path / "mine.yaml").write_text("checkpoint_seconds: 010\n")
     assert "mine.yaml: line 1: YAML reads 010 as 8" in dry_run(tmp_path, "--configfile", "mine.yaml")
+
+
+def test_a_wrong_key_is_blamed_on_what_gives_it(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("scale: pocket\n")
+    (tmp_path / "mine.yaml").write_text("keep_weight: true\n")
+    said = dry_run(tmp_path, "--configfile", "mine.yaml", "--config", "device=gpu")
+    assert "  mine.yaml: keep_weight: no key is called 'keep_weight'" in said
+    assert "  --config: device: Input should be" in said

@@ -37,9 +37,14 @@ def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
 def _listed(name: str, names: list[str]) -> str:
     """Return the names with commas between; of very many, those that are most like a name."""
     if len(names) <= MANY:
-        return ", ".join(names)
+        return ", ".join(map(in_a_list, names))
     near = difflib.get_close_matches(name, names, n=8, cutoff=0)
-    return f"{', '.join(near)} and {len(names) - len(near)} others"
+    return f"{', '.join(map(in_a_list, near))} and {len(names) - len(near)} others"
+
+
+def in_a_list(name: str) -> str:
+    """Return a name as it stands beside others: in quotes if it holds a comma, as labels of rows may."""
+    return f"'{name}'" if "," in name else name
 
 
 class Registry(Generic[Entry]):

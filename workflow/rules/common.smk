@@ -56,7 +56,7 @@ try:
         keep_going()
         start_forkserver_on_node(slurm_step.jobs_in_turn())
         config.update(of_this_run())
-    plan = Plan(read_config(config), decide)
+    plan = Plan(read_config(config, origins=origins), decide)
     if workflow.is_main_process:
         plan.settings.resolve_all()
     companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))

@@ -13,8 +13,12 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
 from retort.errors import RetortError
 from retort.specs.config import content_of
 
+origins = {}  # key of the configuration -> what gives it, where that is not config.yaml
 for path in map(Path, ["config.yaml", *workflow.overwrite_configfiles]):
     try:
-        content_of(path) if path.exists() else None
+        content = content_of(path) if path.exists() else None
     except RetortError as error:
         raise WorkflowError(str(error)) from None
+    if isinstance(content, dict):
+        origins |= dict.fromkeys(content, path.name)
+origins |= dict.fromkeys(workflow.config_settings.config, "--config")

@@ -46,6 +46,11 @@ def content(name: str, data: bytes) -> Action:
     return lambda study: (study / name).write_bytes(data)
 
 
+def copy(name: str, to: str) -> Action:
+    """Return an action that gives a file a second name."""
+    return lambda study: shutil.copy(study / name, study / to)
+
+
 def without(name: str) -> Action:
     """Return an action that removes a folder."""
     return lambda study: shutil.rmtree(study / name)
@@ -79,6 +84,8 @@ MISTAKES: list[tuple[Action, str]] = [
      "study/corpora/old/sentences.yaml: nothing reads a file of this name here; move it"),
     (rename("papers/tiny/table4.yaml", "papers/tiny/tableA.yaml"), "tableA"),
     (content("tasks/my task.yaml", b"title: x\n"), "study/tasks/my task.yaml: file name: 'my task' does not match"),
+    (copy(TASK, "tasks/model.yaml"), "study/tasks/model.yaml: 'model' is taken: results/students/<student>/model"),
+    (copy(CORPUS, "corpora/task.yaml"), "study/corpora/task.yaml: 'task' is taken: `data: task` in a stage means"),
     (content("papers/tiny/notes.yaml", b"a: 1\n"), "study/papers/tiny/notes.yaml: nothing reads a file of this name"),
     (content("fact.yaml", b"a: 1\n"), "study/fact.yaml: nothing reads a file of this name here; did you mean 'facts"),
     (without("corpora"), "no corpus is called 'sentences'; there are: none"),

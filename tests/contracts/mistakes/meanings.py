@@ -43,7 +43,7 @@ MISTAKES = [
         ('path: "te\\nxts"', f"path: {BREAK}"),
     ]),
     Edits("papers/tiny/students.yaml", "{layers: [2, 4]}", [
-        ("{student: tiny-kd}", "kd.initialisation.student: 'tiny-kd' starts from itself by way of 'tiny-kd'"),
+        ("{student: tiny-kd}", "kd.initialisation.student: 'tiny-kd' starts from itself: tiny-kd <- tiny-kd"),
         ("{random: true, of: model}", "kd.initialisation: of: only where layers are copied, with 'layers' or"),
     ]),
     Edits("papers/tiny/students.yaml", "{objective: soft-labels}, {obj", [

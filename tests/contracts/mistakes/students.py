@@ -24,7 +24,7 @@ MISTAKES = [
     ]),
     Edits("papers/tiny/students.yaml", "{student: tiny-narrow}", [
         ("{student: tiny-predicting}",
-         "predicting.initialisation.student: 'tiny-predicting' starts from itself by way of 'tiny-predicting'"),
+         "predicting.initialisation.student: 'tiny-predicting' starts from itself: tiny-predicting <- tiny-predicting"),
         ("{student: tiny-narow}",
          "predicting.initialisation.student: no student is called 'tiny-narow'; did you mean 'tiny-narrow'?"),
     ]),

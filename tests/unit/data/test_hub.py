@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from retort.data.hub import MANIFEST
+from retort.data.hub import MANIFEST, as_retort_error
 from retort.data.sources import fetch
-from retort.errors import RetortError
+from retort.errors import NoAnswer, RetortError
 from retort.specs.source import HubFiles, HubRepository
 
 from tests.conftest import ROOT
@@ -173,3 +173,14 @@ def test_no_hub_within_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     said = refused(tmp_path, source())
     assert "no answer from http://127.0.0.1:9" in said
     assert "run again where the hub is within reach" in said
+
+
+def test_a_password_in_the_address_of_a_hub_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://someone:secret@127.0.0.1:9")
+    said = refused(tmp_path, source())
+    assert "no answer from http://127.0.0.1:9: " in said
+    text = "404 Client Error for url: http://someone:secret@host/a?token=secret (Request ID: 1)"
+    with pytest.raises(NoAnswer) as error, as_retort_error(source().hub, "main"):
+        raise ValueError(text)
+    assert "for url: http://host/a (Request ID: 1)" in str(error.value)
+    assert "secret" not in f"{said} {error.value}"

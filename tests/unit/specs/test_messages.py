@@ -6,10 +6,41 @@ from pathlib import Path
 
 import pytest
 import yaml
-from retort.specs.config import Config
+from retort.errors import StudyError
+from retort.registry import unknown
+from retort.specs.config import Config, read_config
 from retort.study.load import read
 
 from tests.tiny.edit import CLAIMS, PROTOCOL, STUDENTS, TASK, change, problems
+
+
+def test_a_key_that_stands_elsewhere_is_blamed_on_what_gives_it() -> None:
+    content = {"scal": "pocket", "device": "gpu", "papers": ["../a"]}
+    with pytest.raises(StudyError) as caught:
+        read_config(content, origins={"device": "--config", "papers": "mine.yaml"})
+    assert sorted(line.split(" ", 2)[0] + line.split(" ", 2)[1] for line in caught.value.problems) == [
+        "--config:device:", "config.yaml:scal:", "mine.yaml:papers.1:",
+    ]  # fmt: skip
+    config = read_config({"papers": ["nobody"]}, origins={"papers": "--config"})
+    assert read(config)[1][0].startswith("--config: papers: no paper is called 'nobody'; there are: ")
+
+
+def test_students_that_start_from_each_other_are_told_with_their_chain(study_folder: Path) -> None:
+    change(study_folder, STUDENTS, "{random: true}", "{student: tiny-predicting}")
+    change(study_folder, STUDENTS, "heads: 3, hidden: 24, intermediate: 48", "heads: 2, hidden: 16, intermediate: 32")
+    change(study_folder, STUDENTS, "layers: 2", "layers: 1")
+    change(study_folder, STUDENTS, "{layers: [2, 4]}", "{student: tiny-narrow}")  # which leads to the circle
+    where = "study/papers/tiny/students.yaml: "
+    assert problems(study_folder) == [
+        f"{where}narrow.initialisation.student: 'tiny-narrow' starts from itself: "
+        "tiny-narrow <- tiny-predicting <- tiny-narrow",
+        f"{where}predicting.initialisation.student: 'tiny-predicting' starts from itself: "
+        "tiny-predicting <- tiny-narrow <- tiny-predicting",
+    ]
+
+
+def test_names_with_commas_stand_in_quotes_beside_others() -> None:
+    assert str(unknown("row", "x", ["2 layers, wide", "kd"])).endswith("there are: '2 layers, wide', kd")
 
 
 def test_all_problems_of_all_files_come_at_once(study_folder: Path) -> None:

@@ -154,3 +154,10 @@ def test_the_verb_writes_what_is_not_current(
     assert config.read_text(encoding="utf-8") == f"{MARK}workflow/schemas/config.json\nscale: pocket\n"
     assert main(["schemas", "--check"]) == 0
     assert capsys.readouterr().out == ""
+    right = task.read_bytes()
+    task.write_bytes(b"\xef\xbb\xbf" + right)
+    assert main(["schemas"]) == 0
+    assert task.read_bytes() == right  # one first line, and no byte order mark
+    task.write_bytes("title: é\n".encode("latin-1"))
+    assert main(["schemas"]) == 2
+    assert "workflow/tasks/a.yaml: not UTF-8 text (" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import yaml
 from retort.errors import RetortError
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.record import record, recorded_value, replace_block
+from retort.tables.record import record, recorded_value, with_block
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import line, made
@@ -21,8 +21,8 @@ from tests.tiny.variant import CLAIMS, PAPER, TABLE, write_one_table
 def test_a_block_is_replaced_and_what_stands_above_it_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "table.yaml"
     path.write_text("# a comment\nkind: scores\npublished:\n  a: {b: [1.0]}\n")
-    replace_block(path, "published", {"a": {"b": [2.5, 0.5]}})
-    replace_block(path, "published", {"a": {"b": [3.5, 0.5]}})
+    for mean in (2.5, 3.5):
+        path.write_text(with_block(path, "published", {"a": {"b": [mean, 0.5]}}))
     assert path.read_text().startswith("# a comment\nkind: scores\n")
     assert yaml.safe_load(path.read_text())["published"] == {"a": {"b": [3.5, 0.5]}}
     assert path.read_text().count("published") == 1
@@ -37,7 +37,7 @@ def test_a_block_that_is_not_the_last_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "table.yaml"
     path.write_text("kind: scores\npublished: {}\nrows: []\n")
     with pytest.raises(RetortError, match="'published' is not the last key; move it to the end of the file"):
-        replace_block(path, "published", {})
+        with_block(path, "published", {})
 
 
 def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
@@ -62,6 +62,20 @@ def test_a_recorded_run_agrees_with_itself(config: dict[str, Any]) -> None:
     assert "agrees" in renders["md"].split("Scale:")[0]
     recorded = yaml.safe_load((folder / "paper.yaml").read_text())["recorded"]
     assert recorded["commit"] == "abc1234"
+
+
+def test_nothing_is_written_before_all_is_checked(config: dict[str, Any]) -> None:
+    made(config, "table1")
+    folder = Path(config["study"]) / "papers" / "tiny"
+    table = {key: value for key, value in TABLE.items() if key != "published"}
+    write_one_table(Path(config["study"]), table, paper={**PAPER, "show": ["table1"]}, claims=CLAIMS)
+    study = open_study(read_config(config))
+    with (folder / "paper.yaml").open("a") as stream:
+        stream.write("recorded: {}\ntitle: Another\n")
+    before = {path: path.read_text() for path in folder.rglob("*.yaml")}
+    with pytest.raises(RetortError, match="'recorded' is not the last key"):
+        record(study, "tiny")
+    assert {path: path.read_text() for path in folder.rglob("*.yaml")} == before
 
 
 def test_an_unfinished_run_is_not_recorded(config: dict[str, Any]) -> None:

@@ -53,6 +53,27 @@ def test_a_run_of_some_students_is_recorded(reduced: dict[str, object]) -> None:
     assert kept["tables"]["table1"]["A & <b>_1"] == {"Acc. %": [62.0, 2.0]}
 
 
+def test_recorded_numbers_are_not_lost_to_a_run_of_fewer(reduced: dict[str, object]) -> None:
+    made(reduced)
+    path = Path(record_scale(open_study(read_config(reduced)), "tiny"))
+    kept = yaml.safe_load(path.read_text())
+    kept["tables"]["table1"]["A & <b>_1"]["once more"] = [50.0]
+    text = yaml.safe_dump(kept | {"tables": {**kept["tables"], "table7": {"kd": {"Acc. %": [70.0], "r": [60.0]}}}})
+    path.write_text(text)
+    study = open_study(read_config(reduced))
+    with pytest.raises(RetortError) as refused:
+        record_scale(study, "tiny")
+    assert str(refused.value) == (
+        f"{path} would lose its numbers of table1 (1 cell), table7 (2 cells): this run has none; run them first: "
+        "snakemake --cores all --configfile config.yaml -- reports/tiny/table1.html reports/tiny/table7.html; "
+        "or, to keep only the new numbers, delete the file"
+    )
+    assert path.read_text() == text
+    path.unlink()
+    record_scale(open_study(read_config(reduced)), "tiny")
+    assert yaml.safe_load(path.read_text())["tables"].keys() == {"table1"}
+
+
 def test_a_recording_keeps_which_splits_were_read_in_part(reduced: dict[str, object]) -> None:
     made(reduced)
     for seed in (1, 2, 3):

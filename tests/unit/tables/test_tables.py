@@ -12,12 +12,14 @@ from retort.checksums import sha256
 from retort.errors import RetortError
 from retort.formatters import number, p_value, with_std
 from retort.specs.printed import Number
+from retort.specs.yaml_reader import read_yaml
 from retort.tables import render
 from retort.tables.collect import difference, read_profiles, read_scores
 from retort.tables.comparison_types import Stated
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
 from retort.tables.tidy import HEADER
 
+from tests.conftest import ROOT
 from tests.tiny.edit import set_value
 from tests.tiny.results import SCORES, change_record, collected, made, paths, write_results
 
@@ -194,6 +196,18 @@ def test_escaping(config: dict[str, Any]):
 def test_tex_of_every_special_letter():
     assert render.tex_escape(r"\&%$#_{}~^") == (r"\textbackslash{}\&\%\$\#\_\{\}\textasciitilde{}\textasciicircum{}")
     assert render.tex_escape("−1 ± 2 [x]") == r"$-$1 $\pm$ 2 {[}x{]}"
+
+
+def test_tex_has_no_letter_that_pdflatex_does_not_know():
+    """Look at the texts of all papers and tasks, from which tables are made, and at the words of the package."""
+    texts = [path.read_text() for path in (ROOT / "workflow/papers").glob("*/*.yaml") if path.stem != "audit"]
+    texts += [read_yaml(path)["title"] for path in (ROOT / "workflow/tasks").glob("*.yaml")]
+    texts += [path.read_text() for path in (ROOT / "workflow/retort/tables").rglob("*.py") if path.stem != "render"]
+    letters = set("".join(texts))
+    assert letters >= set("₄₆ρτβϵ⋆≥±")
+    known = {chr(number) for number in range(0xC0, 0x100)} | set("†‡§¶¿")
+    assert {letter for letter in render.tex_escape("".join(sorted(letters))) if not letter.isascii()} <= known
+    assert render.tex_escape("TinyBERT₆ ρ≥⋆ Δx²") == r"TinyBERT$_6$ $\rho$$\geq$$\star$ $\Delta$x$^2$"
 
 
 @pytest.mark.parametrize("kind", sorted(render.formats))

@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
+from retort.registry import unknown
 from retort.specs.base import Settings
 from retort.specs.config import Config, read_config
+from retort.study.load import with_every_paper
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration, with the papers and the scale that the call names instead of its own."""
+    """Return the configuration, with the papers and the scale that the call names instead of its own.
+
+    Raises:
+        RetortError: there is no such paper or scale.
+    """
     config = config_of(arguments)
-    papers = list(dict.fromkeys(name.partition("/")[0] for name in arguments.what))
+    papers, every = list(dict.fromkeys(name.partition("/")[0] for name in arguments.what)), with_every_paper(config)
+    for paper in papers:
+        if paper not in (every.papers or []):
+            raise unknown("paper", paper, every.papers or [])
     changed: Settings = {"papers": papers} if papers else {}
     changed |= {"scale": arguments.scale} if arguments.scale else {}
-    return read_config({**config.model_dump(), **changed})
+    return read_config({**config.model_dump(), **changed}, config.file, {"scale": "--scale"} if arguments.scale else {})
 
 
 @verb(

@@ -1,24 +1,33 @@
-"""The inventory that `retort check --data` prints: each task's files, and whether they are what its YAML says."""
+"""The inventory that `retort check --data` prints: the files of tasks, models and corpora, and if they can be read.
+
+All rows of a task are read, and the header of weights, which says whether the file is whole; texts of corpora are not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
 
 from retort.data.files import sha256
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
 from retort.plan import resolve
 from retort.specs.source import FolderSource, HubSource
-from retort.study.required_sources import tasks
+from retort.study.required_sources import required, tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
+
+Found = tuple[str, bool]  # a line, and whether what it tells of is as it should be
+NOUNS = {"tasks": "", "models": "model ", "corpora": "corpus "}
 
 
 def folder_of(study: Study, source: str) -> Path:
     """Return the folder that holds the files of a source, or will hold them once they are fetched."""
     spec = study.sources[source].in_use(study.config)
-    return Path(spec.path) if isinstance(spec, FolderSource) else Path("results/sources") / source
+    return Path(spec.path).expanduser() if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
 def _counted(rows: SplitRows) -> str:
@@ -37,7 +46,7 @@ def _unfetched(study: Study, source: str) -> str | None:
     return spec.place(study.config)
 
 
-def _filed(study: Study, name: str, split: str) -> Iterator[tuple[str, bool]]:
+def _filed(study: Study, name: str, split: str) -> Iterator[Found]:
     spec = study.tasks[name]
     needed = split in spec.used
     try:
@@ -57,7 +66,7 @@ def _filed(study: Study, name: str, split: str) -> Iterator[tuple[str, bool]]:
             yield f"  {encoded_split}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
 
 
-def _drawn(study: Study, name: str) -> Iterator[tuple[str, bool]]:
+def _drawn(study: Study, name: str) -> Iterator[Found]:
     spec = study.tasks[name]
     assert spec.reader is not None
     folder, task = folder_of(study, spec.source), resolve.task(study, name)
@@ -70,36 +79,80 @@ def _drawn(study: Study, name: str) -> Iterator[tuple[str, bool]]:
         yield f"  {error}", False
 
 
-def _task(study: Study, name: str) -> Iterator[tuple[str, bool]]:
+def _task(study: Study, name: str) -> Iterator[Found]:
     spec = study.tasks[name]
     splits = {split: files.source or spec.source for split, files in spec.splits.items()} or {"": spec.source}
-    absent = {source: _unfetched(study, source) for source in dict.fromkeys(splits.values())}
-    yield from (
-        (f"  {folder_of(study, source)}: not fetched yet: {what}", True) for source, what in absent.items() if what
-    )
+    absent = _absent(study, splits.values())
+    yield from absent.values()
     for split, source in splits.items():
-        if not absent[source]:
+        if source not in absent:
             yield from _filed(study, name, split) if split else _drawn(study, name)
 
 
-def inventory(study: Study) -> tuple[list[str], bool]:
-    """Return a line for each task and each file that it reads, and whether the study's tables can be made from them.
+def _absent(study: Study, sources: Iterable[str]) -> dict[str, Found]:
+    """Return a line for each source that is not fetched yet."""
+    unfetched = {source: _unfetched(study, source) for source in dict.fromkeys(sources)}
+    return {
+        source: (f"  {folder_of(study, source)}: not fetched yet: {what}", True)
+        for source, what in unfetched.items()
+        if what
+    }
 
-    The second value is False if a file that a table's task needs is missing or cannot be read. A source that is not
-    fetched yet counts as present.
+
+def _model(study: Study, name: str) -> Iterator[Found]:
+    source = study.models[name].source
+    absent = _absent(study, [source])
+    yield from absent.values() or [_weights(folder_of(study, source) / "model.safetensors")]
+
+
+def _weights(path: Path) -> Found:
+    """Say how many weights a file holds, by its header; it also says where the file must end."""
+    try:
+        with safe_open(path, "np") as weights:
+            sizes = [math.prod(weights.get_slice(name).get_shape()) for name in weights.keys()]  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        reason = "it is not there" if not path.is_file() else str(error).split("\n")[0]
+        return f"  {path} cannot be read ({reason})", False
+    return f"  {path}  {len(sizes)} weights, {sum(sizes):,} numbers", True
+
+
+def _corpus(study: Study, name: str) -> Iterator[Found]:
+    components = study.corpora[name].components
+    absent = _absent(study, [component.source for component in components])
+    yield from absent.values()
+    for component in components:
+        if component.source not in absent:
+            folder, patterns = folder_of(study, component.source), ", ".join(component.files)
+            files = {path for pattern in component.files for path in folder.glob(pattern) if path.is_file()}
+            size = sum(path.stat().st_size for path in files) / 1e6
+            counted = f"{len(files)} file{'s' * (len(files) != 1)}, {size:,.1f} MB"
+            yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
+
+
+LISTED: dict[str, Callable[[Study, str], Iterator[Found]]] = {"tasks": _task, "models": _model, "corpora": _corpus}
+
+
+def inventory(study: Study) -> tuple[list[str], bool]:
+    """Return a line for each task, model and corpus, one for each file that it reads, and whether tables can be made.
+
+    The second value is False if a file that a table needs is missing or cannot be read. A source that is not fetched
+    yet counts as present.
     """
-    lines, whole, read = [], True, tasks(study)
-    for name, spec in study.tasks.items():
-        locations = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in spec.sources)
-        lines.append(f"{name} ({locations}){'' if name in read else ', which no table reads'}")
-        for line, fine in _task(study, name):
-            lines.append(line)
-            whole = whole and (fine or name not in read)
+    lines, whole, read = [], True, required(study) | {f"tasks/{name}" for name in tasks(study)}
+    for folder, files in LISTED.items():
+        for name, spec in getattr(study, folder).items():
+            sources = [spec.source] if folder == "models" else sorted(spec.sources)
+            places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
+            needed = f"{folder}/{name}" in read
+            lines.append(f"{NOUNS[folder]}{name} ({places}){'' if needed else ', which no table reads'}")
+            for line, fine in files(study, name):
+                lines.append(line)
+                whole = whole and (fine or not needed)
     return lines, whole
 
 
 def report(study: Study) -> int:
-    """Print the inventory and return the exit status: 1 if a file that a table's task needs is missing, else 0."""
+    """Print the inventory and return the exit status: 1 if a file that a table needs is missing, else 0."""
     lines, whole = inventory(study)
     print("\n".join(lines))
     return 0 if whole else 1

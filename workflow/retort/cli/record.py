@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from retort.cli.base import argument, config_of, verb
+from retort.errors import RetortError
 from retort.registry import unknown
-from retort.study.load import open_study
+from retort.study.load import open_study, with_every_paper
 
 
 @verb("record", argument("paper", help="a study of ours, or a paper at a scale that is smaller than printed"))
@@ -15,9 +16,15 @@ def record_run(arguments: argparse.Namespace) -> int:
     from retort.tables.record import record
     from retort.tables.recordings import record_scale
 
-    study = open_study(config_of(arguments))
+    config = config_of(arguments)
+    study, every = open_study(config), with_every_paper(config).papers or []
+    if arguments.paper not in every:
+        raise unknown("paper", arguments.paper, every)
     if arguments.paper not in study.papers:
-        raise unknown("paper", arguments.paper, study.papers)
+        raise RetortError(
+            f"{config.file} runs {', '.join(study.papers)} at scale {config.scale}, and not '{arguments.paper}'",
+            "name the configuration of the run with --config",
+        )
     if study.papers[arguments.paper].ours:
         written = record(study, arguments.paper)
     else:

@@ -20,9 +20,15 @@ FOLDER = "results/rehearsal"
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration at scale rehearsal; all papers are in it, as widths depend on all students."""
-    content = config_of(arguments).model_dump(exclude={"run_sources"})
-    return read_config({**content, "scale": "rehearsal", "papers": None, "data_dir": None, "models_dir": None})
+    """Return the configuration at scale rehearsal; all papers are in it, as widths depend on all students.
+
+    What is for a cluster, a GPU, or data and models as published, is left out.
+    """
+    config = config_of(arguments)
+    content = config.model_dump(exclude={"run_sources"})
+    precision = "auto" if content["precision"] == "tf32" else content["precision"]
+    without: dict[str, None] = dict.fromkeys(("papers", "data_dir", "models_dir", "cluster"))
+    return read_config({**content, **without, "scale": "rehearsal", "precision": precision}, config.file)
 
 
 def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
@@ -58,26 +64,40 @@ def rehearse(arguments: argparse.Namespace) -> int:
     config, folder = _config(arguments), Path(arguments.folder).absolute()
     plan = Plan(config)
     targets = _targets(plan, arguments.papers, arguments.distinct)
+    if arguments.distinct and not targets:
+        print(f"no student of {', '.join(arguments.papers) or 'these papers'} is trained")
+        return 0
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "config.json"
     content = config.model_dump(mode="json", exclude={"run_sources"})
     file.write_text(json.dumps({**content, "study": str(config.folder)}, indent=1) + "\n", encoding="utf-8")
-    progress = Progress(folder)
-    rehearsal = Rehearsal(progress)
+    progress, pages = Progress(folder), _pages(folder)
+    rehearsal = Rehearsal(progress, progress.warn)
     status = run(rehearsal, [*_arguments(folder, file), "--", *targets] if targets else _arguments(folder, file))
     progress.end()
-    failed = sum(job.failed for job in rehearsal.jobs)
-    print(*summary(rehearsal.jobs), sep="\n")
-    if not arguments.distinct:
+    if rehearsal.jobs:
+        print(*summary(rehearsal.jobs), sep="\n")
+    made = not arguments.distinct and (not status or _pages(folder) != pages)
+    if made:
         with contextlib.chdir(folder):
             print("", *of_one_process(plan, arguments.papers), sep="\n")
-    if status and not failed:
-        print(f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log", file=sys.stderr)
-    print(f"{len(rehearsal.jobs)} jobs, {failed} failed; the pages are in {folder / 'reports'}")
+    if status:
+        stopped = "stopped; run it again to go on"
+        error = f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log"
+        print(stopped if rehearsal.stopped else error, file=sys.stderr)
+    where = f"; the pages are in {folder / 'reports'}" if made else ""
+    print(f"{len(rehearsal.jobs)} jobs, {rehearsal.failed} failed{where}")
     return min(status, 1)
+
+
+def _pages(folder: Path) -> dict[Path, int]:
+    """Return when each page was made; jobs that failed do not keep Snakemake from making the pages."""
+    return {page: page.stat().st_mtime_ns for page in folder.glob("reports/**/index.html")}
 
 
 def _arguments(folder: Path, config: Path) -> list[str]:
     """Return the arguments of Snakemake; the greedy scheduler costs least, and one job runs at a time."""
-    options = ["--cores", "1", "--scheduler", "greedy", "--keep-going", "--rerun-incomplete", "--quiet", "all"]
+    from retort.plan.failed_jobs import QUIET
+
+    options = ["--cores", "1", "--scheduler", "greedy", "--keep-going", "--rerun-incomplete", *QUIET]
     return ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), "--configfile", str(config), *options]

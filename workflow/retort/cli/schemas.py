@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from retort.atomic import write_text
 from retort.cli.base import argument, verb
 from retort.specs.config import ROOT
 from retort.specs.schemas import current_files
@@ -13,10 +14,9 @@ from retort.specs.schemas import current_files
 def write_schemas(arguments: argparse.Namespace) -> int:
     """Write workflow/schemas, by which editors check YAML files, and name them in the first lines of these files."""
     texts = current_files()
-    old = [path for path in texts if not path.is_file() or path.read_text(encoding="utf-8") != texts[path]]
+    old = [path for path in texts if not path.is_file() or path.read_bytes() != texts[path].encode()]
     for path in old:
         print(f"{path.relative_to(ROOT)}: {'not current; run `retort schemas`' if arguments.check else 'written'}")
         if not arguments.check:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(texts[path], encoding="utf-8")
+            write_text(path, texts[path])
     return int(bool(old) and arguments.check)

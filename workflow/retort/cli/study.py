@@ -29,7 +29,10 @@ def _lists(study: Study) -> dict[str, dict[str, str]]:
     exhibits = {f"{paper}/{name}": exhibit.title for (paper, name), exhibit in sorted(study.exhibits.items())}
     return {
         "objectives": {name: entry.summary for name, entry in catalogue.objectives().items()},
-        "mappings": {name: (mappings.mappings[name].__doc__ or "").splitlines()[0] for name in mappings.mappings},
+        "mappings": {
+            name: catalogue.summary_of(f"mappings.py: '{name}'", mappings.mappings[name].__doc__)
+            for name in mappings.mappings
+        },
         "tasks": {name: task.title for name, task in study.tasks.items()},
         "students": {
             **{name: teacher.title for name, teacher in study.teachers.items()},
@@ -61,7 +64,10 @@ def _refuse(problems: list[str]) -> int:
     return 1
 
 
-@verb("check", argument("--data", action="store_true", help="find and read the files of every task, too"))
+@verb(
+    "check",
+    argument("--data", action="store_true", help="find the files of all tasks, models and corpora"),
+)
 def check_everything(arguments: argparse.Namespace) -> int:
     """Validate every YAML file, of all papers and scales, and print all problems; the exit status is 1 if any."""
     config = config_of(arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,6 +33,6 @@ def csv_header(path: Path, delimiter: str, quotechar: str, encoding: str) -> lis
         with open_text(path, encoding, newline="") as stream:
             rows = csv.reader(stream, delimiter=delimiter, quotechar=quotechar)
             names = next((row for row in rows if row), [])
-    except (OSError, EOFError, UnicodeError, LookupError, TypeError, csv.Error):
+    except (OSError, EOFError, zlib.error, UnicodeError, LookupError, TypeError, csv.Error):
         return []
     return [name.removeprefix("\ufeff") for name in names]

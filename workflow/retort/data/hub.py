@@ -18,6 +18,7 @@ from typing import Any
 
 from retort.data.builders import CARD
 from retort.data.files import sha256
+from retort.data.package_index import shown, shown_in
 from retort.errors import UNWRITABLE, NoAnswer, RetortError
 from retort.specs.source import Hub, HubFiles
 
@@ -66,7 +67,7 @@ def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise NoAnswer(
-            f"{hub.repository} at {revision}: no answer from {_api().endpoint}: {reason}",
+            f"{hub.repository} at {revision}: no answer from {shown(_api().endpoint)}: {shown_in(reason)}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def check_json(path: Path, encoding: str) -> None:
     try:
         with open_text(path, encoding) as stream:
             text = stream.read()
-    except (OSError, EOFError, UnicodeError, LookupError):
+    except (OSError, EOFError, zlib.error, UnicodeError, LookupError):
         return
     by_line = [_is_json(f"{path.name}:{number}", line) for number, line in enumerate(text.split("\n"), start=1)]
     if not all(by_line):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from retort.specs.source import Package
 PUBLIC = "https://pypi.org/simple"  # where pip looks if it is told nothing
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 LARGEST = 1 << 31  # bytes of a download
+ADDRESS = re.compile(r"\w+://[^\s'\"<>\[\]]+")
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,11 @@ def shown(url: str) -> str:
     """Return an address as messages show it: without user, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def shown_in(text: str) -> str:
+    """Return a text in which each address stands as messages show it."""
+    return ADDRESS.sub(lambda address: shown(address[0]), text)
 
 
 def _local(url: str) -> Path:

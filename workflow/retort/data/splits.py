@@ -164,7 +164,10 @@ class SplitReader:
         if count not in expected:
             whole = " or ".join(map(str, expected))
             if not self.task.sample or count > max(expected):
-                raise RetortError(f"{self.paths[0]}: {count} rows, and the whole set has {whole}", HINT)
+                raise RetortError(
+                    f"{self.paths[0]}: {count} rows, and the whole set has {whole}",
+                    HINT if count < max(expected) else None,
+                )
             sample = (count, expected[0])
         notes = [
             f"{self.name}: {what}: {', '.join(locations[:30])}"

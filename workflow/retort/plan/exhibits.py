@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.study.cells import Cell, profile_address, profiled, score_address, sent_runs
 from retort.study.study import Study
@@ -36,7 +37,14 @@ class Exhibits:
         self.plan, self.study = plan, plan.study
 
     def exhibit_file(self, paper: str, name: str) -> str:
-        """Return the YAML file of a table or figure."""
+        """Return the YAML file of a table or figure.
+
+        Raises:
+            RetortError: the paper has none of this name.
+        """
+        if (paper, name) not in self.study.exhibits:
+            there = ", ".join(self.study.exhibits_of(paper))
+            raise RetortError(f"no table or figure of '{paper}' is called '{name}'", f"there are: {there}")
         return relative(self.study.files["exhibits", f"{paper}/{name}"])
 
     def _cells(self, paper: str, name: str) -> list[Cell]:

@@ -19,6 +19,7 @@ from retort.job_names import slug_of
 from retort.plan import slurm_submit
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
+QUIET = ("--quiet", "rules", "progress", "reason", "host")  # `all` would leave out errors, on the terminal and in logs
 PRINTING = (
     "all", "make_table", "plot_figure", "plot_verdicts", "check_claims", "make_page", "make_index", "make_audit",
 )  # fmt: skip
@@ -52,7 +53,7 @@ def make_pages(workflow: Any, config: dict[str, Any]) -> None:
     write_json(FILE, {**config, "run_sources": {**config["run_sources"], "failed": not_made(workflow.dag, reasons)}})
     command = [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(workflow.main_snakefile), "--nolock", "--cores", "1"),
-        *("--configfile", str(FILE), "--rerun-incomplete", "--keep-going", "--quiet", "all"),
+        *("--configfile", str(FILE), "--rerun-incomplete", "--keep-going", *QUIET),
         *("--allowed-rules", *PRINTING, "--", *targets),
     ]
     if subprocess.run(command, check=False).returncode:

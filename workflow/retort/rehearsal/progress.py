@@ -39,6 +39,11 @@ class Progress:
             self.told = time.monotonic()
             self._print(self._state(total))
 
+    def warn(self, text: str) -> None:
+        """Print what Snakemake warns of."""
+        if text.strip():
+            self._print(text)
+
     def end(self) -> None:
         """End the line of the bar, so that what is printed next has lines of its own."""
         if self.on_terminal and self.done:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import runpy
+import signal
 import sys
 import threading
 import time
@@ -16,6 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any, TextIO
 
 from retort import machine
@@ -50,10 +53,14 @@ class Rehearsal:
 
     Args:
         tell: called after each job with it and the number of jobs of the run.
+        warn: called with each error of Snakemake itself, and each of its warnings.
+        stopped: whether the user stopped the run.
     """
 
     tell: Callable[[Done, int], None]
+    warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
     total: int = 0
+    stopped: bool = False
     jobs: list[Done] = field(default_factory=list)
     _alone: threading.Lock = field(default_factory=threading.Lock)
 
@@ -85,6 +92,35 @@ class Rehearsal:
         """Note how many jobs the run has, in place of `retort.run_hooks.start_forkserver`."""
         self.total = jobs
 
+    @property
+    def failed(self) -> int:
+        """The number of jobs that failed."""
+        return sum(job.failed for job in self.jobs)
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """Note that the user stops the run, and interrupt it as Python does."""
+        self.stopped = True
+        signal.default_int_handler(number, frame)
+
+
+class Warnings(logging.Handler):
+    """Hands on what Snakemake warns of; its log file has everything.
+
+    When a job has failed, which `tell` has told, Snakemake's own words on it are left out.
+
+    Args:
+        rehearsal: the run.
+    """
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        super().__init__(logging.WARNING)
+        self.rehearsal = rehearsal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand on a record."""
+        if not self.rehearsal.failed and not self.rehearsal.stopped:
+            self.rehearsal.warn(record.getMessage())
+
 
 def _forget_memory() -> None:
     """Free what the job before has left, so that the next one says what it holds itself."""
@@ -112,18 +148,24 @@ def _log(path: str) -> TextIO:
 
 @contextlib.contextmanager
 def in_this_process(rehearsal: Rehearsal) -> Iterator[None]:
-    """Let Snakemake run scripts in this process, as long as the context lasts."""
+    """Let Snakemake run scripts in this process, and tell the rehearsal its warnings, as long as the context lasts."""
+    from snakemake.logging import LoggerManager
     from snakemake.script import PythonScript
 
     from retort import run_hooks
 
-    kept = PythonScript.execute_script, run_hooks.start_forkserver
+    kept = PythonScript.execute_script, run_hooks.start_forkserver, LoggerManager._default_streamhandler
     PythonScript.execute_script = lambda script, path, edit=False: rehearsal.script(script, path)
     run_hooks.start_forkserver = rehearsal.count
+    LoggerManager._default_streamhandler = lambda manager: Warnings(rehearsal)
+    interrupt = signal.getsignal(signal.SIGINT)
+    if interrupt is not signal.SIG_IGN:  # as it is in the background of some shells
+        signal.signal(signal.SIGINT, rehearsal.stop)
     try:
         yield
     finally:
-        PythonScript.execute_script, run_hooks.start_forkserver = kept
+        signal.signal(signal.SIGINT, interrupt)
+        PythonScript.execute_script, run_hooks.start_forkserver, LoggerManager._default_streamhandler = kept
 
 
 def run(rehearsal: Rehearsal, arguments: list[str]) -> int:
@@ -135,4 +177,6 @@ def run(rehearsal: Rehearsal, arguments: list[str]) -> int:
             main(arguments)
         except SystemExit as end:
             return int(end.code or 0)
+        except KeyboardInterrupt:  # while Snakemake plans, or a second one while it ends
+            return 1
     return 0

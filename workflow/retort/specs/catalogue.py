@@ -139,14 +139,18 @@ def _aliases(trees: list[ast.Module]) -> dict[str, tuple[str, ...]]:
 
 
 def _entry(
-    name: str, node: ast.ClassDef | ast.FunctionDef, aliases: dict[str, tuple[str, ...]], facts: dict[str, Any]
+    name: str,
+    summary: str,
+    node: ast.ClassDef | ast.FunctionDef,
+    aliases: dict[str, tuple[str, ...]],
+    facts: dict[str, Any],
 ) -> Entry:
     """Return what a registered class or function declares; `aliases` are the names of Literal types."""
     attributes, keywords = {**_attributes(node), **facts}, _keywords(node)
     activations = tuple(attributes.get("activations") or ())
     return Entry(
         name=name,
-        summary=(ast.get_docstring(node) or "").splitlines()[0],
+        summary=summary,
         version=int(attributes.get("version") or 1),
         level=str(attributes.get("level") or "layer"),
         reduction=str(attributes.get("reduction") or ""),
@@ -165,6 +169,18 @@ def _entry(
     )
 
 
+def summary_of(what: str, docstring: str | None) -> str:
+    """Return the first line of the docstring of something that is registered.
+
+    Raises:
+        RetortError: there is none.
+    """
+    lines = (docstring or "").strip().splitlines()
+    if not lines:
+        raise RetortError(f"{what} has no docstring", "write what it does in the first line: `retort list` shows it")
+    return lines[0]
+
+
 @functools.cache
 def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
     """Return every entry of one registry by name.
@@ -174,7 +190,7 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
         *paths: files or folders, relative to the package, whose source is read.
 
     Raises:
-        RetortError: two entries have the same name.
+        RetortError: two entries have the same name, or one has no docstring.
     """
     entries: dict[str, Entry] = {}
     files = [f for path in paths for f in (sorted((PACKAGE / path).glob("*.py")) or [PACKAGE / path])]
@@ -186,7 +202,8 @@ def catalogue(registry: str, *paths: str) -> dict[str, Entry]:
                 continue
             if name in entries:
                 raise RetortError(f"two {registry} are called '{name}'", f"rename the one in {path.name}")
-            entries[name] = _entry(name, node, aliases, _facts(node, registry))
+            summary = summary_of(f"{path.name}: '{name}'", ast.get_docstring(node))
+            entries[name] = _entry(name, summary, node, aliases, _facts(node, registry))
     return dict(sorted(entries.items()))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,6 +79,7 @@ class Config(Spec):
     hours_together: float | None = Field(
         default=None,
         gt=0,
+        strict=True,
         description="hours on one device that a job of students side by side may be predicted to take; null: any",
     )
     data_dir: str | None = Field(
@@ -105,6 +108,7 @@ class Config(Spec):
         description="job -> the students that it distils side by side; the workflow hands it to its jobs; not for you",
     )
     _file: str = PrivateAttr(default="config.yaml")
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _folders: dict[str, bool] = PrivateAttr(default_factory=dict)
 
     @field_validator("data_dir", "models_dir")
@@ -128,6 +132,10 @@ class Config(Spec):
     def file(self) -> str:
         """The name of the file that holds the configuration, for messages."""
         return self._file
+
+    def origin(self, key: str) -> str:
+        """Return the name of what gives a key: the file, another one, or an option of the command line."""
+        return self._origins.get(key, self._file)
 
     @property
     def folder(self) -> Path:
@@ -180,12 +188,13 @@ def cpu_flags() -> set[str]:
     return set(next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), []))
 
 
-def read_config(content: dict[str, Any], file: str = "config.yaml") -> Config:
+def read_config(content: dict[str, Any], file: str = "config.yaml", origins: Mapping[str, str] | None = None) -> Config:
     """Check the content of a configuration and return the configuration.
 
     Args:
         content: the keys and values.
         file: the name of the file that holds them, for messages.
+        origins: key -> what gives it, for keys that stand elsewhere, such as in another file.
 
     Raises:
         StudyError: a key is unknown or a value is out of range.
@@ -193,9 +202,15 @@ def read_config(content: dict[str, Any], file: str = "config.yaml") -> Config:
     problems = Problems(ROOT)
     config: Config | None = problems.validate(file, "", Config, content)
     if config is None:
-        raise StudyError(problems.lines)
-    config._file = file
+        raise StudyError([_blamed(line, file, origins or {}) for line in problems.lines])
+    config._file, config._origins = file, dict(origins or {})
     return config
+
+
+def _blamed(line: str, file: str, origins: Mapping[str, str]) -> str:
+    """Return a line about a key of the configuration that begins with what gives the key."""
+    what = line.removeprefix(f"{file}: ")
+    return f"{origins.get(re.split('[.:]', what)[0], file)}: {what}"
 
 
 def content_of(path: Path) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 
+from retort.errors import RetortError
 from retort.specs.config import ROOT, Config
 from retort.specs.corpus import Corpus
 from retort.specs.exhibit import exhibit_type
@@ -84,8 +85,18 @@ def schema_line(path: Path, name: str) -> str:
 
 
 def with_schema_line(path: Path, name: str) -> str:
-    """Return the text of a YAML file with its schema named in the first line and all else unchanged."""
-    text = path.read_text(encoding="utf-8")
+    """Return the text of a YAML file with its schema named in the first line and all else unchanged.
+
+    A byte order mark is left out: after the first line it would be none.
+
+    Raises:
+        RetortError: the file is not UTF-8 text.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        file = path.relative_to(ROOT)
+        raise RetortError(f"{file}: not UTF-8 text ({error.reason})", "save the file as UTF-8") from None
     rest = text.partition("\n")[2] if text.startswith(MARK) else text
     return schema_line(path, name) + rest
 

@@ -130,7 +130,7 @@ class FirstRows(Spec):
 
     files: list[Relative] = Field(min_length=1, description="patterns of the files, read in the order of their names")
     column: Text = Field(description="that holds the texts")
-    characters: int = Field(gt=0, description="after which reading stops")
+    characters: Whole = Field(gt=0, description="after which reading stops")
 
 
 class HubRepository(Spec):

@@ -207,7 +207,16 @@ class Checker:
             self.problems.add(path, line)
 
     def names(self) -> None:
-        """Check that no student is called like a teacher, and no task like a corpus: their results share a path."""
+        """Check that no student is called like a teacher, and no task like a corpus: their results share a path.
+
+        No task has the name of a student's own weights, and no corpus the word for the task of a student.
+        """
+        for folder, name, why in (
+            ("tasks", "model", "results/students/<student>/model holds what was distilled on a corpus"),
+            ("corpora", "task", "`data: task` in a stage means the student's own task"),
+        ):
+            if name in getattr(self.study, folder):
+                self.problems.add(self.study.files[folder, name], f"'{name}' is taken: {why}; rename the file")
         for folder, other, why in (
             ("students", "teachers", "their scores would have one address"),
             ("tasks", "corpora", "their teachers would have one address"),

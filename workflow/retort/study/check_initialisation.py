@@ -42,13 +42,14 @@ def _student(study: Study, name: str) -> Iterator[str]:
     start = student.initialisation.student
     if start is None or start not in study.students:
         return
-    seen: set[str] = {name}
+    chain = [name]
     parent: str | None = start
     while parent is not None and parent in study.students:
-        if parent in seen:
-            yield f"student: '{name}' starts from itself by way of '{parent}'"
+        if parent in chain:
+            if parent == name:  # another student's initialisation may lead to a circle, and is right itself
+                yield f"student: '{name}' starts from itself: {' <- '.join([*chain, name])}"
             return
-        seen.add(parent)
+        chain.append(parent)
         parent = study.students[parent].initialisation.student
     other = study.students[start]
     if other.architecture != student.architecture or other.distilled_on == "task":

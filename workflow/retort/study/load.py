@@ -45,10 +45,12 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     study = Study(folder=config.folder, config=config)
     problems = load.Problems(config.folder)
     if not config.folder.is_dir():
-        problems.add(config.file, f"study: there is no folder {config.study}")
+        problems.add(config.origin("study"), f"study: there is no folder {config.study}")
         return study, problems
     if not (config.folder / "papers").is_dir():
-        problems.add(config.file, f"study: {config.study} has no folder 'papers'; name the folder of a study")
+        problems.add(
+            config.origin("study"), f"study: {config.study} has no folder 'papers'; name the folder of a study"
+        )
         return study, problems
     for name, model in FOLDERS.items():
         specs = load.folder(config.folder / name, model, problems, _source_of_its_own(study, problems))
@@ -65,12 +67,13 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     check_names(config.folder, (*FOLDERS, "scales"), [slug for slug in papers if slug in folders], problems)
     for slug in papers:
         if slug in folders:
-            read_paper(study, folders[slug], problems)
+            if load.checked_entry_name(folders[slug], slug, problems):
+                read_paper(study, folders[slug], problems)
         else:
-            problems.add(config.file, f"papers: {unknown('paper', slug, folders)}")
+            problems.add(config.origin("papers"), f"papers: {unknown('paper', slug, folders)}")
     for task in config.sampled:
         if task not in study.tasks:
-            problems.add(config.file, f"sample: {unknown('task', task, study.tasks)}")
+            problems.add(config.origin("sample"), f"sample: {unknown('task', task, study.tasks)}")
     check(study, problems)
     return study, problems
 

@@ -73,6 +73,8 @@ def show(study: Study, which: str) -> str:
     """
     tables = printed_tables(study)
     names = [f"{paper}/{name}" for paper, name in tables]
+    if not which:
+        raise RetortError("no table is named", f"show one of: {', '.join(names)}")
     if which not in names:
         raise unknown("printed table", which, names)
     paper, _, name = which.partition("/")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.specs.exhibit import Exhibit
 from retort.specs.names import Names
@@ -51,8 +51,8 @@ def check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
         raise RetortError(f"{name}.yaml: its means are of {means} runs", f"set runs: {max(counts)}")
 
 
-def replace_block(path: Path, key: str, content: Any) -> None:
-    """Replace the last block of a YAML file by `key` with the content; everything above it stays as it was.
+def with_block(path: Path, key: str, content: Any) -> str:
+    """Return the text of a YAML file with the content in place of its last block, `key`, and all above it as it was.
 
     Raises:
         RetortError: another key comes after the block.
@@ -61,7 +61,7 @@ def replace_block(path: Path, key: str, content: Any) -> None:
     if any(line[:1] not in (" ", "", "#") for line in below.splitlines()[1:]):
         raise RetortError(f"{path}: '{key}' is not the last key", "move it to the end of the file")
     block = yaml.safe_dump({key: content}, sort_keys=False, default_flow_style=None, width=118, allow_unicode=True)
-    path.write_text(f"{above.rstrip()}\n{block}", encoding="utf-8")
+    return f"{above.rstrip()}\n{block}"
 
 
 def scores_of(study: Study, exhibits: Container[tuple[str, str]]) -> list[Path]:
@@ -103,6 +103,8 @@ def origin_of(study: Study, scores: Iterable[Path]) -> dict[str, str]:
 def record(study: Study, paper: str) -> list[str]:
     """Write the numbers of the last run into a paper's files as its published numbers; return the written files.
 
+    Nothing is written before all of it is checked.
+
     Raises:
         RetortError: the paper is not a study of ours, a table has not been made, or `origin` refuses the scores.
     """
@@ -112,7 +114,7 @@ def record(study: Study, paper: str) -> list[str]:
         )
     stamped = origin_of(study, scores_of(study, {key for key in study.exhibits if key[0] == paper}))
     folder = study.folder / "papers" / paper
-    written = []
+    texts: dict[str, str] = {}
     for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):
         path = Path(f"results/tables/{paper}/{name}.csv")
         if not path.is_file():
@@ -121,11 +123,10 @@ def record(study: Study, paper: str) -> list[str]:
         check_runs(name, study.exhibits[paper, name], lines)
         content = table_of(study, paper, name).recorded(Inputs(study, paper, name), lines)
         if content is not None:
-            replace_block(folder / f"{name}.yaml", "published", content)
-            written.append(f"{name}.yaml")
+            texts[f"{name}.yaml"] = with_block(folder / f"{name}.yaml", "published", content)
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
-        (folder / "recorded").mkdir(exist_ok=True)
-        shutil.copyfile(figure, folder / "recorded" / figure.name)
-        written.append(f"recorded/{figure.name}")
-    replace_block(folder / "paper.yaml", "recorded", stamped)
-    return [*written, "paper.yaml"]
+        texts[f"recorded/{figure.name}"] = figure.read_text(encoding="utf-8")
+    texts["paper.yaml"] = with_block(folder / "paper.yaml", "recorded", stamped)
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    return list(texts)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from retort.atomic import write_text
 from retort.errors import RetortError
 from retort.specs.load import Problems
 from retort.specs.recording import Recording
@@ -114,7 +115,8 @@ def record_scale(study: Study, paper: str) -> str:
     Tables without a number of ours are left out, and so are cells whose scores have not all been run.
 
     Raises:
-        RetortError: the scale trains the students as printed, no table has a number, or `origin_of` refuses the scores.
+        RetortError: the scale trains the students as printed, no table has a number, `origin_of` refuses the scores, or
+            numbers that are recorded would be lost.
     """
     if not study.scale.replacements:
         raise RetortError(
@@ -138,12 +140,38 @@ def record_scale(study: Study, paper: str) -> str:
         tables={name: _cells(lines) for name, lines in scored.items()},
     )
     path = study.folder / "papers" / paper / "recorded" / f"{study.config.scale}.yaml"
-    path.parent.mkdir(exist_ok=True)
+    _check_that_all_is_kept(study, paper, path, recording)
     content = yaml.safe_dump(
         recording.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=118, allow_unicode=True
     )
-    path.write_text(schema_line(path, "recording") + content, encoding="utf-8")
+    write_text(path, schema_line(path, "recording") + content)
     return str(path)
+
+
+def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Recording) -> None:
+    """Check that each cell with a recorded number has one of the new run too.
+
+    Raises:
+        RetortError: numbers would be lost; those of two runs in one file would be of no run.
+    """
+    before = study.recordings.get((paper, study.config.scale))
+    lost = {
+        name: len(cells)
+        for name, rows in (before.tables if before else {}).items()
+        if (cells := _addresses(rows) - _addresses(recording.tables.get(name, {})))
+    }
+    if lost:
+        tables = ", ".join(f"{name} ({count} cell{'s' * (count != 1)})" for name, count in lost.items())
+        pages = " ".join(f"reports/{paper}/{name}.html" for name in lost)
+        raise RetortError(
+            f"{path} would lose its numbers of {tables}: this run has none",
+            f"run them first: snakemake --cores all --configfile {study.config.file} -- {pages}; "
+            "or, to keep only the new numbers, delete the file",
+        )
+
+
+def _addresses(rows: dict[str, dict[str, list[float]]]) -> set[tuple[str, str]]:
+    return {(row, column) for row, cells in rows.items() for column in cells}
 
 
 def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:

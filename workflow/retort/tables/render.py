@@ -21,10 +21,24 @@ TEMPLATES = Path(__file__).parent / "templates"
 Render = Callable[[Sheet], str]
 formats: Registry[Render] = Registry("rendering")
 
-_TEX = {
+_SIGNS = {  # letters, and their commands in math
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "υ": "upsilon", "φ": "varphi", "χ": "chi", "ψ": "psi", "ω": "omega", "ϵ": "epsilon", "Γ": "Gamma",
+    "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Υ": "Upsilon", "Φ": "Phi",
+    "Ψ": "Psi", "Ω": "Omega",
+    "±": "pm", "×": "times", "≤": "leq", "≥": "geq", "≠": "neq", "≈": "approx", "∞": "infty", "⋆": "star", "★": "star",
+    "→": "rightarrow", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "⇒": "Rightarrow", "√": "surd", "∈": "in",
+    "∼": "sim", "◦": "circ", "∆": "Delta",
+}  # fmt: skip
+# pdflatex knows the letters of Latin-1 and marks such as † and §; the others it would drop with an error
+_TEX = {letter: rf"$\{name}$" for letter, name in _SIGNS.items()}
+_TEX |= {digit: f"$_{number}$" for number, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+_TEX |= {digit: f"$^{number}$" for number, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+_TEX |= {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "±": r"$\pm$", "−": r"$-$",
-    "–": "--", "\u2002": r"\enspace{}", "×": r"$\times$", "[": "{[}", "]": "{]}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "−": r"$-$",
+    "–": "--", "\u2002": r"\enspace{}", "[": "{[}", "]": "{]}",
 }  # fmt: skip
 
 

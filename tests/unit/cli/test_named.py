@@ -1,0 +1,42 @@
+"""Tests of papers and tables that a call names: a wrong name is blamed on the call, not on the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from retort.cli import main
+from retort.errors import RetortError
+from retort.plan.exhibits import Exhibits
+from retort.plan.plan import Plan
+from retort.specs.config import Config
+
+from tests.tiny.make import STUDY
+
+CALLS = [
+    (["cost", "foo/table1"], "retort cost: no paper is called 'foo'; there are: minilmv2,"),
+    (["cost", "--scale", "foo"], "  --scale: scale: Input should be 'pocket', 'rehearsal',"),
+    (["record", "foo"], "retort record: no paper is called 'foo'; there are: minilmv2,"),
+    (
+        ["record", "wang2023"],
+        "retort record: mine.yaml runs pocket at scale pocket, and not 'wang2023'; name the configuration of the run",
+    ),
+    (["published", "show"], "retort published: no table is named; show one of: minilmv2/table1, "),
+]
+
+
+@pytest.mark.parametrize(("call", "line"), CALLS, ids=[" ".join(call) for call, _ in CALLS])
+def test_a_wrong_name_of_a_call_gets_one_line(
+    call: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text("scale: pocket\n")
+    assert main([*call, "--config", str(tmp_path / "mine.yaml")]) == 2
+    written = capsys.readouterr().err
+    assert any(each.startswith(line) for each in written.splitlines()), written
+
+
+def test_a_table_that_is_asked_for_and_not_there_is_told() -> None:
+    exhibits = Exhibits(Plan(Config(papers=["tiny"], study=str(STUDY))))
+    line = "no table or figure of 'tiny' is called 'table99'; there are: table1, table2, "
+    with pytest.raises(RetortError, match=line):
+        exhibits.exhibit_file("tiny", "table99")
