@@ -12,7 +12,7 @@ import torch
 
 from retort.jobs import Job
 from retort.objectives import WeightedSum
-from retort.objectives.relation_forms.choice import ahead, ahead_of_all
+from retort.objectives.relation_forms.choice import ahead, same_for_all
 from retort.provenance import device_name
 from retort.training.agreement import told
 from retort.training.checkpoint import Checkpoint
@@ -47,7 +47,7 @@ def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.dev
     before = next(reversed(forms(checkpoint.origins)), "")
     form = ahead(device, before) if loss.holds_relations else ""
     if form:
-        form = ahead_of_all(device, told(form))
+        form = same_for_all(device, form, told(form))
         other = f"; before, by {before}" if before not in ("", form) else ""
         job.log.write(f"relations computed by {form}{other}\n")
         job.log.flush()

@@ -60,11 +60,16 @@ def ahead(device: torch.device, before: str = "") -> str:
     return "" if device.type == "cpu" else str(_chosen(device, before))
 
 
-def ahead_of_all(device: torch.device, forms: Iterable[str]) -> str:
-    """Choose the form for all devices of a training, which `ahead` chose for each: the plain one if one has it."""
-    mine = str(_chosen(device))
-    form = next((form for form in forms if form.startswith("plain")), mine)
-    if form != mine:
+def same_for_all(device: torch.device, own: str, forms: Iterable[str]) -> str:
+    """Choose one form for all devices of a training and return it: the plain one if it was chosen for one of them.
+
+    Args:
+        device: the device of this process.
+        own: what `ahead` chose for it.
+        forms: what it chose for each device.
+    """
+    form = next((form for form in forms if form.startswith("plain")), own)
+    if form != own:
         CHOICES[device] = choose(device, form)
     return form
 
