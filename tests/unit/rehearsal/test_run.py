@@ -135,6 +135,15 @@ def test_a_rehearsal_that_did_not_end_has_no_pages(
     assert told.err.startswith(line.format(tmp_path))
 
 
+def test_the_lock_of_a_killed_rehearsal_can_be_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[str] = []
+    assert end_of_rehearsal(lambda rehearsal, words: given.extend(words) or 0, monkeypatch, tmp_path, "--unlock") == 0
+    assert given[-1] == "--unlock"
+    assert capsys.readouterr().out == ""  # nothing has run
+
+
 def test_the_pages_are_named_where_they_were_made(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

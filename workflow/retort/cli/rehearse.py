@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retort.atomic import write_json
 from retort.cli.base import argument, config_of, verb
 from retort.registry import unknown
 from retort.specs.config import ROOT, Config, read_config
 
 if TYPE_CHECKING:
     from retort.plan.plan import Plan
+    from retort.rehearsal.run import Rehearsal
 
 FOLDER = "results/rehearsal"
 
@@ -53,6 +54,7 @@ def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
     argument("papers", nargs="*", metavar="paper", help="only these (default: all printed papers)"),
     argument("--distinct", action="store_true", help="one training of each distinct combination, and no table"),
     argument("--folder", default=FOLDER, help=f"where it runs, with results/ and reports/ of its own ({FOLDER})"),
+    argument("--unlock", action="store_true", help="remove the lock that a rehearsal has left which was killed"),
 )
 def rehearse(arguments: argparse.Namespace) -> int:
     """Run every job of the papers in miniature on made data, in one process, and tell what fails."""
@@ -68,26 +70,33 @@ def rehearse(arguments: argparse.Namespace) -> int:
         print(f"no student of {', '.join(arguments.papers) or 'these papers'} is trained")
         return 0
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "config.json"
-    content = config.model_dump(mode="json", exclude={"run_sources"})
-    file.write_text(json.dumps({**content, "study": str(config.folder)}, indent=1) + "\n", encoding="utf-8")
+    file, content = folder / "config.json", config.model_dump(mode="json", exclude={"run_sources"})
+    write_json(file, {**content, "study": str(config.folder)})
     progress, pages = Progress(folder), _pages(folder)
     rehearsal = Rehearsal(progress, progress.warn)
-    status = run(rehearsal, [*_arguments(folder, file), "--", *targets] if targets else _arguments(folder, file))
+    unlock = ["--unlock"] if arguments.unlock else []
+    status = run(rehearsal, [*_arguments(folder, file), *unlock, *(["--", *targets] if targets else [])])
     progress.end()
+    if arguments.unlock:
+        return min(status, 1)
     if rehearsal.jobs:
         print(*summary(rehearsal.jobs), sep="\n")
     made = not arguments.distinct and (not status or _pages(folder) != pages)
     if made:
         with contextlib.chdir(folder):
             print("", *of_one_process(plan, arguments.papers), sep="\n")
+    _tell_end(rehearsal, status, folder, made)
+    return min(status, 1)
+
+
+def _tell_end(rehearsal: Rehearsal, status: int, folder: Path, made: bool) -> None:
+    """Print how a rehearsal ended, and where the pages are if it made them."""
     if status:
         stopped = "stopped; run it again to go on"
         error = f"Snakemake ended with an error; its own log is in {folder}/.snakemake/log"
         print(stopped if rehearsal.stopped else error, file=sys.stderr)
     where = f"; the pages are in {folder / 'reports'}" if made else ""
     print(f"{len(rehearsal.jobs)} jobs, {rehearsal.failed} failed{where}")
-    return min(status, 1)
 
 
 def _pages(folder: Path) -> dict[Path, int]:
