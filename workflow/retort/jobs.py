@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from retort import checksums, forkserver, handover, machine, provenance, slurm
+from retort import checksums, forkserver, handover, machine, parents, provenance, slurm
 from retort.atomic import remove_leftovers
 from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, file_of, leaves_the_rest, written_by
 from retort.checksums import RESULTS, Maker, Parent, digest_of
-from retort.errors import RetortError, explain, first_line
+from retort.errors import explain, first_line
 from retort.job_names import shown, slug
 from retort.locks import locked
 from retort.run_config import of_this_run
@@ -150,7 +150,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
-        line = explain(error) or _damage(_results(snakemake.input))
+        line = explain(error) or parents.damage(_results(snakemake.input))
         if left := leaves_the_rest(snakemake.rule, error):
             line = f"{line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}"
             _stamp(snakemake.output)
@@ -191,7 +191,7 @@ def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
     me = this_code()  # before the long imports: the files may be edited while the job runs
     lock, outputs = LOCKS / running.slug, list(map(Path, snakemake.output))
     with handover.locked_in_turn(lock, running.name, running.say):
-        read_parents(running, _results(snakemake.input))
+        _read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
         key = digest_of([dict(snakemake.params.items()), contents])
         shares = bool(snakemake.resources.get(IN_TURN))
@@ -270,7 +270,7 @@ def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) ->
     with open(path if running.writes else os.devnull, "a", encoding="utf-8") as log:
         other = replace(running, name=shown(rule, [wildcard]), slug=slug(rule, [wildcard]), log=log)
         other = replace(other, parents={}, ancestors=set(), resumed_from=set())
-        read_parents(other, _results(inputs))
+        _read_parents(other, _results(inputs))
         yield other
 
 
@@ -285,24 +285,7 @@ def _results(paths: Iterable[str]) -> list[Path]:
     return [path for path in results if path.exists()]
 
 
-def read_parents(running: Job, inputs: Iterable[Path]) -> None:
-    """Check the results that a job reads and note the code that made them; content is read only where a time moved.
-
-    Raises:
-        RetortError: one of them is not as it was made, or its checksums are gone.
-    """
-    for path in inputs:
-        taken = checksums.check_parent(path, running.say)
-        if taken is not None:
-            running.parents[str(path)] = Parent(**taken.maker.model_dump(), sha256=taken.digest)
-            running.ancestors |= {taken.maker, *taken.ancestors}
-
-
-def _damage(inputs: Iterable[Path]) -> str | None:
-    """Return a line about the first input whose content is not as it was made; None if all are."""
-    try:
-        for path in inputs:
-            checksums.check(path, thorough=True)
-    except RetortError as error:
-        return str(error)
-    return None
+def _read_parents(running: Job, inputs: list[Path]) -> None:
+    """Check the results that a job reads, and note them and the code that made them."""
+    running.parents, makers = parents.read(inputs, running.say)
+    running.ancestors |= makers

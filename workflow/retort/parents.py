@@ -1,0 +1,41 @@
+"""Parents: the results that a job reads, which are held against the checksums that were taken when they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from retort import checksums
+from retort.checksums import Maker, Parent
+from retort.errors import RetortError
+
+
+def read(inputs: Iterable[Path], say: Callable[[str], None]) -> tuple[dict[str, Parent], set[Maker]]:
+    """Return the results that a job reads by path, and the code that made them and what they were made from.
+
+    Their content is read only where a time has moved.
+
+    Args:
+        inputs: the results.
+        say: called with a line about one that is read unchecked.
+
+    Raises:
+        RetortError: one of them is not as it was made, or its checksums are gone.
+    """
+    parents, makers = dict[str, Parent](), set[Maker]()
+    for path in inputs:
+        taken = checksums.check_parent(path, say)
+        if taken is not None:
+            parents[str(path)] = Parent(**taken.maker.model_dump(), sha256=taken.digest)
+            makers |= {taken.maker, *taken.ancestors}
+    return parents, makers
+
+
+def damage(inputs: Iterable[Path]) -> str | None:
+    """Return a line about the first result whose content is not as it was made; None if all are."""
+    try:
+        for path in inputs:
+            checksums.check(path, thorough=True)
+    except RetortError as error:
+        return str(error)
+    return None
