@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -201,15 +201,24 @@ def test_quiet_runs_write_errors_into_their_logs() -> None:
     assert "--quiet all" not in makefile
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT interrupt this process, which a shell that runs the tests in its background makes it ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_a_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(arguments: list[str]) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr("snakemake.cli.main", interrupted)
-    rehearsal, before = Rehearsal(lambda done, total: None), signal.getsignal(signal.SIGINT)
+    rehearsal = Rehearsal(lambda done, total: None)
     assert run(rehearsal, []) == 1
     assert rehearsal.stopped
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # as before
 
 
 def test_the_summary_counts_jobs_and_their_time_by_rule() -> None:
