@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -20,3 +20,9 @@ def slug(rule: str, wildcards: Iterable[Any]) -> str:
 def slug_of(job: Any) -> str:
     """Return the slug of a job of Snakemake's plan."""
     return slug(job.rule.name, job.wildcards)
+
+
+def single(jobs: Iterable[Any]) -> Iterator[Any]:
+    """Yield jobs of Snakemake's plan, and in place of groups their members: a group has no name of its own."""
+    for job in jobs:
+        yield from job.jobs if job.is_group() else [job]

@@ -268,8 +268,15 @@ def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) ->
     path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path if running.writes else os.devnull, "a", encoding="utf-8") as log:
-        other = replace(running, name=shown(rule, [wildcard]), slug=slug(rule, [wildcard]), log=log)
-        other = replace(other, parents={}, ancestors=set(), resumed_from=set())
+        other = replace(
+            running,
+            name=shown(rule, [wildcard]),
+            slug=slug(rule, [wildcard]),
+            log=log,
+            parents={},
+            ancestors=set(),
+            resumed_from=set(),
+        )
         _read_parents(other, _results(inputs))
         yield other
 

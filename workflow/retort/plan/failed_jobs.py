@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, LOCKS, Attempt, file_of
-from retort.job_names import slug_of
+from retort.job_names import single, slug_of
 from retort.plan import slurm_submit
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
@@ -39,7 +38,7 @@ def make_pages(workflow: Any, config: dict[str, Any]) -> None:
         workflow: Snakemake's workflow, after its last job.
         config: the configuration of the run.
     """
-    jobs = sorted((job for job in _single(workflow.scheduler.failed) if not _is_made(job)), key=str)
+    jobs = sorted((job for job in single(workflow.scheduler.failed) if not _is_made(job)), key=str)
     stopped = workflow.scheduler._user_kill or not workflow.execution_settings.keep_going
     targets = [target for target in map(str, workflow.dag_settings.targets) if target.startswith(("all", "reports/"))]
     left_out = workflow.dag_settings.targets and not targets
@@ -90,12 +89,6 @@ def _last_line(log: Path) -> str:
 def _is_made(job: Any) -> bool:
     """Return whether a job of a Slurm job that failed has succeeded, with its results put back."""
     return handover.restore(LOCKS / slug_of(job), list(map(Path, job.output)))
-
-
-def _single(jobs: Iterable[Any]) -> Iterator[Any]:
-    """Yield jobs, and the members of jobs that are groups."""
-    for job in jobs:
-        yield from job.jobs if job.is_group() else [job]
 
 
 def _say(line: str) -> None:
