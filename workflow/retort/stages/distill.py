@@ -28,7 +28,7 @@ from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_sc
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 from retort.training.shared_pass import Activations
-from retort.training.side_by_side import divergence_noted
+from retort.training.side_by_side import read_divergence
 
 
 @on_every_gpu
@@ -135,7 +135,7 @@ def distill_student(
             than that of the model or the parent.
     """
     trainee = corpus_student(job, settings, folders)
-    trainee.diverged = divergence_noted(trainee.checkpoint)
+    trainee.diverged = read_divergence(trainee.checkpoint)
     diverged = _distil(trainee, corpus_source(job, settings, corpus_folders, folders), folders.parent)
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)

@@ -14,7 +14,7 @@ from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
-from retort.training.grid import Trial, choose, lines_of, part_of
+from retort.training.grid import Trial, choose, part_of, read_lines
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, progress_of
 
@@ -86,7 +86,7 @@ def finetune_student(
     """
     point = PointSettings()
     seed, network = score.seed, None
-    checkpoint = checkpoint_of(job, settings, seed, lines_of(trials_files))
+    checkpoint = checkpoint_of(job, settings, seed, read_lines(trials_files))
     try:
         point = choose(trials_files, settings.points)
         network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))

@@ -12,7 +12,7 @@ from retort.settings import CorpusDistillationSettings
 from retort.stages.distill import corpus_source, corpus_student
 from retort.training.distillation import Student, run_stages
 from retort.training.launch import on_every_gpu
-from retort.training.side_by_side import divergence_noted, leave_divergence, leave_last_state
+from retort.training.side_by_side import leave_divergence, leave_last_state, read_divergence
 
 RULE = TRAINS_FOR["distill_together"]  # the rule of the jobs that go on from the checkpoints
 
@@ -81,7 +81,7 @@ def _inputs(settings: CorpusDistillationSettings, corpus_folders: dict[str, str]
 
 def _student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
     student = corpus_student(job, settings, folders)
-    student.diverged = divergence_noted(student.checkpoint)
+    student.diverged = read_divergence(student.checkpoint)
     leave_last_state(student)
     leave_divergence(student)
     return student
