@@ -12,7 +12,7 @@ import torch
 
 from retort.jobs import Job
 from retort.objectives import WeightedSum
-from retort.objectives.relation_forms.choice import ahead, same_for_all
+from retort.objectives.relation_forms.choice import agree, choose_ahead
 from retort.provenance import device_name
 from retort.training.agreement import gather
 from retort.training.checkpoint import Checkpoint
@@ -45,9 +45,9 @@ def begin(job: Job, checkpoint: Checkpoint, loss: WeightedSum, device: torch.dev
         device: the device of the steps.
     """
     before = next(reversed(forms(checkpoint.origins)), "")
-    form = ahead(device, before) if loss.holds_relations else ""
+    form = choose_ahead(device, before) if loss.holds_relations else ""
     if form:
-        form = same_for_all(device, form, gather(form))
+        form = agree(device, form, gather(form))
         other = f"; before, by {before}" if before not in ("", form) else ""
         job.log.write(f"relations computed by {form}{other}\n")
         job.log.flush()
