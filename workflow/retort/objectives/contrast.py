@@ -13,7 +13,7 @@ from retort.objectives.draws import draw_integers
 
 
 def map_and_normalise(linear: nn.Linear, vectors: Tensor) -> Tensor:
-    """Concatenate the layers of (layers, batch, width) vectors, map them and scale them to length one: (batch, size)."""
+    """Concatenate the layers of (layers, batch, width) vectors, map and scale them to length one: (batch, size)."""
     joined = wide(vectors).transpose(0, 1).flatten(1)  # (batch, layers * width)
     return F.normalize(wide(linear(joined)), dim=-1)
 

@@ -13,7 +13,7 @@ def token_weights(tokens: Tensor, heads: int) -> Tensor:
 
 
 def text_weights(tokens: Tensor, heads: int) -> Tensor:
-    """Return (batch, length) weights: a sum over heads and rows with them is the mean over texts of each text's mean."""
+    """Return (batch, length) weights: a sum over heads and rows with them is the mean of each text's mean."""
     return tokens / (tokens.sum(1, keepdim=True).clamp(min=1).double() * heads * len(tokens))  # |x| of each text
 
 

@@ -37,13 +37,13 @@ def run_grid(
         student_folder: the folder of the distilled student.
         encoded_folder: the folder of the encoded task.
         part: the number of the part, from 1.
-        parts: the number of parts that the grid is cut into.
+        parts: the number of parts of the grid.
         trials_file: the file to write: a line for each point, with its status and its metric.
     """
     task, seed = settings.task, settings.seed
     points = part_of(settings.points, part, parts)
     checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
-    lines = checkpoint.notes()  # of the points that this job finished before it was killed
+    lines = checkpoint.notes()  # trials that this job finished before it was killed
     for number, point in points[len(lines) :]:
         try:
             model = finetune_at(
@@ -78,7 +78,7 @@ def finetune_student(
     Args:
         job: the running job.
         settings: the settings of the fine-tuning.
-        score: the score to write; its seed is that of the head's initial weights, the order of the batches and dropout.
+        score: the score to write; its seed is for the head's initial weights, the order of the batches and dropout.
         student_folder: the folder of the distilled student.
         encoded_folder: the folder of the encoded task.
         trials_files: the trials of all parts of the grid; empty without a grid.
@@ -107,6 +107,6 @@ def _save_weights(
     weights_folder: str,
     title: str,
 ) -> None:
-    """Save a fine-tuned student with its model card; if the training diverged, the student with a new head."""
+    """Save a fine-tuned student with its model card; if `network` is None, the distilled student with a new head."""
     network = network or build.load(student_folder, *head_of(settings.task))
     save_with_card(job, settings, network, student_folder, weights_folder, title)

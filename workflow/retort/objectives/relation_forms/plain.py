@@ -60,7 +60,7 @@ class _Plain(torch.autograd.Function):
 
 
 def _add_bias(rows: Tensor, columns: Tensor, keys: Tensor, heads: int) -> tuple[Tensor, Tensor]:
-    """Return [rows / sqrt(size), 1] and [columns, bias], (batch, heads, length, size + 1); their product is S + bias."""
+    """Return [rows / sqrt(size), 1] and [columns, bias], (batch, heads, length, size + 1); the product is S + bias."""
     rows, columns = (heads_of(wide(x), heads) for x in (rows, columns))
     bias = padding_bias(keys, rows).mT.expand(*columns.shape[:-1], 1)  # (batch, heads, column, 1)
     rows = F.pad(rows / math.sqrt(rows.shape[-1]), (0, 1), value=1.0)
