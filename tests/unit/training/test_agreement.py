@@ -12,7 +12,7 @@ import pytest
 import torch
 from retort.jobs import Job
 from retort.signals import SIGNALS, Interrupted, Interruption
-from retort.training import agreement, launch
+from retort.training import agreement, spawn
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.launch import on_every_gpu
 from retort.training.loop import train
@@ -83,7 +83,7 @@ def test_processes_ask_each_other_every_few_seconds(
 def test_a_signal_to_one_process_makes_all_write_one_state_and_end(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "START", "fork")  # which imports nothing again; without a GPU it may
+    monkeypatch.setattr(spawn, "START", "fork")  # which imports nothing again; without a GPU it may
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
     with pytest.raises(Interrupted, match=f"{number.name} ended it after step 1") as caught:
         trained(tmp_path / "cut", number)

@@ -13,7 +13,7 @@ from retort.attempts import Attempt, attempt
 from retort.batch import Batch
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
-from retort.training import launch, processes
+from retort.training import processes, spawn
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.division import UNDIVIDED, Division
 from retort.training.launch import on_every_gpu
@@ -129,7 +129,7 @@ def job_of(folder: Path, gpus: int) -> Job:
 
 @pytest.fixture(autouse=True)
 def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "START", "fork")  # which imports nothing again; without a GPU it may
+    monkeypatch.setattr(spawn, "START", "fork")  # which imports nothing again; without a GPU it may
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
 
 
