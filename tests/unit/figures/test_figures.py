@@ -14,7 +14,7 @@ from retort.figures.make import plot_figure
 from retort.figures.pareto import front
 from retort.tables.make import make_table
 from retort.tables.tidy import Line, Status, read, write
-from retort.tables.verdicts import judged
+from retort.tables.verdicts import judge_lines
 
 from tests.tiny import results
 from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results
@@ -107,7 +107,7 @@ def test_p_values_by_level():
 
 def forest(lines: list[Line]) -> str:
     """Draw the verdicts of some lines and return the SVG."""
-    write("verdicts.csv", judged(lines, lambda _: (1.0, 0.6)))
+    write("verdicts.csv", judge_lines(lines, lambda _: (1.0, 0.6)))
     plot_verdicts(quiet(), "verdicts.csv", {"svg": "verdicts.svg", "png": "verdicts.png"})
     return Path("verdicts.svg").read_text()
 

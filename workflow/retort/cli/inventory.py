@@ -30,13 +30,13 @@ def folder_of(study: Study, source: str) -> Path:
     return Path(spec.path).expanduser() if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
-def _counted(rows: SplitRows) -> str:
+def _count_rows(rows: SplitRows) -> str:
     text = f"{len(rows.records):,} rows"
     text += f" of {rows.sample[1]:,} (a sample)" if rows.sample else ""
     return text + ("" if rows.labelled else ", no labels")
 
 
-def _unfetched(study: Study, source: str) -> str | None:
+def _what_to_fetch(study: Study, source: str) -> str | None:
     """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
     spec = study.sources[source].in_use(study.config)
     if isinstance(spec, FolderSource) or folder_of(study, source).is_dir():
@@ -46,7 +46,7 @@ def _unfetched(study: Study, source: str) -> str | None:
     return spec.place(study.config)
 
 
-def _filed(study: Study, name: str, split: str) -> Iterator[Found]:
+def _check_split(study: Study, name: str, split: str) -> Iterator[Found]:
     spec = study.tasks[name]
     needed = split in spec.used
     try:
@@ -60,38 +60,38 @@ def _filed(study: Study, name: str, split: str) -> Iterator[Found]:
             paths = paths_of(folder_of(study, settings.source), file)
             rows = SplitReader(task, task_type_of(task), settings, paths).read(file.rows)
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-            yield f"  {encoded_split}: {paths[0]}{more}  {_counted(rows)}  sha256 {rows.sha256}", True
+            yield f"  {encoded_split}: {paths[0]}{more}  {_count_rows(rows)}  sha256 {rows.sha256}", True
             yield from ((f"    {note}", True) for note in rows.notes)
         except RetortError as error:
             yield f"  {encoded_split}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
 
 
-def _drawn(study: Study, name: str) -> Iterator[Found]:
+def _check_drawn_splits(study: Study, name: str) -> Iterator[Found]:
     spec = study.tasks[name]
     assert spec.reader is not None
     folder, task = folder_of(study, spec.source), resolve.task(study, name)
     try:
         splits = list(read_task(task, task_type_of(task), {spec.source: folder}))
         path = folder / str(spec.reader.options["file"])
-        counts = ", ".join(f"{_counted(rows)} {split}" for split, rows in splits)
+        counts = ", ".join(f"{_count_rows(rows)} {split}" for split, rows in splits)
         yield f"  {path}  drawn: {counts}  sha256 {sha256(path)}", True
     except RetortError as error:
         yield f"  {error}", False
 
 
-def _task(study: Study, name: str) -> Iterator[Found]:
+def _check_task(study: Study, name: str) -> Iterator[Found]:
     spec = study.tasks[name]
     splits = {split: files.source or spec.source for split, files in spec.splits.items()} or {"": spec.source}
-    absent = _absent(study, splits.values())
+    absent = _list_unfetched(study, splits.values())
     yield from absent.values()
     for split, source in splits.items():
         if source not in absent:
-            yield from _filed(study, name, split) if split else _drawn(study, name)
+            yield from _check_split(study, name, split) if split else _check_drawn_splits(study, name)
 
 
-def _absent(study: Study, sources: Iterable[str]) -> dict[str, Found]:
+def _list_unfetched(study: Study, sources: Iterable[str]) -> dict[str, Found]:
     """Return a line for each source that is not fetched yet."""
-    unfetched = {source: _unfetched(study, source) for source in dict.fromkeys(sources)}
+    unfetched = {source: _what_to_fetch(study, source) for source in dict.fromkeys(sources)}
     return {
         source: (f"  {folder_of(study, source)}: not fetched yet: {what}", True)
         for source, what in unfetched.items()
@@ -99,13 +99,13 @@ def _absent(study: Study, sources: Iterable[str]) -> dict[str, Found]:
     }
 
 
-def _model(study: Study, name: str) -> Iterator[Found]:
+def _check_model(study: Study, name: str) -> Iterator[Found]:
     source = study.models[name].source
-    absent = _absent(study, [source])
-    yield from absent.values() or [_weights(folder_of(study, source) / "model.safetensors")]
+    absent = _list_unfetched(study, [source])
+    yield from absent.values() or [_check_weights(folder_of(study, source) / "model.safetensors")]
 
 
-def _weights(path: Path) -> Found:
+def _check_weights(path: Path) -> Found:
     """Say how many weights a file holds, by its header; it also says where the file must end."""
     try:
         with safe_open(path, "np") as weights:
@@ -116,9 +116,9 @@ def _weights(path: Path) -> Found:
     return f"  {path}  {len(sizes)} weights, {sum(sizes):,} numbers", True
 
 
-def _corpus(study: Study, name: str) -> Iterator[Found]:
+def _check_corpus(study: Study, name: str) -> Iterator[Found]:
     components = study.corpora[name].components
-    absent = _absent(study, [component.source for component in components])
+    absent = _list_unfetched(study, [component.source for component in components])
     yield from absent.values()
     for component in components:
         if component.source not in absent:
@@ -129,7 +129,11 @@ def _corpus(study: Study, name: str) -> Iterator[Found]:
             yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
 
 
-LISTED: dict[str, Callable[[Study, str], Iterator[Found]]] = {"tasks": _task, "models": _model, "corpora": _corpus}
+LISTED: dict[str, Callable[[Study, str], Iterator[Found]]] = {
+    "tasks": _check_task,
+    "models": _check_model,
+    "corpora": _check_corpus,
+}
 
 
 def inventory(study: Study) -> tuple[list[str], bool]:

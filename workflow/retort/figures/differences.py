@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, without_points
+from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, save_empty_figure
 from retort.jobs import Job
 from retort.tables.tidy import Line, read
 from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE
@@ -39,7 +39,7 @@ def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
     """
     judged = [line for line in lines if line.low is not None]
     if not judged:
-        without_points(lines, dict(renders))
+        save_empty_figure(lines, dict(renders))
         return
     rows = list(dict.fromkeys(line.row for line in judged))
     columns = list(dict.fromkeys(line.column for line in judged))

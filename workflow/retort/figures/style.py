@@ -113,14 +113,14 @@ def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None
     axes.errorbar(x, y, **look)
 
 
-def why_without_points(lines: list[Line]) -> str:
+def empty_figure_text(lines: list[Line]) -> str:
     """Return what a figure says of which no point was run."""
     reasons = list(dict.fromkeys(line.state for line in lines))
     return f"No point to draw: {reasons[0]}{', and more' * (len(reasons) > 1)}"
 
 
-def without_points(lines: list[Line], renders: dict[str, str]) -> None:
+def save_empty_figure(lines: list[Line], renders: dict[str, str]) -> None:
     """Save a figure of which no point was run: it says why, instead of empty axes."""
     with figure(5.0, 0.7) as drawn:
-        drawn.text(0.5, 0.5, why_without_points(lines), ha="center", va="center", color=MUTED)
+        drawn.text(0.5, 0.5, empty_figure_text(lines), ha="center", va="center", color=MUTED)
         save(drawn, renders)

@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from retort.errors import RetortError
-from retort.figures.style import why_without_points
+from retort.figures.style import empty_figure_text
 from retort.report.files import RUN, Files
 from retort.report.tally import cell_parts, claim_parts, recorded_parts
 from retort.study.cells import is_judged
@@ -73,14 +73,14 @@ def _width(path: Path) -> float:
     return float(match[1]) if match else 0.0
 
 
-def _in_words(path: Path) -> str:
+def _alternative_text(path: Path) -> str:
     """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points.
 
     Of a figure without a point, it is the reason.
     """
     every = read(path)
     if all(line.mean is None for line in every):
-        return why_without_points(every)
+        return empty_figure_text(every)
     lines = [line for line in every if line.mean is not None and line.metric != "difference"]
     phrases = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
     return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
@@ -105,7 +105,7 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
         caption=spec.caption,
         picture=picture(drawn),
         wide=_width(drawn) > 400,
-        alternative=_in_words(files.tidy(paper, name)),
+        alternative=_alternative_text(files.tidy(paper, name)),
     )
 
 

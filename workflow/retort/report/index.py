@@ -91,7 +91,7 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
         reference=spec.reference,
         tally=tally(study, paper, found, files),
         contents=[heading(study, paper, name) for name in names],
-        headline=_on_the_index(exhibit(study, paper, first, files), paper) if there else None,
+        headline=_link_from_index(exhibit(study, paper, first, files), paper) if there else None,
         claims=bool(study.claims.get(paper)),
         pending=[heading(study, paper, name).anchor for name in pending],
         page=finished,
@@ -99,24 +99,24 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
     )
 
 
-def _on_the_index(shown: PageExhibit, paper: str) -> PageExhibit:
+def _link_from_index(shown: PageExhibit, paper: str) -> PageExhibit:
     """Return a table as the index shows it: links to the page of its paper start in the folder above."""
     moved = str(shown.body).replace('href="index.html', f'href="{paper}/index.html')
     return replace(shown, body=Markup(moved))
 
 
-def _printed(path: Path) -> list[Entry]:
+def _read_printed(path: Path) -> list[Entry]:
     """Return the entries of the papers that are shown without being run; empty if there is no such file yet.
 
     One of older code, with other keys, counts as none: it is made anew.
     """
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     with contextlib.suppress(KeyError, TypeError):
-        return [_kept(entry) for entry in kept.values()]
+        return [_entry_from_json(entry) for entry in kept.values()]
     return []
 
 
-def _kept(entry: dict[str, Any]) -> Entry:
+def _entry_from_json(entry: dict[str, Any]) -> Entry:
     """Return an entry as it was before it was written to JSON."""
     claims = {side: ClaimCounts(**entry["tally"][side]) for side in ("published", "ours")}
     recorded = [Recorded(**{**one, "claims": ClaimCounts(**one["claims"])}) for one in entry["recorded"]]
@@ -145,7 +145,7 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
     """
     study = open_study(read_config(config))
     entries = [entry_of(study, paper, openings(study, paper)) for paper in study.papers]
-    entries += [entry for path in printed for entry in _printed(Path(path))]
+    entries += [entry for path in printed for entry in _read_printed(Path(path))]
     size = _write(study, entries, audit, to)
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
 
@@ -169,5 +169,5 @@ def _write_so_far(study: Study, to: Path) -> None:
     """
     entries = [entry_of(study, paper, [], finished=False) for paper in study.papers]
     with replacing(to) as part:
-        _write(study, [*entries, *_printed(PRINTED)], [], str(part))
+        _write(study, [*entries, *_read_printed(PRINTED)], [], str(part))
         os.utime(part, LONG_AGO)

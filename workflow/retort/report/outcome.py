@@ -10,8 +10,8 @@ from retort.report.files import RUN, Files
 from retort.specs.recording import Recording
 from retort.specs.statement import Statement
 from retort.study.study import Study
-from retort.tables.judge import Known, Side
-from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
+from retort.tables.judge import Coverage, Side
+from retort.tables.outcomes import ClaimsByOutcome, outcomes, side_of_lines, side_of_recording, sort_claims
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
@@ -19,7 +19,7 @@ from retort.tables.tidy import Line, read
 
 @dataclass(frozen=True)
 class ClaimCounts:
-    """How many claims of a paper, or of several, are in each list of `Sorted`."""
+    """How many claims of a paper, or of several, are in each list of `ClaimsByOutcome`."""
 
     hold: int = 0
     fail: int = 0
@@ -39,7 +39,7 @@ class ClaimCounts:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpeningClaim:
     """A claim as the opening names it: its anchor on the page, what it says, and a remark, such as its number."""
 
     name: str
@@ -66,7 +66,7 @@ class Opening:
     """
 
     scale: str
-    groups: dict[str, list[Opened]]
+    groups: dict[str, list[OpeningClaim]]
     counts: ClaimCounts
     scored: bool = True
     run: str | None = None
@@ -83,14 +83,14 @@ class Opening:
         return self.scored and self.counts.claims > self.counts.without
 
 
-def _sorted(study: Study, paper: str, side: Side) -> dict[str, Any]:
+def _claims_of_side(study: Study, paper: str, side: Side) -> dict[str, Any]:
     """Return what the numbers of a side say of a paper's claims, as arguments of `Opening`."""
     claims = sort_claims(outcomes(study, paper, side))
     counts = ClaimCounts(**{name: len(listed) for name, listed in vars(claims).items()})
     return {"groups": _groups(study.claims.get(paper, {}), claims), "counts": counts}
 
 
-def _groups(statements: Mapping[str, Statement], claims: Sorted) -> dict[str, list[Opened]]:
+def _groups(statements: Mapping[str, Statement], claims: ClaimsByOutcome) -> dict[str, list[OpeningClaim]]:
     """Return the claims of which the numbers say something, by heading."""
     groups = {
         "Hold": dict.fromkeys(claims.hold, ""),
@@ -100,15 +100,15 @@ def _groups(statements: Mapping[str, Statement], claims: Sorted) -> dict[str, li
         "Do not hold so far": _on_some(claims.not_so_far),
     }
     return {
-        heading: [_opened(name, statements[name], remark) for name, remark in listed.items()]
+        heading: [_opening_claim(name, statements[name], remark) for name, remark in listed.items()]
         for heading, listed in groups.items()
         if listed
     }
 
 
-def _opened(name: str, statement: Statement, remark: str) -> Opened:
+def _opening_claim(name: str, statement: Statement, remark: str) -> OpeningClaim:
     stated = f"the text says {statement.number}" if statement.number else ""
-    return Opened(name, statement.says, "; ".join(filter(None, (stated, remark))))
+    return OpeningClaim(name, statement.says, "; ".join(filter(None, (stated, remark))))
 
 
 def _needed(runs: int | None) -> str:
@@ -119,14 +119,14 @@ def _needed(runs: int | None) -> str:
     return f"{runs} runs of each student would decide it"
 
 
-def _on_some(claims: Mapping[str, Known]) -> dict[str, str]:
+def _on_some(claims: Mapping[str, Coverage]) -> dict[str, str]:
     return {name: f"on {known}" for name, known in claims.items()}
 
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
     """Return what came out of a paper's claims: in this run, then in each recorded run."""
     tables = for_claims(study, _tables(study, paper, files))
-    claims = _sorted(study, paper, side_of_lines(study, paper, tables))
+    claims = _claims_of_side(study, paper, side_of_lines(study, paper, tables))
     here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
     recorded = recordings_of(study, paper).items()
     return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recorded)]
@@ -135,7 +135,7 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
 def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Opening:
     return Opening(
         scale=scale,
-        **_sorted(study, paper, side_of_recording(study, paper, recording)),
+        **_claims_of_side(study, paper, side_of_recording(study, paper, recording)),
         run=source_of(recording),
         model=recording.replacements.get("model", ""),
         tasks=recorded_tasks(study, paper, recording),

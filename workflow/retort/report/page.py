@@ -15,7 +15,7 @@ from retort.report.tally import tally
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.origin import Run, Spent, collect_runs, origin, spent
+from retort.tables.origin import Run, Spent, collect_runs, costs_of, origin
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,6 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
-    background = Background(settings_of(study, paper, runs), runs, spent(study, paper, runs))
+    background = Background(settings_of(study, paper, runs), runs, costs_of(study, paper, runs))
     size = write_paper(study, paper, background, openings(study, paper), to)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")

@@ -16,7 +16,7 @@ from retort.cost.jobs import Jobs
 from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.figures.base import figure_of
-from retort.figures.style import without_points
+from retort.figures.style import save_empty_figure
 from retort.jobs import Job
 from retort.plan.pages import unrun_papers
 from retort.plan.plan import Plan
@@ -32,7 +32,7 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.claims import print_claims
 from retort.tables.layout import published_alone
 from retort.tables.make import write_text
-from retort.tables.recordings import as_recorded, remark, with_recorded
+from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import formats
 from retort.tables.tidy import Line, read, write
 
@@ -82,7 +82,7 @@ def _print_table(inputs: Inputs, files: Files) -> list[Line]:
     write(path, with_recorded(recorded, spec.collect(inputs)))
     lines = read(path)
     sheet = published_alone(spec.lay_out(lines), lines)
-    sheet = replace(sheet, remarks=[*sheet.remarks, *remark(recorded, inputs.paper, inputs.name)])
+    sheet = replace(sheet, remarks=[*sheet.remarks, *remark_on_recording(recorded, inputs.paper, inputs.name)])
     write_text(files.printed(inputs.paper, inputs.name), formats["html"](sheet))
     return lines
 
@@ -94,7 +94,7 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
     if any(line.mean is not None for line in lines):
         spec.draw(inputs, lines, renders)
     else:
-        without_points(lines, renders)
+        save_empty_figure(lines, renders)
     return lines
 
 

@@ -11,7 +11,7 @@ from retort.report.outcome import ClaimCounts, Opening
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
 from retort.tables.claims import FAILS, HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
-from retort.tables.layout import OF_THE_SHAPE, counts_of
+from retort.tables.layout import SHAPE_UNITS, counts_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, Status, read
 
@@ -112,7 +112,7 @@ def recorded_parts(recorded: int, cells: int) -> list[Part]:
 
 def _cells(table: Table, lines: list[Line]) -> Tally:
     """Count the cells of a table: those that a run measures, and apart from them those that follow from the study."""
-    cells = [line for line in table.tallied(lines) if line.unit not in OF_THE_SHAPE]
+    cells = [line for line in table.lines_to_count(lines) if line.unit not in SHAPE_UNITS]
     measured = sum(line.mean is not None for line in cells)
     not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in cells)
     verdicts = table.verdicts(lines)

@@ -57,7 +57,7 @@ class SettingsTable(VerbatimTable):
         return [cell for cell in cells if cell]
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return a line per cell; `text` is our setting at the papers' own scale.
+        """Return a line for each cell; `text` is our setting at scale `paper`.
 
         A cell that reads none of our settings has the status AS_PRINTED and no text.
         """
