@@ -1,6 +1,6 @@
-"""The inventory that `retort check --data` prints: the files of tasks, models and corpora, and if they can be read.
+"""The inventory that `retort check --data` prints: the files of tasks, models and corpora, and if they are readable.
 
-All rows of a task are read, and the header of weights, which says whether the file is whole; texts of corpora are not.
+It reads all rows of tasks, and the headers of weights, which tell whether a file is whole. It does not read corpora.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from retort.study.required_sources import required, tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
 
-Found = tuple[str, bool]  # a line, and whether what it tells of is as it should be
+Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
 NOUNS = {"tasks": "", "models": "model ", "corpora": "corpus "}
 
 
@@ -37,7 +37,7 @@ def _count_rows(rows: SplitRows) -> str:
 
 
 def _what_to_fetch(study: Study, source: str) -> str | None:
-    """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
+    """Return what a run will fetch for a source; None for a folder of the user, or if it is fetched already."""
     spec = study.sources[source].in_use(study.config)
     if isinstance(spec, FolderSource) or folder_of(study, source).is_dir():
         return None
@@ -47,6 +47,7 @@ def _what_to_fetch(study: Study, source: str) -> str | None:
 
 
 def _check_split(study: Study, name: str, split: str) -> Iterator[Found]:
+    """Yield a line for each file of a split."""
     spec = study.tasks[name]
     needed = split in spec.used
     try:
@@ -67,6 +68,7 @@ def _check_split(study: Study, name: str, split: str) -> Iterator[Found]:
 
 
 def _check_drawn_splits(study: Study, name: str) -> Iterator[Found]:
+    """Yield a line for a task whose splits are drawn from one file."""
     spec = study.tasks[name]
     assert spec.reader is not None
     folder, task = folder_of(study, spec.source), resolve.task(study, name)
@@ -90,7 +92,7 @@ def _check_task(study: Study, name: str) -> Iterator[Found]:
 
 
 def _list_unfetched(study: Study, sources: Iterable[str]) -> dict[str, Found]:
-    """Return a line for each source that is not fetched yet."""
+    """Return source -> a line, for each source that is not fetched yet."""
     unfetched = {source: _what_to_fetch(study, source) for source in dict.fromkeys(sources)}
     return {
         source: (f"  {folder_of(study, source)}: not fetched yet: {what}", True)
@@ -106,7 +108,7 @@ def _check_model(study: Study, name: str) -> Iterator[Found]:
 
 
 def _check_weights(path: Path) -> Found:
-    """Say how many weights a file holds, by its header; it also says where the file must end."""
+    """Return the number of weights in a file, from its header, which also gives the length of a whole file."""
     try:
         with safe_open(path, "np") as weights:
             sizes = [math.prod(weights.get_slice(name).get_shape()) for name in weights.keys()]  # noqa: SIM118
@@ -129,7 +131,7 @@ def _check_corpus(study: Study, name: str) -> Iterator[Found]:
             yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
 
 
-LISTED: dict[str, Callable[[Study, str], Iterator[Found]]] = {
+CHECKS: dict[str, Callable[[Study, str], Iterator[Found]]] = {
     "tasks": _check_task,
     "models": _check_model,
     "corpora": _check_corpus,
@@ -137,19 +139,19 @@ LISTED: dict[str, Callable[[Study, str], Iterator[Found]]] = {
 
 
 def inventory(study: Study) -> tuple[list[str], bool]:
-    """Return a line for each task, model and corpus, one for each file that it reads, and whether tables can be made.
+    """Return the lines of the inventory, and whether all files that tables need can be read.
 
-    The second value is False if a file that a table needs is missing or cannot be read. A source that is not fetched
-    yet counts as present.
+    There is a line for each task, model and corpus, and a line for each of its files. A source that is not fetched yet
+    counts as present.
     """
     lines, whole, read = [], True, required(study) | {f"tasks/{name}" for name in tasks(study)}
-    for folder, files in LISTED.items():
+    for folder, check in CHECKS.items():
         for name, spec in getattr(study, folder).items():
             sources = [spec.source] if folder == "models" else sorted(spec.sources)
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
             needed = f"{folder}/{name}" in read
             lines.append(f"{NOUNS[folder]}{name} ({places}){'' if needed else ', which no table reads'}")
-            for line, fine in files(study, name):
+            for line, fine in check(study, name):
                 lines.append(line)
                 whole = whole and (fine or not needed)
     return lines, whole

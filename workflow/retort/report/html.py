@@ -22,7 +22,7 @@ from retort.tables.recordings import OUTDATED
 from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
-PARTS = (cell_parts, claim_parts, recorded_parts)  # of bars, called by templates
+PARTS = (cell_parts, claim_parts, recorded_parts)  # templates call them for the parts of bars
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PageExhibit:
 
 
 def article(path: Path) -> Markup:
-    """Return the `<article>` of a rendered table or of claims; its text was escaped when it was written.
+    """Return the `<article>` of a rendered table or of claims, whose text is escaped already.
 
     Raises:
         RetortError: the file has no `<article>`.
@@ -74,9 +74,9 @@ def _width(path: Path) -> float:
 
 
 def _alternative_text(path: Path) -> str:
-    """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points.
+    """Return the alternative text of a figure: a phrase for each of at most 40 points.
 
-    Of a figure without a point, it is the reason.
+    If the figure has no point, the text says why.
     """
     every = read(path)
     if all(line.mean is None for line in every):
@@ -87,7 +87,7 @@ def _alternative_text(path: Path) -> str:
 
 
 def heading(study: Study, paper: str, name: str) -> PageExhibit:
-    """Return a table or figure without its content: enough for a list of contents."""
+    """Return a table or figure without its content, for a list of contents."""
     return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 

@@ -1,6 +1,6 @@
-"""Write the pages of printed papers that the scale does not run: what they print, recorded runs, claims, plan, cost.
+"""Write the pages of papers that the scale does not run: printed tables, recorded runs, claims, and predicted cost.
 
-Nothing of them is run, so one process makes all tables, figures and pages.
+Nothing of these papers is run, so one process makes all tables, figures and pages.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
 
 
 def _print_exhibits(study: Study, paper: str, files: Files) -> None:
-    """Write the tidy CSV and the print of each table and figure of a paper, and its claims."""
+    """Write the tidy CSV of each table and figure of a paper, its HTML or SVG, and the claims."""
     tables: dict[str, list[Line]] = {}
     names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].draws()), name))
     for name in names:

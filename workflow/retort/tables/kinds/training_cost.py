@@ -93,7 +93,7 @@ class TrainingCostTable(Table):
         return self.decimals
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
-        """Yield a line for each unknown task, each student without a stage, and each column that a student cannot fill."""
+        """Yield a line for each unknown task, student without a stage, and column that a student cannot fill."""
         tasks = [name for folder, name in study.files if folder == "tasks"]
         yield from check_known("columns", "task", [column.task for column in self.columns if column.task], tasks)
         for student in self.students():
