@@ -40,7 +40,7 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     index, page = printed_paper(tmp_path)
     page = without_copies(page)
-    assert page.count("Not run, for no student stands for these rows yet") == 1
+    assert page.count("Not run, since these rows have no student yet") == 1
     assert '<td><span class="ours">75.2</span></td>' in page
     assert "–</span>" not in page
     assert "0 of 6<small>6 not run at this scale</small>" in page

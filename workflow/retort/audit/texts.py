@@ -91,13 +91,13 @@ def texts(printed: Printed) -> CheckResult:
     for paper in printed.statements:
         tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
         side = published(tables)
-        anew = recomputed(side, tables)
+        with_recomputed = recomputed(side, tables)
         for statement in printed.statements[paper]:
             verdict = decide(statement, side)
             if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
                 continue
             count += 1
-            if not (verdict.holds or _holds(statement, anew)):
+            if not (verdict.holds or _holds(statement, with_recomputed)):
                 findings.append(_finding(paper, statement, verdict.result or verdict.numbers))
     return CheckResult(count, findings)
 

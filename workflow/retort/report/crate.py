@@ -94,9 +94,9 @@ def _workflow_files(study: Study, folder: Path, place: str) -> dict[str, Path]:
     """
     ours = {f"workflow/{name}" for name, _ in _files(ROOT / "workflow", STUDY)}
     code = {name: path for name, path in _files(ROOT, WORKFLOW) if name not in ours}
-    beside = {name: path for name, path in _files(folder, STUDY) if path.suffix != ".yaml"}
+    others = {name: path for name, path in _files(folder, STUDY) if path.suffix != ".yaml"}
     planned = dict(_files(study.folder, (*STUDY, SCALES)))
-    return code | {f"{place}/{name}": path for name, path in (beside | planned).items()}
+    return code | {f"{place}/{name}": path for name, path in (others | planned).items()}
 
 
 def _files(root: Path, patterns: Iterable[str]) -> Iterator[tuple[str, Path]]:

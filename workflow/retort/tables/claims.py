@@ -14,7 +14,7 @@ from retort.specs.config import read_config
 from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.comparison_types import Pair, Reached
+from retort.tables.comparison_types import Pair, Reached, Verdict
 from retort.tables.difference import Part, welch
 from retort.tables.judge import Side, coverage_of, decide, ours, published, recomputed
 from retort.tables.layout import label_of
@@ -103,19 +103,25 @@ def judge_one(statement: Statement, side: Side) -> Judgement:
     if isinstance(verdict, str):
         at_scale = side.rule is Reached and not statement.undecided
         return Judgement(OPEN, AT_THIS_SCALE if at_scale else "", verdict)
-    distance = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1) if verdict.pair else ""
-    difference = f"; at worst {distance}" if "; " in verdict.numbers else f": difference {distance}"
-    text = f": {verdict.result}" if verdict.result else difference if distance else ""
-    stated = f"; the text says {statement.number}" if statement.number else ""
     remarks = [
         str(coverage_of(statement, side, verdict.diverged)) if verdict.holds is None else "",
         _remark(verdict.pair),
         ON_DEV if _on_dev(statement, side) else "",
     ]
-    missing = f"; {verdict.missing}" if verdict.missing else ""
-    numbers = f"{verdict.numbers}{text}{stated}{missing}"
     found = _SO_FAR[verdict.so_far] if verdict.holds is None else _VERDICTS[verdict.holds]
-    return Judgement(found, ", ".join(filter(None, remarks)), numbers)
+    return Judgement(found, ", ".join(filter(None, remarks)), _numbers(statement, verdict))
+
+
+def _numbers(statement: Statement, verdict: Verdict) -> str:
+    """Return the deciding cells as text, with the computed result, the number in the text, and the missing cells."""
+    result = f": {verdict.result}" if verdict.result else ""
+    if verdict.pair and not result:
+        difference = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1)
+        several = "; " in verdict.numbers
+        result = f"; at worst {difference}" if several else f": difference {difference}"
+    stated = f"; the text says {statement.number}" if statement.number else ""
+    missing = f"; {verdict.missing}" if verdict.missing else ""
+    return f"{verdict.numbers}{result}{stated}{missing}"
 
 
 def _on_dev(statement: Statement, side: Side) -> bool:
@@ -156,7 +162,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     printed, own = published(exhibits), ours(exhibits, tables)
-    anew = recomputed(printed, exhibits)
+    with_recomputed = recomputed(printed, exhibits)
     recorded = {
         f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale: side_of_recording(study, paper, one)
         for scale, one in recordings_of(study, paper).items()
@@ -168,7 +174,7 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     return [
         Judged(
             name, claim.says, claim.where, claim.tables, _test(claim), claim.why, claim.reading,
-            judge_published(claim, printed, anew), judge_one(claim, own), on_recorded(claim),
+            judge_published(claim, printed, with_recomputed), judge_one(claim, own), on_recorded(claim),
         )
         for name, claim in study.claims[paper].items()
     ]  # fmt: skip

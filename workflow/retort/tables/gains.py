@@ -26,8 +26,13 @@ def _gains(cells: list[NumberedCell], against: list[NumberedCell]) -> dict[str, 
     return columns
 
 
+def _gain_and_rows(gain: float, pair: Pair) -> str:
+    """Return a gain as text: '1.2 (Vanilla KD, then Hidden states)'."""
+    return f"{formatted(gain, 1)} ({pair[1].row}, then {pair[0].row})"
+
+
 def _describe_gain(gain: float, pair: Pair) -> str:
-    return f"{pair[0].column}: {formatted(gain, 1)} ({pair[1].row}, then {pair[0].row})"
+    return f"{pair[0].column}: {_gain_and_rows(gain, pair)}"
 
 
 def _row_names(pair: Pair) -> tuple[str, str]:
@@ -53,10 +58,7 @@ def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Ver
             gains[column] = [(last.number.value - first.number.value, (last, first)) for last, first in ends]
     if not gains:
         return Verdict(None, "")
-    text = "; ".join(
-        f"{_describe_gain(*own)} against {formatted(other[0], 1)} ({other[1][1].row}, then {other[1][0].row})"
-        for own, other in gains.values()
-    )
+    text = "; ".join(f"{_describe_gain(*own)} against {_gain_and_rows(*other)}" for own, other in gains.values())
     wrong = frozenset(column for column, (own, other) in gains.items() if own[0] <= other[0])
     return Verdict(unless_open(not wrong, _complete(cells, against)), text, wrong=wrong)
 

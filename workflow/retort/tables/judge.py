@@ -165,8 +165,8 @@ def comparison_of(statement: Statement, side: Side) -> Callable[[Mapping[Key, Nu
 
     def verdict(cells: Mapping[Key, NumberedCell]) -> Verdict:
         known = {**absent, **cells}
-        beside = [known[key] for key in others]
-        return compare([known[key] for key in own], **fixed, **dict.fromkeys(groups, beside))
+        other_cells = [known[key] for key in others]
+        return compare([known[key] for key in own], **fixed, **dict.fromkeys(groups, other_cells))
 
     return verdict
 

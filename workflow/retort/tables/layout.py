@@ -17,7 +17,7 @@ PUBLISHED_SHOWN = "the numbers are the published ones."
 # status -> the sentence of a table in which no cell was run; the first status that any cell has counts
 STATES = {
     Status.NOT_RUN: "Not run at this scale{why}: " + PUBLISHED_SHOWN,
-    Status.PLANNED: "Not run, for no student stands for these rows yet: " + PUBLISHED_SHOWN,
+    Status.PLANNED: "Not run, since these rows have no student yet: " + PUBLISHED_SHOWN,
     Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
 }
 SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run

@@ -26,7 +26,7 @@ class ClaimsByOutcome:
         undecided: claims that other runs may turn -> the runs of each student that would decide them; 0 for more than
             were tried; None if a deviation is not known.
         so_far: claims that are true of the cells with a number, while other cells have none -> how many have one.
-        not_so_far: claims that are false of the cells with a number, likewise.
+        not_so_far: the same for claims that are false of the cells with a number.
         without: claims that cannot be decided, because a number is missing.
     """
 

@@ -68,18 +68,18 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
 
 def _read_answers(path: Path | str, record: Record) -> dict[str, Any]:
     """Read the answers beside a score, after comparing them with the checksum in the score."""
-    beside = Path(answers_address(str(path)))
-    if not beside.is_file():
-        raise RetortError(f"{beside} is missing, the answers of {path}", f"delete {path}, the next run makes both")
-    if sha256(beside) != record.get("answers_sha256"):
+    answers = Path(answers_address(str(path)))
+    if not answers.is_file():
+        raise RetortError(f"{answers} is missing, the answers of {path}", f"delete {path}, the next run makes both")
+    if sha256(answers) != record.get("answers_sha256"):
         raise RetortError(
-            f"{beside} does not hold the answers that {path} was computed from",
+            f"{answers} does not hold the answers that {path} was computed from",
             f"delete {path}, the next run makes both",
         )
     try:
-        return dict(json.loads(beside.read_text(encoding="utf-8")))
+        return dict(json.loads(answers.read_text(encoding="utf-8")))
     except (ValueError, TypeError):
-        raise RetortError(f"{beside} holds no answers", f"delete {path}, the next run makes both") from None
+        raise RetortError(f"{answers} holds no answers", f"delete {path}, the next run makes both") from None
 
 
 def _compute_metrics(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:

@@ -62,7 +62,7 @@ def _line(cells: list[str]) -> str:
 def show(study: Study, which: str) -> str:
     """Return one table as Markdown, as the paper prints it.
 
-    The name of a row group stands in brackets above its rows, unless the label of a row is already that name.
+    The name of a row group is printed in brackets above its rows, unless a row has this name as its label.
 
     Args:
         study: the study.

@@ -59,11 +59,11 @@ def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
         return lines
     cells = recording.tables.get(lines[0].table, {})
 
-    def beside(line: Line) -> Line:
+    def add_recorded(line: Line) -> Line:
         number = cells.get(line.row, {}).get(line.column)
         return replace(line, recorded=number[0], recorded_std=number[1] if number[1:] else None) if number else line
 
-    return [beside(line) for line in lines]
+    return [add_recorded(line) for line in lines]
 
 
 def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:

@@ -80,7 +80,7 @@ class Line:
         text: our value as the paper would print it, in a cell that holds a setting.
         published_n: number of runs behind the published mean; 0 if unknown.
         published_half: half a unit of the last published digit.
-        low: lower end of the 95 % interval of the difference, ours less published.
+        low: lower end of the 95 % interval of the difference, ours minus published.
         high: its upper end.
         p: p-value of the two-sided Welch test that the two means are equal.
         p_holm: the same after Holm's correction over the table's cells.

@@ -158,7 +158,7 @@ class PairedTestsTable(Table):
         remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {self.alpha:g}."]
         remarks += [test.explanation for test in shown]
         if self.reported:
-            remarks.append("The paper corrects nothing, so its tests stand beside our uncorrected p-values alone.")
+            remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
         return sheet(self, lines, grids, notes, [*remarks, *_sizes(lines)])
 
     def _shown_tests(self, lines: list[Line]) -> list[PairedTest]:
