@@ -18,7 +18,7 @@ from retort.plan.source_check import record_of
 from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.collect import score_cell
+from retort.tables.collect import measure_score
 from retort.tables.tidy import Status
 
 from tests.tiny.edit import change, set_value, write
@@ -149,7 +149,7 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
     assert scores
     assert not any(f"/{name}/" in score for score in scores for name in left)
     name = sorted(left)[0]
-    cell = score_cell(plan.study, {}, name, "mood", "accuracy").fields
+    cell = measure_score(plan.study, {}, name, "mood", "accuracy").fields
     assert (cell["status"], cell["reason"], cell["mean"]) == (Status.MISSING, reason, None)
     params = ExhibitParams(plan.study)
     names = [SimpleNamespace(paper="tiny", table=table) for paper, table in plan.study.exhibits if "table" in table]

@@ -24,7 +24,7 @@ from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.collect import Scores
 from retort.tables.kinds import settings, training_cost
-from retort.tables.rehearsed import for_claims, marked
+from retort.tables.rehearsed import for_claims, withhold_verdicts
 from retort.tables.tidy import Line, Status, write
 
 
@@ -129,10 +129,10 @@ LINE = Line("p", "table1", "r", "c", "s", "t", "m", "x100", 70.0, mean=50.0, n=1
 
 
 def test_numbers_of_a_rehearsal_have_a_mark_and_no_verdict(printed: Plan, miniature: Plan) -> None:
-    (line,) = marked(miniature.study, "mlkd2024", [LINE])
+    (line,) = withhold_verdicts(miniature.study, "mlkd2024", [LINE])
     assert (line.mean, line.verdict, line.p, line.low) == (50.0, "", None, None)
     assert line.note.startswith("rehearsed")
-    assert marked(printed.study, "mlkd2024", [LINE]) == [LINE]
+    assert withhold_verdicts(printed.study, "mlkd2024", [LINE]) == [LINE]
 
 
 def test_no_claim_is_judged_on_rehearsed_numbers(printed: Plan, miniature: Plan) -> None:
@@ -159,7 +159,7 @@ def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature
     def verdicts(study: Study) -> set[str]:
         table = table_of(study, "minilmv2", "table11")
         lines = table.collect(Inputs(study, "minilmv2", "table11", {}, {}))
-        return set(table.verdicts(marked(study, "minilmv2", lines)).values())
+        return set(table.verdicts(withhold_verdicts(study, "minilmv2", lines)).values())
 
     assert "agrees" in verdicts(printed.study)
     assert verdicts(miniature.study) == set()

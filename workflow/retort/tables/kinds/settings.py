@@ -31,7 +31,7 @@ class SettingsRow(Reads, TextRow):
 class SettingsTable(VerbatimTable):
     """A table of training settings: what the paper prints, beside what our students are trained with."""
 
-    origin: ClassVar[str] = "Ours: the students as the study's files have them, whatever a smaller scale makes of them."
+    origin: ClassVar[str] = "Ours: the settings in the study's files, before a smaller scale changes them."
 
     kind: Literal["settings"] = Field(description="which kind of table this is")
     student: StudentName = Field(default="", description="whose settings are read; a row or column may name another")
@@ -57,7 +57,7 @@ class SettingsTable(VerbatimTable):
         return [cell for cell in cells if cell]
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return a line per cell; `text` is our setting at the papers' own scale.
+        """Return a line for each cell; `text` is our setting at scale `paper`.
 
         A cell that reads none of our settings has the status AS_PRINTED and no text.
         """
