@@ -1,4 +1,4 @@
-"""Which files the answers on test sets are made from: the input functions of workflow/rules/submissions.smk."""
+"""The files that answers on test sets are made from: the input functions of workflow/rules/submissions.smk."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ class Submit:
         self.plan = plan
 
     def of_table(self, wildcards: Wildcards) -> list[str]:
-        """Return the zip files of the students in a table whose scores only a server can tell.
-
-        It is empty unless the scale is 'paper'.
-        """
+        """Return the zip files of the students in a table that only a server can score; none below scale 'paper'."""
         study = self.plan.study
         pairs = served(study, study.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
         zips = dict.fromkeys(submission_address(study, student) for student, _ in pairs)
