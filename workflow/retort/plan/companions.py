@@ -19,6 +19,7 @@ from retort.plan.exhibits import Exhibits
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
 from retort.settings import CorpusDistillationSettings
+from retort.study.needs import lineage
 
 Wildcards = Any
 Fits = Callable[[list[str]], bool]  # whether one job can distil these students side by side
@@ -209,7 +210,7 @@ def needed_students(plan: Plan, targets: Iterable[str]) -> list[str]:
             return plan.task_agnostic
     if not names:
         return plan.task_agnostic
-    needed = {each for name in names for each in _with_ancestors(plan, name)}
+    needed = {each for name in names for each in lineage(plan.study, name)}
     return [name for name in plan.task_agnostic if name in needed]
 
 
@@ -218,9 +219,3 @@ def _scored_models(plan: Plan, paper: str, name: str) -> set[str]:
     exhibits, names = Exhibits(plan), [name, *plan.study.exhibits[paper, name].draws()]
     scores = (STUDENT.match(path) for each in names for path in exhibits.scores(paper, each))
     return {score["student"] for score in scores if score}
-
-
-def _with_ancestors(plan: Plan, student: str) -> list[str]:
-    """Return a student and the students that it starts from, directly or through others."""
-    start = plan.study.students[student].initialisation.student if student in plan.study.students else None
-    return [student, *(_with_ancestors(plan, start) if start else [])]

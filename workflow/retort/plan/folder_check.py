@@ -8,7 +8,7 @@ from pathlib import Path
 
 from retort.plan.resolve_data import split
 from retort.specs.source import FolderSource
-from retort.study.questions import tested
+from retort.study.questions import submitted_splits
 from retort.study.required_sources import of_folder
 from retort.study.study import Study
 
@@ -116,7 +116,7 @@ def _of_task(study: Study, name: str) -> Files:
 
 
 def _of_submission(study: Study, name: str) -> Files:
-    yield from _of_splits(study, name, tested(study.tasks[name]))
+    yield from _of_splits(study, name, submitted_splits(study.tasks[name]))
 
 
 FILES = {"models": _of_model, "corpora": _of_corpus, "tasks": _of_task, "submissions": _of_submission}

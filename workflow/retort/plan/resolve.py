@@ -292,7 +292,7 @@ def profile(study: Study, name: str) -> ProfileSettings:
         vocabulary=published.vocabulary,
         batch=timing.ROWS,
         length=timing.TOKENS,
-        further=[TimingSettings(**more) for more in questions.further(study, name)] or None,
+        further=[TimingSettings(**more) for more in questions.further_timings(study, name)] or None,
         runs=5,
         passes=miniature.passes if miniature else timing.PASSES,
         threads=1,

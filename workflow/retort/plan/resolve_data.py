@@ -26,7 +26,7 @@ from retort.specs import catalogue
 from retort.specs.made import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
-from retort.study.questions import tested_sources
+from retort.study.questions import submitted_sources
 from retort.study.reading import files_of
 from retort.study.study import Study
 
@@ -75,7 +75,7 @@ def fetched(study: Study, name: str) -> FetchSettings:
     """
     settings = study.sources[name].in_use(study.config).fetched
     corpora = [corpus for corpus in study.corpora.values() if name in corpus.sources]
-    of_tasks = {source for task in study.tasks.values() for source in (*task.sources, *tested_sources(task))}
+    of_tasks = {source for task in study.tasks.values() for source in (*task.sources, *submitted_sources(task))}
     if not isinstance(settings, HubRepository) or settings.hub.repo_type != "dataset":
         return settings
     if not corpora or name in of_tasks:
