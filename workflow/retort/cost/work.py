@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retort.cost import flops, losses
@@ -129,16 +128,8 @@ def stage(
     return own.times(seen), Work(passes[1]).times(seen)
 
 
-def fine_tuning(
-    architecture: Architecture, task: TaskSettings, schedules: Iterable[Schedule], train: Rows, scored: Rows
-) -> Work:
-    """Return the work of fine-tuning once with each schedule, each followed by one pass over the scored rows."""
-    once = _scoring_flops(architecture, task, train.length)
-    after = scored.count * _scoring_flops(architecture, task, scored.length)
-    return Work(sum(examples(schedule, train.count) * TRAINED * once + after for schedule in schedules))
-
-
-def _scoring_flops(architecture: Architecture, task: TaskSettings, length: float) -> float:
+def _row_flops(architecture: Architecture, task: TaskSettings, length: float) -> float:
+    """Return the FLOPs of one row through an encoder and the head of a task."""
     return flops.forward(architecture, length, kept=_head_positions(task)) + task_head(architecture, task, length)
 
 
@@ -152,13 +143,14 @@ def _at_points(
     volume: Volume,
     model: str,
 ) -> list[Work]:
-    """Return the work of a fine-tuning with each of several schedules, scored on a split."""
-    after = volume.split(task, settings, scored, model)
+    """Return the work of a fine-tuning with each of several schedules, each scored once on a split."""
+    rows = volume.split(task, settings, scored, model)
+    scoring = rows.count * _row_flops(architecture, settings, rows.length)
     works = []
     for schedule in schedules:
         train = volume.batches(task, settings, model, schedule)
-        once = fine_tuning(architecture, settings, [schedule], train, after)
-        works.append(once + updates(architecture, vocabulary, schedule, train.count))
+        training = examples(schedule, train.count) * TRAINED * _row_flops(architecture, settings, train.length)
+        works.append(Work(training + scoring) + updates(architecture, vocabulary, schedule, train.count))
     return works
 
 
@@ -182,7 +174,7 @@ def activations(settings: ActivationSettings, task: str, volume: Volume, model: 
     """Return the work of storing a teacher's activations: one forward pass over the task's training rows."""
     data = settings.teacher.task
     rows = volume.split(task, data, data.train_split, model)
-    return Work(rows.count * _scoring_flops(settings.teacher.model.architecture, data, rows.length))
+    return Work(rows.count * _row_flops(settings.teacher.model.architecture, data, rows.length))
 
 
 def task_distillation(
@@ -192,7 +184,7 @@ def task_distillation(
     data, student = settings.task, settings.architecture
     scored = volume.split(task, data, data.evaluation_split, model)
     trained = task_training(settings, task, volume, model, teacher_runs)
-    return trained + Work(scored.count * _scoring_flops(student, data, scored.length))
+    return trained + Work(scored.count * _row_flops(student, data, scored.length))
 
 
 def task_training(
@@ -257,7 +249,7 @@ def _grid_points(
 
 def prediction(architecture: Architecture, settings: TaskSettings, rows: Rows) -> Work:
     """Return the work of running a model once over rows of a task."""
-    return Work(rows.count * _scoring_flops(architecture, settings, rows.length))
+    return Work(rows.count * _row_flops(architecture, settings, rows.length))
 
 
 def profile(settings: ProfileSettings) -> Work:
