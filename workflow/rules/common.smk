@@ -80,7 +80,7 @@ onstart:  # of a run, not of a dry one, and of no job on a cluster: what is impo
         guard_scale(plan.study)
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
-        planned.having(companions=companions.groups).keep()
+        planned.with_decisions(companions=companions.groups).keep()
         make_first(workflow.dag, pages.first)
         if expect_early(workflow.dag, "make_index"):
             from retort.report.index import begin_index

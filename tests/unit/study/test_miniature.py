@@ -85,7 +85,7 @@ def test_grids_have_two_points_and_students_one_seed_or_two_if_paired_tests_comp
     for student, task in [pair for pair in printed.pairs if pair[0] in printed.task_agnostic]:
         points = len(printed.settings.grids[student][task].points)
         assert len(miniature.settings.grids[student][task].points) == min(points, 2), (student, task)
-    assert {cell.seed for cell in miniature.list} <= {cell.seed for cell in printed.list}
+    assert {cell.seed for cell in miniature.cells} <= {cell.seed for cell in printed.cells}
     seeds = {name: questions.seeds_of(miniature.study, name) for name in miniature.study.running}
     assert seeds["wang2023-kd"] == seeds["wang2023-att-kl-1-2-3"] == [1, 2]
     assert {student for student, each in seeds.items() if each != [1]} == {

@@ -12,7 +12,7 @@ from retort.figures.style import SERIES, figure, points, save, write_notes
 from retort.specs.base import Name, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.names import StudentName
-from retort.specs.printed import twice
+from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -42,7 +42,7 @@ class LayersFigure(Figure):
     def _one_state(self) -> LayersFigure:
         if bool(self.points) == bool(self.planned):
             raise ValueError("a figure needs one of 'points' and 'planned'")
-        twice("student", [*self.points.values(), *self.planned.values()])
+        check_no_repeats("student", [*self.points.values(), *self.planned.values()])
         return self
 
     def cells(self) -> list[CellSpec]:

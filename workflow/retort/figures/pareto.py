@@ -11,7 +11,7 @@ from retort.figures.base import Figure, Point, TaskMetric, point_cell
 from retort.figures.style import MUTED, PAPER, figure, points, save, write_notes
 from retort.specs.base import Name
 from retort.specs.exhibit import figure_kind
-from retort.specs.printed import twice
+from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.tidy import Line
@@ -39,8 +39,8 @@ class ParetoFigure(Figure):
 
     @model_validator(mode="after")
     def _labels(self) -> ParetoFigure:
-        twice("point", [point.label for point in self.points])
-        twice("the point of student", [point.student for point in self.points])
+        check_no_repeats("point", [point.label for point in self.points])
+        check_no_repeats("the point of student", [point.student for point in self.points])
         return self
 
     def cells(self) -> list[CellSpec]:

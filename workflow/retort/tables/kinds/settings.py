@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retort.plan.settings_cells import ours
+from retort.plan.settings_cells import our_text
 from retort.registry import unknown
 from retort.specs.base import Name
 from retort.specs.exhibit import table_kind
@@ -48,7 +48,7 @@ class SettingsTable(VerbatimTable):
         return self
 
     def settings_cells(self) -> list[SettingsCell]:
-        """Return the cells that show a setting of ours beside the printed one."""
+        """Return the cells that show a setting of our_text beside the printed one."""
         cells = [
             settings_cell(self, name, row, column, column.name)
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
@@ -67,7 +67,7 @@ class SettingsTable(VerbatimTable):
                 "student": cell.student,
                 "task": cell.task,
                 "metric": cell.reads,
-                "text": ours(written, inputs.paper, cell),
+                "text": our_text(written, inputs.paper, cell),
                 "status": Status.OK,
             }
             for cell in self.settings_cells()

@@ -13,7 +13,7 @@ from retort.registry import unknown
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.names import StudentName
-from retort.specs.printed import Heading, PublishedCell, TextRow, read_number, row_names, twice
+from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.load import open_written
 from retort.study.study import Study
@@ -56,8 +56,8 @@ class TrainingCostTable(Table):
     @model_validator(mode="after")
     def _whole(self) -> TrainingCostTable:
         names = [column.name for column in self.columns]
-        twice("column", names)
-        twice("row", [name.removeprefix(": ") for name in row_names(self.rows)])
+        check_no_repeats("column", names)
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.rows)])
         for row in self.rows:
             for name, text in row.stated.items():
                 if name not in names:
