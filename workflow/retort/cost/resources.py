@@ -116,10 +116,11 @@ class JobResources:
             return self.config.micro_batch
         estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
-        if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:
+        if not gpus or estimate.step is None:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
-        fitting = micro_batch(step, self.cluster.gpu_memory_gb * 1e9)
+        gigabytes = self.cluster.gpu_memory_gb
+        fitting = None if gigabytes is None else micro_batch(step, gigabytes * 1e9)
         short = self._next(wildcards, rulename).gpu_memory
         return math.ceil((fitting or step.rows) / _times(short)) if short else fitting or 0
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from retort.atomic import write_json
+from retort.atomic import write_json, write_text
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
@@ -31,7 +31,6 @@ from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.claims import print_claims
 from retort.tables.layout import published_alone
-from retort.tables.make import write_text
 from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import formats
 from retort.tables.tidy import Line, read, write

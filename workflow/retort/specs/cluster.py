@@ -112,8 +112,8 @@ class Cluster(Spec):
         default=None,
         ge=2,
         le=10_000,
-        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: no batch is divided. "
-        "At least 2, because CUDA and its libraries take more than 1",
+        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: only those "
+        "that have been too large for a GPU. At least 2, because CUDA and its libraries take more than 1",
     )
     gpus_per_job: Whole = Field(
         default=1,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_text
 from retort.formatters import condition, number
 from retort.jobs import Job
 from retort.specs import catalogue
@@ -18,7 +19,6 @@ from retort.tables.comparison_types import Pair, Reached, Verdict
 from retort.tables.difference import Part, welch
 from retort.tables.judge import Side, coverage_of, decide, ours, published, recomputed
 from retort.tables.layout import label_of
-from retort.tables.make import write_text
 from retort.tables.origin import mixed_warning
 from retort.tables.outcomes import side_of_recording
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_text
 from retort.jobs import Job
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -19,12 +19,6 @@ from retort.tables.rehearsed import withhold_verdicts
 from retort.tables.render import formats
 from retort.tables.runs import origins, with_origins
 from retort.tables.tidy import HAS_VALUE, read, write
-
-
-def write_text(path: Path | str, text: str) -> None:
-    """Write a text as UTF-8 with Unix line ends; create missing folders."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def make_table(
