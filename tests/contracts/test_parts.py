@@ -12,7 +12,7 @@ from retort.models.recorder import Key
 from retort.objectives import Term, WeightedSum, objectives
 from retort.objectives.compose import activations_of as read_by
 from retort.training.division import UNDIVIDED, Comparison, Division
-from retort.training.parts import InParts, divided
+from retort.training.parts import InParts, divide
 from torch import Tensor, nn
 
 from tests.references.examples import LENGTH, LENGTHS, Case, activations_of, batch_of
@@ -66,7 +66,7 @@ def steps(case: Case, positions: Tensor | None, division: Division, parts: int |
     )
     results = []
     for _ in range(2):
-        given = batch if parts is None else divided(batch, parts)
+        given = batch if parts is None else divide(batch, parts)
         value, values = division.backward(comparison, given, contextlib.nullcontext, loss.parameters())
         results += [value, *values.values()]
     read = read_by(loss.terms[0].instances[0], "student")

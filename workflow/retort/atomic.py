@@ -1,7 +1,7 @@
-"""Atomic writes: a file is at its path whole or not at all, at whatever moment its writer ends.
+"""Atomic writes: at its path, a file is either complete or not there, even if its writer is killed.
 
-The content is written beside the file, under a name with that of the process, and then takes the place of the file. So
-two processes never write to one file at a time. What a killed process leaves beside a file is deleted later.
+A process writes the content to a temporary file of its own in the same folder, and then renames it. So two processes
+never write to one file at a time. Temporary files of killed processes are deleted later.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 from retort import machine
 from retort.errors import RetortError
 
-PART = ".part"  # how the name of a file ends that is being written
-OLD = 3600.0  # seconds without a write after which what a process of another machine writes counts as left behind
+PART = ".part"  # suffix of a temporary file
+OLD = 3600.0  # seconds without a write after which a temporary file of another machine counts as left behind
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the path of a file to write, which takes the place of `path` when the block ends; an error deletes it.
+    """Yield the path of a temporary file, which replaces `path` when the block ends; an error deletes it.
 
-    A crash of the machine may lose the content: call `flush` at the end of the block where it must not.
+    A crash of the machine may lose the content. To prevent that, call `flush` at the end of the block.
 
     Raises:
         RetortError: there is a folder at `path`.
@@ -43,7 +43,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def part_of(path: Path) -> Path:
-    """Return the path beside a file under which this process writes it."""
+    """Return the path of the temporary file in which this process writes a file."""
     return path.with_name(f".{path.name}.{machine.name()}.{os.getpid()}{PART}")
 
 
@@ -57,7 +57,7 @@ def flush(path: Path) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a text to a file as UTF-8, atomically: the file is either complete or not there."""
+    """Write a text to a file as UTF-8, atomically; make its folder."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
@@ -65,12 +65,12 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def write_json(path: Path | str, content: Any, indent: int | None = 1) -> None:
-    """Write JSON to a file atomically: the file is either complete or not there."""
+    """Write JSON to a file, atomically; make its folder."""
     write_text(path, json.dumps(content, indent=indent) + "\n")
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete what processes were writing in a folder when they were killed."""
+    """Delete the temporary files that killed processes left in a folder."""
     for part in folder.glob(f".*{PART}"):
         with contextlib.suppress(OSError):
             if _is_left_behind(part):

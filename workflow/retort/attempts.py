@@ -1,10 +1,10 @@
-"""The attempts of a run at a job: one that fails twice without a step forward is given up.
+"""Count the attempts of a run at a job, and give a job up that fails twice without progress.
 
-A job is attempted again by Snakemake (`retries`), or by Slurm, which queues it again at its limit, after the loss of a
-node and after a preemption. As long as its trainings get further, that may go on. A lost node and a preemption end a
-job without a word and keep its Slurm id; they count as no failure.
+Snakemake attempts a job again (`retries`). So does Slurm, which queues a job again at its time limit, after the loss of
+a node and after a preemption. There is no limit while its trainings make progress. A lost node or a preemption does not
+count as a failure: it ends the job without an error, and the job keeps its Slurm id.
 
-How an attempt ended also says whether the next one needs more memory, or a GPU that holds fewer rows at once.
+How an attempt ended also tells whether the next one needs more RAM, or fewer rows at once on the GPU.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from retort.atomic import remove_leftovers, write_text
 from retort.errors import RetortError, first_line
 from retort.signals import Interrupted
 
-RUN = "RETORT_RUN_STARTED"  # the environment variable that tells a run of Snakemake from all others
+RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
 LATEST = Path("results/runs/latest")  # the file that names the latest run
-LOCKS = Path("results/.locks")  # the folder of the locks of jobs, and of what is known of their attempts
-WAITING = ".waiting"  # ending of a folder there with a file for each Slurm job that waits for a lock
-CHECKPOINTS = Path("results/checkpoints")  # the folder of the folders with the checkpoints of jobs
-# a rule whose jobs train for jobs of another one, each up to its last checkpoint: those that its settings name
+LOCKS = Path("results/.locks")  # the folder with the locks of jobs and the records of their attempts
+WAITING = ".waiting"  # suffix of a folder in LOCKS with a file for each Slurm job that waits for a lock
+CHECKPOINTS = Path("results/checkpoints")  # the parent of the jobs' checkpoint folders
+# rule -> rule for which it trains: a job of the first makes the last checkpoints for the jobs that its settings name
 TRAINS_FOR = {"distill_together": "distill_student"}
-MOST = 2  # failures without a step forward
+MAX_FAILURES = 2  # without progress
 KILLED = "it was killed: for want of memory or of time, or by someone"
-# how errors begin that say that a GPU's memory, or the RAM, was too small: those of torch, of Python and of the system
+# error messages of torch, Python and the system about too little GPU memory or RAM
 GPU_TOO_SMALL = re.compile(r"(CUDA|HIP)\b.*out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED")
 RAM_TOO_SMALL = re.compile(r"\bMemoryError|an(no|')t allocate memory|Unable to allocate|malloc of size|SIGKILL|Killed")
 
 
 class GivenUp(RetortError):
-    """A job failed too often without a step forward."""
+    """A job failed too often without progress."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Attempt:
     """The latest attempt at a job.
 
     Args:
-        run: the run of Snakemake, as its environment names it.
+        run: the name of the run of Snakemake, from the environment variable `RUN`.
         slurm_job: the id of the Slurm job; empty outside Slurm.
-        position: how far the job's trainings had got when it began.
-        failures: how many attempts before it failed at this position.
-        reason: why it failed; empty while it is at work, and for ever if it was killed.
-        ram: how many attempts of this run before it may have ended for want of RAM.
-        gpu_memory: how many attempts before it ended for want of a GPU's memory.
+        position: how far the job's trainings were when the attempt began, see `position`.
+        failures: number of earlier attempts that failed at this position.
+        reason: why the attempt failed; empty while it runs, and also if it was killed.
+        ram: number of earlier attempts of this run that may have ended for lack of RAM.
+        gpu_memory: number of earlier attempts that ended for lack of GPU memory.
     """
 
     run: str
@@ -67,7 +67,7 @@ class Attempt:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return the attempt that a file holds; None if it holds none."""
+        """Read an attempt from a file; return None if the file is missing or damaged."""
         try:
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -78,16 +78,16 @@ class Attempt:
         write_text(path, json.dumps(asdict(self)) + "\n")
 
     def failures_before(self, new: Attempt) -> int:
-        """Return how many attempts failed at the position of a new one, this one included."""
+        """Return how many attempts before a new one failed at its position, this one included."""
         if (self.run, self.position) != (new.run, new.position):
             return 0
         was_lost = not self.reason and self._in_slurm_job_of(new)
         return self.failures + (not was_lost)
 
     def short_of_ram_before(self, new: Attempt) -> int:
-        """Return how many attempts may have ended for want of RAM before a new one, this one included.
+        """Return how many attempts before a new one may have ended for lack of RAM, this one included.
 
-        One that was killed may have, unless it had got further, or Slurm has queued it again.
+        One that was killed may have, unless it made progress or Slurm queued it again.
         """
         if self.run != new.run:
             return 0
@@ -95,47 +95,47 @@ class Attempt:
         return self.ram + (was_killed or bool(RAM_TOO_SMALL.search(self.reason)))
 
     def short_of_gpu_memory_before(self, new: Attempt) -> int:
-        """Return how many attempts ended for want of a GPU's memory before a new one, this one included.
+        """Return how many attempts before a new one ended for lack of GPU memory, this one included.
 
-        Those of a run before count as long as its training goes on.
+        Attempts of an earlier run count if the new one goes on with its training.
         """
         if self.run != new.run and not new.position.strip("0. "):
             return 0
         return self.gpu_memory + bool(GPU_TOO_SMALL.search(self.reason))
 
     def _in_slurm_job_of(self, new: Attempt) -> bool:
-        """Return whether Slurm has queued the job again for a new attempt, which is none of Snakemake's."""
+        """Return whether Slurm, and not Snakemake, started the new attempt: it then has the same Slurm id."""
         return bool(self.slurm_job) and self.slurm_job == new.slurm_job
 
 
 def begin_run() -> None:
-    """Give this run of Snakemake a name of its own, which its jobs have in their environment, and write it down."""
+    """Give this run of Snakemake a unique name; set it in the environment, for the jobs, and write it to `LATEST`."""
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"
     write_text(LATEST, os.environ[RUN])
     for folder in (LATEST.parent, LOCKS):
         remove_leftovers(folder)
-    for folder in LOCKS.glob(f"*{WAITING}"):  # what waits in an older run ends without the work
+    for folder in LOCKS.glob(f"*{WAITING}"):  # jobs of older runs end when they have waited, without any work
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def of_latest_run() -> bool:
+def is_latest_run() -> bool:
     """Return whether the run of this job is the latest; another Snakemake may have begun a run since."""
     try:
         return LATEST.read_text(encoding="utf-8") == os.environ.get(RUN, "")
-    except (OSError, ValueError):  # it is gone, or damaged: it names no other run
+    except (OSError, ValueError):  # the file is missing or damaged, so no later run is known
         return True
 
 
 @contextlib.contextmanager
 def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
-    """Count the attempt at a job that the block is.
+    """Count the block as an attempt at a job.
 
     Args:
-        path: the file that holds the latest attempt; it is gone when the job has succeeded.
-        checkpoints: the folders of the checkpoints that the job writes, which say how far it has got.
+        path: the file that holds the latest attempt; it is deleted when the job has succeeded.
+        checkpoints: the folders of the checkpoints that the job writes, which show its progress.
 
     Raises:
-        GivenUp: the job failed twice in this run without a step forward.
+        GivenUp: the job failed twice in this run without progress.
     """
     begun = _begin(path, _positions(checkpoints))
     try:
@@ -148,18 +148,18 @@ def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
 
 
 def _begin(path: Path, here: str) -> Attempt:
-    """Note that an attempt begins at a position, and return it; raise an error if it is one too many."""
+    """Write down and return an attempt that begins at a position; raise `GivenUp` if there were too many failures."""
     old = Attempt.read(path) if os.environ.get(RUN) else None
-    begun = _after(old, here)
-    if begun.failures >= MOST:
+    begun = _new_attempt(old, here)
+    if begun.failures >= MAX_FAILURES:
         reason = (old and old.reason) or KILLED
         raise GivenUp(f"given up after {begun.failures} failures without a step forward; the last one: {reason}")
     begun.write(path)
     return begun
 
 
-def _after(old: Attempt | None, here: str) -> Attempt:
-    """Return an attempt that begins at a position, with what is known of those before it."""
+def _new_attempt(old: Attempt | None, here: str) -> Attempt:
+    """Return an attempt that begins at a position; its counts follow from the latest attempt."""
     new = Attempt(os.environ.get(RUN, ""), slurm.job_id(), here)
     if old is None:
         return new
@@ -171,24 +171,24 @@ def _after(old: Attempt | None, here: str) -> Attempt:
     )
 
 
-def leaves_the_rest(rule: str, error: Exception) -> bool:
-    """Return whether a failed job counts as done, because the jobs for which it trains can do all that is left.
+def counts_as_done(rule: str, error: Exception) -> bool:
+    """Return whether a failed job counts as done, because the jobs for which it trains can do the rest.
 
-    So one student that cannot be trained costs its companions no result: each goes on alone, and only that one fails.
-    An error while Slurm runs the job may be of that node or that hour: the job fails and is started again, until it is
-    given up. Elsewhere it leaves them at once.
+    So a student that cannot be trained does not stop its companions: each goes on alone, and only that student fails.
+    On Slurm, the node may be the cause: the job fails and is started again, until it is given up. Elsewhere it counts
+    as done at the first error.
 
     Args:
         rule: the rule of the job.
-        error: what ended it.
+        error: the error that ended the job.
     """
-    return (
-        rule in TRAINS_FOR and not isinstance(error, Interrupted) and (isinstance(error, GivenUp) or not slurm.job_id())
-    )
+    if rule not in TRAINS_FOR or isinstance(error, Interrupted):
+        return False
+    return isinstance(error, GivenUp) or not slurm.job_id()
 
 
-def failed(path: Path, checkpoints: Iterable[Path]) -> Attempt | None:
-    """Return the latest attempt of this run at a job that has failed, with all failures where the job stands now.
+def latest_failure(path: Path, checkpoints: Iterable[Path]) -> Attempt | None:
+    """Return the latest attempt of this run at a job that failed, with the failures at the job's present position.
 
     Args:
         path: the file that holds the latest attempt.
@@ -204,30 +204,31 @@ def failed(path: Path, checkpoints: Iterable[Path]) -> Attempt | None:
 
 
 def file_of(slug: str) -> Path:
-    """Return the file that holds the latest attempt at a job, by the name of its files."""
+    """Return the file that holds the latest attempt at the job with this slug."""
     return LOCKS / f"{slug}.attempt"
 
 
-def next_of(path: Path, checkpoints: Iterable[Path]) -> Attempt:
-    """Return the attempt at a job that would begin now, which knows for which of them a memory was too small.
+def next_attempt(path: Path, checkpoints: Iterable[Path]) -> Attempt:
+    """Return the attempt at a job that would begin now; its `ram` and `gpu_memory` say how much memory it needs.
 
-    The process that plans the job and that of the job itself find the same.
+    The process that plans the job and the process that runs it get the same.
 
     Args:
         path: the file that holds the latest attempt.
         checkpoints: the folders of the checkpoints that the job writes.
     """
     old = Attempt.read(path)
-    return _after(old, _positions(checkpoints) if old else "")  # of thousands of jobs, few have failed
+    # without an old attempt, the position is not needed: most of thousands of jobs have none
+    return _new_attempt(old, _positions(checkpoints) if old else "")
 
 
-def written_by(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:
-    """Return the folders of the checkpoints that a job writes: its own, and those of the jobs that it trains for.
+def checkpoint_folders(rule: str, slug: str, settings: Iterable[str]) -> list[Path]:
+    """Return the folders of the checkpoints that a job writes: its own, and those of the jobs for which it trains.
 
     Args:
-        rule: its rule.
-        slug: the name of its own folder.
-        settings: the keys of its settings.
+        rule: the rule of the job.
+        slug: the slug of the job.
+        settings: the keys of its settings, which name the jobs for which it trains.
     """
     others = [f"{TRAINS_FOR[rule]}.{name}" for name in settings] if rule in TRAINS_FOR else []
     return [CHECKPOINTS / each for each in (slug, *others)]
@@ -238,7 +239,7 @@ def _positions(checkpoints: Iterable[Path]) -> str:
 
 
 def position(checkpoints: Path) -> str:
-    """Return how far a training has got: training run and step of its checkpoint, number of finished training runs."""
+    """Return the progress of a job's trainings as 'n.r.s': n notes of finished runs; run r and step s of the state."""
     try:
         header = json.loads((checkpoints / "state.json").read_text(encoding="utf-8"))
         state = f"{header['run']}.{header['step']}"

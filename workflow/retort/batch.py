@@ -1,4 +1,4 @@
-"""A batch and the sizes of a model: what data, models, objectives and training have in common."""
+"""The types that data, models, objectives and training share: a batch, and the sizes of a model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Batch:
 
     Args:
         input_ids: (batch, length).
-        token_type_ids: token type ids, (batch, length).
-        attention_mask: attention mask, (batch, length), bool, True at real tokens.
+        token_type_ids: (batch, length).
+        attention_mask: (batch, length), bool, True at real tokens.
         labels: (batch,) class numbers or scores of a task; (batch, 2) positions where an answer starts and ends;
             (positions,) input ids of the masked tokens of masked-LM; None without labels.
-        rows: (batch,) the number of each example in its data set, for memory banks, on the CPU; None where it has none.
-        positions: (positions,) of masked-LM: indices of the labels' tokens in the batch flattened to
-            (batch * length,); None for other tasks.
-        padded: whether any token is padding, known without asking a GPU; None before `to` was called.
+        rows: (batch,) the number of each example in its data set, for memory banks, on the CPU; None if not needed.
+        positions: (positions,) indices of the masked tokens in the batch flattened to (batch * length,), for
+            masked-LM; None for other tasks.
+        padded: whether any token is padding, computed on the CPU to save a wait for the GPU; None before `to`.
     """
 
     input_ids: Tensor
@@ -36,24 +36,24 @@ class Batch:
     padded: bool | None = None
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Batch:
-        """Return the batch with every tensor on the device, but for the row numbers, which the host reads.
+        """Return the batch with every tensor on the device, except the row numbers, which the host reads.
 
         Args:
             device: the device.
-            non_blocking: do not wait for the copy; it runs beside the program only from pinned memory to a GPU.
+            non_blocking: do not wait for the copy; this works only from pinned memory to a GPU.
         """
         padded = not self.attention_mask.all() if self.padded is None else self.padded
-        moved = self._mapped(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        moved = self._map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
         return replace(moved, rows=self.rows, padded=padded)
 
     def pin_memory(self) -> Batch:
         """Return the batch in pinned memory; torch's DataLoader calls this."""
-        return self._mapped(lambda tensor: tensor.pin_memory())
+        return self._map(lambda tensor: tensor.pin_memory())
 
     def part(self, first: int, last: int) -> Batch:
-        """Return the rows from `first` to `last` - 1, padded as the whole batch."""
+        """Return the rows from `first` to `last` - 1, padded to the length of the whole batch."""
         rows = slice(first, last)
-        cut = replace(self._mapped(lambda tensor: tensor[rows]), positions=None, padded=None)
+        cut = replace(self._map(lambda tensor: tensor[rows]), positions=None, padded=None)
         if self.positions is None:
             return cut
         assert self.labels is not None
@@ -62,10 +62,10 @@ class Batch:
         return replace(cut, labels=self.labels[chosen], positions=self.positions[chosen] - start)
 
     def __getstate__(self) -> dict[str, np.ndarray | bool | None]:
-        """Return the batch to be pickled, with numpy arrays for tensors.
+        """Return the batch for pickling, with numpy arrays in place of tensors.
 
-        torch would give each tensor a file of shared memory on its way from a worker process; for tensors of this size
-        a copy is several times faster.
+        torch would send each tensor of a worker process in a file of shared memory. For tensors of this size, a copy is
+        several times faster.
         """
         return {**vars(self), **{name: tensor.numpy() for name, tensor in self.tensors().items()}}
 
@@ -78,7 +78,7 @@ class Batch:
         """Return the tensors that the batch has, by name."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
-    def _mapped(self, function: Callable[[Tensor], Tensor]) -> Batch:
+    def _map(self, function: Callable[[Tensor], Tensor]) -> Batch:
         """Return the batch with the function applied to each of its tensors."""
         mapped: dict[str, Any] = {name: function(tensor) for name, tensor in self.tensors().items()}
         return replace(self, **mapped)

@@ -1,7 +1,7 @@
 """Checksums of results: taken when a job has made a file, compared when a job reads it and by `retort verify`.
 
-The checksums of a folder lie in it, in `.checksums.json`; those of a single file lie beside it, in
-`.<name>.checksums.json`. They also say which code made the files, and from which results.
+The checksums of a folder are in its file `.checksums.json`; those of a single file are beside it, in
+`.<name>.checksums.json`. They also name the code that made the files, and the results that it read.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from retort.atomic import write_text
 from retort.errors import RetortError
 
 NAME = ".checksums.json"
-TIMESTAMP = ".snakemake_timestamp"  # Snakemake's time of a folder that a job has made
+TIMESTAMP = ".snakemake_timestamp"  # the file from which Snakemake reads the time of an output folder
 DIGEST = "sha256"  # the key of a record's own digest
-UNCHECKED = {NAME, TIMESTAMP}  # the files of a folder that are no results
+UNCHECKED = {NAME, TIMESTAMP}  # files of a folder that are not results
 RESULTS = Path("results")
-# The folders of results/ that only jobs fill, with checksums; what else lies there is of running jobs, or no result.
+# the folders of results/ that hold results of jobs, with checksums
 KINDS = (
     "sources", "encoded", "corpora", "teachers", "activations", "students", "trials", "scores", "profiles", "answers",
     "tables", "tokenized", "test_sets",
@@ -46,7 +46,7 @@ def sealed(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_sealed(record: Any) -> bool:
-    """Return whether a record has a digest, and the content of which this is the digest."""
+    """Return whether a record holds the right digest of its own content."""
     if not isinstance(record, dict) or DIGEST not in record:
         return False
     return bool(record[DIGEST] == digest_of({key: value for key, value in record.items() if key != DIGEST}))
@@ -59,7 +59,7 @@ def sha256(path: Path) -> str:
 
 
 class FileChecksum(BaseModel):
-    """What is known of a file: its size, the time of its last change in nanoseconds, and its digest."""
+    """The size of a file, the time of its last change in nanoseconds, and its digest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -74,12 +74,12 @@ class FileChecksum(BaseModel):
         return cls(bytes=status.st_size, mtime_ns=status.st_mtime_ns, sha256=sha256(path))
 
     def has_moved(self, path: Path) -> bool:
-        """Return whether the file has another size or time than when the checksum was taken."""
+        """Return whether the size or the time of the file has changed since the checksum was taken."""
         status = path.stat()
         return (status.st_size, status.st_mtime_ns) != (self.bytes, self.mtime_ns)
 
     def fits(self, path: Path) -> bool:
-        """Return whether the file has the content of which the checksum was taken."""
+        """Return whether the file still has the content that it had when the checksum was taken."""
         return path.stat().st_size == self.bytes and sha256(path) == self.sha256
 
 
@@ -93,7 +93,7 @@ class Maker(BaseModel):
 
     @property
     def words(self) -> str:
-        """The maker as readers are told of it."""
+        """The maker in words, as reports print it."""
         return f"commit {self.commit} (code {self.code})"
 
 
@@ -108,9 +108,9 @@ class Checksums(BaseModel):
 
     Args:
         job: rule and wildcards of the job that made the files.
-        maker: the code with which it did.
-        ancestors: the code with which the results that it read were made, and those that they were made from.
-        parents: the results that it read, by path.
+        maker: the code of that job.
+        ancestors: the code that made the parents, and the code that made their own parents, and so on.
+        parents: the results that the job read, by path.
         files: the files by their path in the folder; a single file by its name.
     """
 
@@ -134,13 +134,13 @@ def place_of(path: Path) -> Path:
 
 
 def result_of(place: Path) -> Path:
-    """Return the folder or the single file of which a file holds the checksums: the inverse of `place_of`."""
+    """Return the folder or the single file that a checksums file describes: the inverse of `place_of`."""
     own = place.name.removeprefix(".").removesuffix(NAME)
     return place.parent if place.name == NAME else place.with_name(own)
 
 
 def is_place(path: Path) -> bool:
-    """Return whether a path is one at which checksums of a folder or of a single file lie."""
+    """Return whether a path has the name of a checksums file."""
     return path.name == NAME or (path.name.endswith(NAME) and path.name.startswith(".") and path.name != f".{NAME}")
 
 
@@ -190,22 +190,22 @@ def read(path: Path) -> Checksums | None:
 
 
 def remedy(path: Path) -> str:
-    """Return the hint that tells how a damaged result is made again."""
+    """Return the hint how to make a damaged result again."""
     return f"delete {path} and run again: snakemake makes it anew"
 
 
 def remedy_of_model(folder: Path | str) -> str:
-    """Return the hint that tells how the files of a model are made whole, whose content was damaged from the first."""
+    """Return the hint how to repair the files of a model that were already damaged when they were fetched."""
     return f"delete {folder} and run again; if it links to files of yours, replace them first"
 
 
 def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[str]:
-    """Yield a line for each file of a result that is missing or has another content than when it was made.
+    """Yield a line for each file of a result that is missing or has changed since it was made.
 
     Args:
         path: the folder or file.
-        checksums: what was taken when it was made.
-        thorough: True to compare the content of every file; False for that of files whose size or time has moved.
+        checksums: the checksums that were taken when it was made.
+        thorough: True to read every file; False to read only files with another size or time than when they were made.
     """
     for name, known in checksums.files.items():
         file = path / name if path.is_dir() else path
@@ -214,20 +214,20 @@ def differences(path: Path, checksums: Checksums, thorough: bool) -> Iterator[st
             continue
         try:
             if (thorough or known.has_moved(file)) and not known.fits(file):
-                yield f"{file} is not as it was made: {_size(file, known)}"
+                yield f"{file} is not as it was made: {_describe_change(file, known)}"
         except FileNotFoundError:
             yield f"{file} is missing"
         except OSError as error:
             yield f"{file} cannot be read: {error.strerror}"
 
 
-def _size(file: Path, known: FileChecksum) -> str:
+def _describe_change(file: Path, known: FileChecksum) -> str:
     size = file.stat().st_size
     return "its content has changed" if size == known.bytes else f"{size:,} bytes instead of {known.bytes:,}"
 
 
 def check(path: Path, thorough: bool = False) -> Checksums | None:
-    """Compare a result with the checksums of its making and return them; None if none were taken.
+    """Compare a result with its checksums and return them; None if none were taken.
 
     Raises:
         RetortError: a file is missing or changed, or the checksums are damaged.
@@ -241,14 +241,14 @@ def check(path: Path, thorough: bool = False) -> Checksums | None:
 
 
 def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
-    """Compare a result that a job reads with the checksums of its making, and return them.
+    """Compare a result that a job reads with its checksums, and return them.
 
-    Only an emptied folder has none, such as that of activations after a run, and what another workflow has made, which
-    deploys this one as a module and keeps its own results beside ours: a line tells that it is read unchecked.
+    An emptied folder has none, such as the folder of activations after a run. Nor has a result of another workflow,
+    which uses this one as a module and keeps its own results beside ours: a warning says that it is read unchecked.
 
     Args:
         path: the folder or file.
-        warn: called with that line.
+        warn: called with the warning, a line.
 
     Raises:
         RetortError: a file is missing or changed, or the checksums are damaged or gone.
@@ -263,5 +263,5 @@ def check_parent(path: Path, warn: Callable[[str], None]) -> Checksums | None:
 
 
 def is_of_jobs(path: Path) -> bool:
-    """Return whether a path lies in a folder that only jobs fill."""
+    """Return whether a path is in a folder that only jobs of this workflow fill."""
     return any(path.is_relative_to(RESULTS / kind) for kind in KINDS)

@@ -1,4 +1,4 @@
-"""Errors that users see as one line without a traceback, and the error for a loss that is not finite."""
+"""Errors that users see as one line without a traceback, and the error for a loss that is NaN or infinite."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class RetortError(Exception):
-    """A mistake that the user can correct: the error says what is wrong, where, and what would be right.
+    """A mistake that the user can correct.
 
     Args:
         message: one line that names the wrong file, key or value.
-        hint: what would be right; None if that is not known.
+        hint: what would be right; None if unknown.
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -27,7 +27,7 @@ class RetortError(Exception):
         return self.message if self.hint is None else f"{self.message}; {self.hint}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let an error reach another process with all it says, whatever its constructor takes."""
+        """Pickle the error with its attributes, so that subclasses with other constructors reach other processes."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
@@ -50,10 +50,10 @@ class StudyError(RetortError):
 
 
 class Diverged(Exception):
-    """The loss became NaN or infinite. This is a result, stored with its step, and not a crash.
+    """The loss or a gradient became NaN or infinite. This is a result, stored with its step, and not a crash.
 
     Args:
-        step: the step at which the loss was not finite, counted from 1 over all stages.
+        step: the step at which it was not finite, counted from 1 over all stages.
     """
 
     def __init__(self, step: int) -> None:
@@ -67,7 +67,7 @@ def first_line(error: BaseException) -> str:
 
 
 def explain(error: BaseException) -> str | None:
-    """Return one line about an error that the user can correct, or None for a bug, which needs a traceback."""
+    """Return one line about an error that the user can correct; None for a bug, which needs a traceback."""
     if isinstance(error, RetortError):
         return str(error)
     if isinstance(error, OSError) and error.errno in UNWRITABLE:

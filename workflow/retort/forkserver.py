@@ -1,8 +1,8 @@
 """Start the jobs of one machine, or of one Slurm job, as forks of a process that has imported torch and transformers.
 
 These imports take seconds of CPU time, and a study has hundreds of short jobs. Snakemake starts each job's script in a
-new process. The script asks the server for a fork, in which it runs from its first line, and waits for the end of it.
-Without a server, and wherever the server cannot stand in for the process that asks, the script runs in its own process.
+new process, the client. The client asks the server for a fork, which runs the script from its first line, and waits
+until the fork ends. If there is no server, or it has another interpreter or other code, the client runs the script.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from typing import Any
 from retort import provenance
 
 ADDRESS = "RETORT_FORKSERVER"  # environment variable: the path of the server's socket
-TERMINATE = b"T"  # a client was told to end, and so is its fork
-GREETING = 1 << 20  # largest size of a request: arguments, environment and module path
-LONGEST = 80  # bytes of the folder of temporary files: the whole path of a socket may have 107
-ON_NODES = (  # what jobs of a cluster's nodes import
+TERMINATE = b"T"  # message of a client that received SIGTERM: its fork gets SIGTERM, too
+MAX_REQUEST = 1 << 20  # bytes of a request: arguments, environment and module path
+MAX_TEMP_PATH = 80  # bytes of the path of the temporary folder: the whole path of a socket may have 107
+ON_NODES = (  # modules that jobs on a cluster's nodes import
     "transformers.models.bert.modeling_bert",
     "transformers.models.roberta.modeling_roberta",
     "snakemake.script",
@@ -52,61 +52,64 @@ PRELOADED = (
 
 
 def identity() -> str:
-    """Return what a server and the process that asks it must have in common: interpreter and code."""
+    """Return the interpreter and the code, which must be the same for server and client."""
     return f"{sys.executable} {provenance.code()}"
 
 
 def start(environment: dict[str, str], preloaded: tuple[str, ...]) -> None:
     """Start a server that ends with this process, and set its address in this process's environment.
 
-    Where none can be started, there is none.
+    If the server cannot be started, each job runs in its own process.
 
     Args:
-        environment: the variables of the server; a fork has those of the process that asks for it.
+        environment: the environment variables of the server; a fork has those of its client.
         preloaded: the modules that the server imports.
     """
     with contextlib.suppress(OSError):
-        folder = _folder()
+        folder = _make_folder()
         try:
             os.environ[ADDRESS] = _start(folder, environment, preloaded)
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _folder() -> Path:
-    """Return a new folder for the socket, of this user alone: who reaches the socket can run code."""
-    long = len(os.fsencode(tempfile.gettempdir())) > LONGEST
-    return Path(tempfile.mkdtemp(prefix="retort-", dir="/tmp" if long else None))
+def _make_folder() -> Path:
+    """Make a folder for the socket. Only this user can open it: whoever reaches the socket can run code."""
+    is_long = len(os.fsencode(tempfile.gettempdir())) > MAX_TEMP_PATH
+    return Path(tempfile.mkdtemp(prefix="retort-", dir="/tmp" if is_long else None))
 
 
 def _start(folder: Path, environment: dict[str, str], preloaded: tuple[str, ...]) -> str:
-    """Start a server whose socket is in a folder, and return its address."""
+    """Start a server with its socket in a folder, and return its address, the path of the socket."""
     address = str(folder / "socket")
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(address)
         listener.listen(64)  # from here on, clients can connect, and wait until the server has imported the modules
         command = [sys.executable, "-m", "retort.forkserver", str(listener.fileno()), *preloaded]
-        # its standard input is a pipe that nobody writes to: it closes when this process ends, however it ends
+        # its standard input is a pipe without data, which closes when this process ends for whatever reason
         server = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()])
     _servers.append(server)
     return address
 
 
-_servers: list[subprocess.Popen[bytes]] = []  # kept, because the pipes close when they are deleted
+_servers: list[subprocess.Popen[bytes]] = []  # a pipe would close when its Popen object is deleted
 
 
 def hand_over() -> None:
-    """Run the script of this process in a fork of the server and exit with its status; return if there is no server."""
+    """Run the script of this process in a fork of the server and exit with its status.
+
+    Return if no server accepts this process; the script then runs here.
+    """
     address = os.environ.pop(ADDRESS, None)
     if address is None:
         return
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
         try:
             connection.connect(address)
-            _ask(connection)
+            _send_request(connection)
             if connection.recv(1) != b"y":
                 return
-        except OSError:  # it ended, or belongs to another machine
+        except OSError:  # the server has ended, or is on another machine
             return
         signal.signal(signal.SIGTERM, lambda *_: connection.send(TERMINATE))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
@@ -114,7 +117,8 @@ def hand_over() -> None:
     sys.exit(int(status) if status else 1)
 
 
-def _ask(connection: socket.socket) -> None:
+def _send_request(connection: socket.socket) -> None:
+    """Send what the fork needs to run this process's script, standard streams included."""
     request = {
         "identity": identity(),
         "arguments": sys.argv,
@@ -127,14 +131,18 @@ def _ask(connection: socket.socket) -> None:
     connection.sendall(text)
 
 
-def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return the request of a client, and its standard streams."""
-    size, streams, _, _ = socket.recv_fds(connection, 4, 3)
-    left, text = int.from_bytes(size, "big"), b""
-    if left > GREETING or len(streams) != 3:
+def _receive_request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return the request of a client, and its standard streams as file descriptors.
+
+    Raises:
+        ValueError: the request is too large or incomplete.
+    """
+    header, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    size, text = int.from_bytes(header, "big"), b""
+    if size > MAX_REQUEST or len(streams) != 3:
         raise ValueError("no request")
-    while len(text) < left:
-        part = connection.recv(left - len(text))
+    while len(text) < size:
+        part = connection.recv(size - len(text))
         if not part:
             raise ValueError("half a request")
         text += part
@@ -147,8 +155,8 @@ class Fork:
 
     Args:
         process: its process id.
-        client: the connection to the process that waits for it.
-        alive: the end of a pipe that closes when the fork ends.
+        client: the connection to its client.
+        alive: the read end of a pipe that closes when the fork ends.
     """
 
     process: int
@@ -157,7 +165,7 @@ class Fork:
 
 
 class Server:
-    """Accepts requests and forks; ends when the process that started it has ended and the last fork is done."""
+    """Fork for each client; end when the process that started the server and all forks have ended."""
 
     def __init__(self, listener: socket.socket) -> None:
         self.identity = identity()
@@ -183,7 +191,7 @@ class Server:
     def _accept(self) -> None:
         client, _ = self.listener.accept()
         try:
-            request, streams = _received(client)
+            request, streams = _receive_request(client)
         except (OSError, ValueError):
             client.close()
             return
@@ -207,21 +215,21 @@ class Server:
         client.send(b"y")
         fork = Fork(process, client, reading)
         self.forks.append(fork)
-        self.selector.register(reading, selectors.EVENT_READ, lambda: self._ended(fork))
-        self.selector.register(client, selectors.EVENT_READ, lambda: self._told(fork))
+        self.selector.register(reading, selectors.EVENT_READ, lambda: self._report_end(fork))
+        self.selector.register(client, selectors.EVENT_READ, lambda: self._pass_signal(fork))
 
-    def _told(self, fork: Fork) -> None:
-        """Pass a signal on to a fork; a client that is gone was killed, and so is its fork."""
+    def _pass_signal(self, fork: Fork) -> None:
+        """Send SIGTERM to a fork if its client received it; kill the fork if its client was killed."""
         try:
             terminate = fork.client.recv(1) == TERMINATE
-        except OSError:
+        except OSError:  # the client is gone
             terminate = False
         os.kill(fork.process, signal.SIGTERM if terminate else signal.SIGKILL)
         if not terminate:
             self.selector.unregister(fork.client)
 
-    def _ended(self, fork: Fork) -> None:
-        """Tell the client the exit status of its fork; killed by signal n counts as 128 + n, as in a shell."""
+    def _report_end(self, fork: Fork) -> None:
+        """Send a client the exit status of its fork: 128 + n if signal n killed the fork, as in a shell."""
         _, status = os.waitpid(fork.process, 0)
         code = os.waitstatus_to_exitcode(status)
         with contextlib.suppress(OSError):
@@ -235,7 +243,7 @@ class Server:
 
 
 def _run(request: dict[str, Any], streams: list[int]) -> None:
-    """Run a client's script in this process, a fork, as if the client had gone on; never return."""
+    """Run a client's script in this process, a fork, with the client's streams and environment; never return."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     status = 1
@@ -260,7 +268,7 @@ def _run(request: dict[str, Any], streams: list[int]) -> None:
 
 
 def _exit_status(end: SystemExit) -> int:
-    """Return the status with which an interpreter ends, and print the message that is given in its place."""
+    """Return the exit status that Python gives a `SystemExit`; print its message if it has one in place of a status."""
     if end.code is None or isinstance(end.code, int):
         return end.code or 0
     print(end.code, file=sys.stderr)
@@ -269,7 +277,8 @@ def _exit_status(end: SystemExit) -> int:
 
 def main(listener: socket.socket, preloaded: list[str]) -> None:
     """Import the modules and serve the clients of a socket."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # whoever started the server decides when it ends; Slurm tells all
+    # Ctrl-C and Slurm signal all processes, but the server lives until the process that started it has ended
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     folder = Path(listener.getsockname()).parent
     try:

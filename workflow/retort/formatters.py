@@ -86,8 +86,8 @@ def format_value(value: Any, formatter: str, printed_as: Mapping[str, str]) -> s
         value: a value from the settings. The entries of a list are formatted one by one and joined with commas, unless
             the formatter takes the whole list (its name ends with '-set').
         formatter: the name of a registered formatter; an empty string means 'plain'.
-        printed_as: from a value, formatted by 'plain', to the text that the paper prints for it. If there are any, they
-            replace the formatter.
+        printed_as: value, formatted by 'plain' -> text that the paper prints for it. If not empty, it replaces the
+            formatter.
     """
     if isinstance(value, (list, tuple)) and not formatter.endswith("-set"):
         return ", ".join(format_value(entry, formatter, printed_as) for entry in value) or EMPTY
@@ -104,7 +104,7 @@ DASH = "–"  # printed where there is no number
 def number(value: float | None, decimals: int) -> str:
     """Return a number with a real minus sign (U+2212), and without one if it rounds to zero; a dash for None.
 
-    It is rounded to nearest by its binary value, as Python does everywhere: 41.55 is a little less, and becomes 41.5.
+    Python rounds the binary value: 41.55 is stored as a little less, and becomes 41.5.
     """
     return DASH if value is None else f"{value:z.{decimals}f}".replace("-", "−")
 
@@ -115,7 +115,7 @@ def with_std(mean: float | None, std: float | None, decimals: int) -> str:
 
 
 def signed(difference: float, decimals: int) -> str:
-    """Return a difference with its sign: '+0.3' or '−1.2'; one that rounds to zero has no sign."""
+    """Return a difference with its sign: '+0.3' or '−1.2', but '0.0' if it rounds to zero."""
     text = number(difference, decimals)
     return text if difference < 0 or not text.strip("0.") else f"+{text}"
 

@@ -1,16 +1,16 @@
-"""A job that another process does too, or has done: one finishes it, and the other takes over the result.
+"""Hand the results of a job over from one process to another that was started for the same job.
 
-If Snakemake is killed, its jobs go on. A new run starts jobs for the same results, and Snakemake deletes what is there
-before each. So a new job waits for the one at work; and a job whose run is not the latest any more keeps a second link
-to its results, outside of what Snakemake deletes, for the new job. If Slurm starts a job of the old run later, it ends
-at once (`plan.frozen`).
+If Snakemake is killed, its jobs go on. A new run starts jobs for the same results, and Snakemake deletes the old ones
+before each. So a new job waits for the old one. A job of an older run keeps a second link to its results for the new
+job, in a folder from which Snakemake deletes nothing. If Slurm starts a job of the old run later, that job ends at once
+(`plan.frozen`).
 
-The latest run may start a second job too, while the first is still at work: where Slurm said that it has ended. The
-second one, which waits, leaves a file that tells the first to keep such a link.
+The latest run may also start a job twice, if Slurm wrongly reported that the first process has ended. The second one
+waits, and leaves a file that tells the first to keep such a link.
 
 Jobs that share a Slurm job are begun again together: if one of them fails, Snakemake deletes the results of all. It
-also deletes those of a job that it does not see in time on a shared file system. So jobs that share a Slurm job, and
-trainings on Slurm that have a checkpoint, keep such a link as well, until the run has ended.
+also deletes results that a shared file system does not show in time. So jobs that share a Slurm job, and trainings on
+Slurm that have a checkpoint, keep such a link as well, until the run has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from retort import slurm
-from retort.attempts import RUN, WAITING, of_latest_run
+from retort.attempts import RUN, WAITING, is_latest_run
 from retort.checksums import place_of
 from retort.locks import AtWork, locked
 
@@ -34,17 +34,17 @@ POLL = 5.0  # seconds between two looks at a lock
 
 @contextlib.contextmanager
 def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of a job; wait if another process is at work on it.
+    """Hold the lock of a job; wait while another process holds it.
 
-    A Slurm job that would wait for another is queued again instead, so that it holds no machine meanwhile.
+    A Slurm job that would wait for another one is queued again instead, so that it blocks no machine.
 
     Args:
         path: the file that names the owner of the lock.
         work: the job, for messages.
-        say: called with a line if it has to wait.
+        say: called with a line when the wait begins.
     """
     with contextlib.ExitStack() as stack:
-        waits = False
+        is_waiting = False
         while True:
             try:
                 stack.enter_context(locked(path, work))
@@ -52,20 +52,20 @@ def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterato
             except AtWork as error:
                 if error.owner and error.owner.is_this_process:
                     raise  # it would wait for itself
-                if not waits:
+                if not is_waiting:
                     say(f"{error.message}; waits for its end")
-                    _wait_for_results(path)
-                waits = True
+                    _mark_as_waiting(path)
+                is_waiting = True
                 owner = error.owner.slurm_job if error.owner else ""
                 if owner and owner != slurm.job_id() and slurm.queue_again(after=owner):
                     return  # not reached: Slurm ends this process
                 time.sleep(POLL)
-        _wait_no_more(path)
+        _unmark_as_waiting(path)
         yield
 
 
-def waiting(path: Path) -> Path:
-    """Return the folder with a file for each Slurm job that waits for the lock of a job; there is none if none waits.
+def waiting_folder(path: Path) -> Path:
+    """Return the folder with a file for each Slurm job that waits for a lock; it exists only while one waits.
 
     Args:
         path: the file that names the owner of the lock.
@@ -73,8 +73,8 @@ def waiting(path: Path) -> Path:
     return path.with_name(f"{path.name}{WAITING}")
 
 
-def kept(path: Path) -> Path:
-    """Return the folder in which a job keeps its results for another attempt at it; there is none if it keeps none.
+def kept_folder(path: Path) -> Path:
+    """Return the folder in which a job keeps its results for another attempt; it exists only if it keeps some.
 
     Args:
         path: the file that names the owner of the lock.
@@ -82,68 +82,68 @@ def kept(path: Path) -> Path:
     return path.with_name(f"{path.name}.results")
 
 
-def _wait_for_results(path: Path) -> None:
-    """Leave a file that says that this Slurm job waits; it stays while the job is queued again."""
+def _mark_as_waiting(path: Path) -> None:
+    """Create a file that says that this Slurm job waits; it stays while the job is queued again."""
     if slurm.job_id():
-        with contextlib.suppress(OSError):  # without it, the work is done twice
-            waiting(path).mkdir(exist_ok=True)
-            (waiting(path) / slurm.job_id()).touch()
+        with contextlib.suppress(OSError):  # without the file, the work is done twice
+            waiting_folder(path).mkdir(exist_ok=True)
+            (waiting_folder(path) / slurm.job_id()).touch()
 
 
-def _wait_no_more(path: Path) -> None:
-    """Remove what says that this Slurm job waits, if it did."""
-    with contextlib.suppress(OSError):  # nobody waits, or others do
-        (waiting(path) / slurm.job_id()).unlink(missing_ok=True)
-        waiting(path).rmdir()
+def _unmark_as_waiting(path: Path) -> None:
+    """Remove the file that says that this Slurm job waits, and the folder after the last one."""
+    with contextlib.suppress(OSError):  # the folder is not there, or other jobs wait, too
+        (waiting_folder(path) / slurm.job_id()).unlink(missing_ok=True)
+        waiting_folder(path).rmdir()
 
 
 def offer(path: Path, key: str, outputs: list[Path], always: bool = False) -> None:
-    """Keep results for another attempt: of a later run, of one that waits, or of this run.
+    """Keep results for another attempt at a job, if there is a later run or another attempt waits.
 
     Args:
         path: the file that names the owner of the job's lock.
-        key: what the job's results depend on: its settings and the content of its inputs.
+        key: digest of what the results depend on: the job's settings and the content of its inputs.
         outputs: the results.
-        always: keep them also where no other attempt is known of yet.
+        always: keep them even if no other attempt is known.
     """
-    folder = kept(path)
+    folder = kept_folder(path)
     shutil.rmtree(folder, ignore_errors=True)
-    if of_latest_run() and not always and not waiting(path).exists():
+    if is_latest_run() and not always and not waiting_folder(path).exists():
         return
     folder.mkdir(parents=True)
     for number, output in enumerate(outputs):
         _link(output, folder / str(number))
         if not output.is_dir():
             _link(place_of(output), folder / f"{number}.checksums")
-    about = [os.environ.get(RUN, ""), key, len(outputs)]
-    (folder / "key.json").write_text(json.dumps(about), encoding="utf-8")  # last: all is there
+    record = [os.environ.get(RUN, ""), key, len(outputs)]
+    (folder / "key.json").write_text(json.dumps(record), encoding="utf-8")  # last: the results are complete
 
 
 def accept(path: Path, key: str, outputs: list[Path]) -> bool:
-    """Take over the results that another attempt at a job kept; return whether there were any of this key."""
-    return _take(kept(path), _about(kept(path))[1:] == [key, len(outputs)], outputs)
+    """Take over the results that another attempt at a job kept; return whether there were any with this key."""
+    return _take(kept_folder(path), _read_record(path)[1:] == [key, len(outputs)], outputs)
 
 
 def is_kept(path: Path) -> bool:
     """Return whether a job of this run keeps its results."""
-    return _about(kept(path))[:1] == [os.environ.get(RUN)]
+    return _read_record(path)[:1] == [os.environ.get(RUN)]
 
 
 def restore(path: Path, outputs: list[Path]) -> bool:
-    """Put back what a job of this run kept, whatever became of the jobs beside it; return whether it kept anything."""
-    run, _, count = _about(kept(path)) or ["", "", 0]
-    return _take(kept(path), (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
+    """Put back the results that a job of this run kept; return whether there were any."""
+    run, _, count = _read_record(path) or ["", "", 0]
+    return _take(kept_folder(path), (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
 
 
 def forget(path: Path) -> None:
-    """Delete what a job kept for another attempt, and what says that others wait for it."""
-    for folder in (kept(path), waiting(path)):
+    """Delete the results that a job kept for another attempt, and the files of the Slurm jobs that wait for it."""
+    for folder in (kept_folder(path), waiting_folder(path)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _take(folder: Path, offered: bool, outputs: list[Path]) -> bool:
-    """Move the results in a folder to their places if they are offered, and delete the folder."""
-    if offered:
+def _take(folder: Path, are_wanted: bool, outputs: list[Path]) -> bool:
+    """Move the results in a folder to their places if they are wanted; delete the folder; return `are_wanted`."""
+    if are_wanted:
         for number, output in enumerate(outputs):
             shutil.rmtree(output, ignore_errors=True)
             output.parent.mkdir(parents=True, exist_ok=True)
@@ -151,27 +151,27 @@ def _take(folder: Path, offered: bool, outputs: list[Path]) -> bool:
             if not output.is_dir():
                 os.replace(folder / f"{number}.checksums", place_of(output))
     shutil.rmtree(folder, ignore_errors=True)
-    return offered
+    return are_wanted
 
 
-def _about(folder: Path) -> list[Any]:
-    """Return run, key and number of the results in a folder; empty if it holds none."""
+def _read_record(path: Path) -> list[Any]:
+    """Return [run, key, number of results] of what a job kept; an empty list if it kept nothing."""
     try:
-        return list(json.loads((folder / "key.json").read_text(encoding="utf-8")))
+        return list(json.loads((kept_folder(path) / "key.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return []
 
 
 def _link(path: Path, to: Path) -> None:
-    """Make a second name for a file, or for each file of a folder; times and content are those of the first."""
+    """Hard-link a file, or each file of a folder."""
     if path.is_dir():
-        shutil.copytree(path, to, copy_function=_second_name)
+        shutil.copytree(path, to, copy_function=_link_or_copy)
     else:
-        _second_name(path, to)
+        _link_or_copy(path, to)
 
 
-def _second_name(file: Path | str, to: Path | str) -> None:
-    """Link a file, or copy it with its times where the file system has no links between folders."""
+def _link_or_copy(file: Path | str, to: Path | str) -> None:
+    """Hard-link a file; copy it with its times if the file system has no links between folders."""
     try:
         os.link(file, to)
     except OSError:

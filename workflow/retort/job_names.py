@@ -7,13 +7,13 @@ from typing import Any
 
 
 def shown(rule: str, wildcards: Iterable[Any]) -> str:
-    """Return a job's name for the terminal, from its rule and the values of its wildcards: 'rule(wildcard, ...)'."""
+    """Return a job's name for the terminal: 'rule(wildcard, ...)', as in 'finetune_student(kd, rte, 1)'."""
     values = ", ".join(map(str, wildcards))
     return rule + (f"({values})" if values else "")
 
 
 def slug(rule: str, wildcards: Iterable[Any]) -> str:
-    """Return the name of a job's files: 'rule.wildcard...'."""
+    """Return the name of a job's files: 'rule.wildcard...', as in 'finetune_student.kd.movies.1'."""
     return ".".join([rule, *map(str, wildcards)])
 
 
@@ -22,7 +22,7 @@ def slug_of(job: Any) -> str:
     return slug(job.rule.name, job.wildcards)
 
 
-def single(jobs: Iterable[Any]) -> Iterator[Any]:
-    """Yield jobs of Snakemake's plan, and in place of groups their members: a group has no name of its own."""
+def expand_groups(jobs: Iterable[Any]) -> Iterator[Any]:
+    """Yield jobs of Snakemake's plan, and the members of a group in place of the group."""
     for job in jobs:
         yield from job.jobs if job.is_group() else [job]

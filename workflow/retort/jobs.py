@@ -1,6 +1,6 @@
-"""The context in which a Snakemake job runs a stage.
+"""The context in which a Snakemake job runs a stage: log, lock, checksums, checkpoints and errors.
 
-Only this module knows Snakemake's object, so stages and the scripts that call them need not.
+Stages get a `Job` and never see Snakemake's `snakemake` object.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, parents, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, file_of, leaves_the_rest, written_by
+from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, checkpoint_folders, counts_as_done, file_of
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import explain, first_line
 from retort.job_names import shown, slug
@@ -26,10 +26,10 @@ from retort.locks import locked
 from retort.run_config import of_this_run
 from retort.signals import Interrupted, kept_for_next_training
 
-STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
-# variables that hold a token, or an address with a password, of what is downloaded from
+STAMPS = RESULTS / "together"  # empty files that only order jobs
+# environment variables that hold an access token, or an address with a password
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
-IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job, in which they run one after another
+IN_TURN = "in_turn"  # the resource of jobs that run one after another in one Slurm job
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
@@ -42,17 +42,17 @@ class Job:
         log: the job's log file, open for writing.
         threads: number of CPU threads that the job may use.
         gpu: whether the job was given a GPU.
-        gpus: the processes that a training is given, one for each GPU; on a CPU, tests alone ask for several.
-        processes: the number of processes that run the stage: 1, until as many are started as there are GPUs.
-        rank: the number of this process, from 0; that with number 0 writes the results.
+        gpus: number of GPUs, with a training process for each. Tests set it on a CPU, for several processes.
+        processes: number of processes that run the stage: 1 until `training.launch` starts one for each GPU.
+        rank: the number of this process, from 0; process 0 writes the results.
         micro_batch: the most rows of a batch that go through a device at once; None for all of them.
         slug: rule and wildcards joined by dots; the name of the folder for the job's checkpoints.
-        checkpoint_seconds: time between two checkpoints, in seconds.
-        dataloader_num_workers: processes that prepare batches beside a training; None for 2 beside a GPU, else none.
+        checkpoint_seconds: least time between two checkpoints, in seconds.
+        dataloader_num_workers: processes that prepare batches; None for the default: 2 with a GPU, 0 without.
         started: when the job began, on the monotonic clock, in seconds.
         parents: the results that the job reads, by path, each with its digest and the code that made it.
-        ancestors: the code that made the parents, and what they were made from.
-        resumed_from: the code that trained a part of this job's model before this process, where it differs.
+        ancestors: the code that made the parents, and the code that made their own parents, and so on.
+        resumed_from: other code that trained a part of this job's model before the job was resumed.
     """
 
     name: str
@@ -95,12 +95,12 @@ class Job:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the job's checkpoints: outside what Snakemake deletes before it runs a job again."""
+        """The folder of the job's checkpoints: no output of the job, which Snakemake would delete before a re-run."""
         return CHECKPOINTS / self.slug
 
     @property
     def writes(self) -> bool:
-        """Whether this process writes the results of the job: one of them does."""
+        """Whether this process writes the results of the job: only rank 0 does."""
         return self.rank == 0
 
     def seconds(self) -> float:
@@ -108,12 +108,12 @@ class Job:
         return round(time.monotonic() - self.started, 1)
 
     def lineage(self) -> dict[str, Any]:
-        """Return what a result says of the results that it was made from, as JSON values."""
+        """Return the JSON values by which a result names its parents and the code behind it."""
         lineage: dict[str, Any] = {
             "parents": {path: parent.model_dump() for path, parent in self.parents.items()},
-            "ancestors": _listed(self.ancestors),
+            "ancestors": _as_json(self.ancestors),
         }
-        return lineage | ({"resumed_from": _listed(self.resumed_from)} if self.resumed_from else {})
+        return lineage | ({"resumed_from": _as_json(self.resumed_from)} if self.resumed_from else {})
 
     def say(self, text: str) -> None:
         """Write one line to the terminal and to the log."""
@@ -121,7 +121,7 @@ class Job:
         self.log.write(f"{text}\n")
 
 
-def _listed(makers: Iterable[Maker]) -> list[dict[str, str]]:
+def _as_json(makers: Iterable[Maker]) -> list[dict[str, str]]:
     return sorted((maker.model_dump() for maker in makers), key=lambda maker: (maker["commit"], maker["code"]))
 
 
@@ -129,13 +129,13 @@ def _listed(makers: Iterable[Maker]) -> list[dict[str, str]]:
 def job(snakemake: Any) -> Iterator[Job]:
     """Yield the running job, and report the error that ends it.
 
-    No other process does the same job meanwhile. Results that the job reads are compared with the checksums that were
-    taken when they were made, and checksums of its own results are taken when it has made them.
+    The job is locked against other processes. Its inputs are compared with their checksums, and the checksums of its
+    outputs are taken at the end.
 
     An error that the user can correct ends the process with one line on the terminal; a bug ends it with a traceback.
-    The log gets the traceback of both. A training that a signal ended at its limit is queued again where Slurm runs it.
+    The log gets the traceback of both. Slurm queues the job again if its time limit interrupted a training.
     """
-    if snakemake.rule != DOWNLOADS:  # only a process of its own may see tokens
+    if snakemake.rule != DOWNLOADS:  # a download sees tokens, so it has a process of its own
         forkserver.hand_over()
     _prepare_process(snakemake)
     name = shown(snakemake.rule, snakemake.wildcards)
@@ -143,15 +143,15 @@ def job(snakemake: Any) -> Iterator[Job]:
     try:
         snakemake.config.update(of_this_run())  # YAML files may be edited while a run lasts
         with open(path, "a", encoding="utf-8") as log:
-            running = _running(snakemake, log)
-            with kept_for_next_training(), _at_work(running, snakemake):
+            running = _make_job(snakemake, log)
+            with kept_for_next_training(), _lock_and_check(running, snakemake):
                 yield running
         _stamp(snakemake.output)
     except Exception as error:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
         line = explain(error) or parents.damage(_results(snakemake.input))
-        if left := leaves_the_rest(snakemake.rule, error):
+        if is_done := counts_as_done(snakemake.rule, error):
             line = f"{line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}"
             _stamp(snakemake.output)
         if line is None:
@@ -159,19 +159,19 @@ def job(snakemake: Any) -> Iterator[Job]:
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
         if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
             slurm.queue_again()
-        sys.exit(0 if left else 1)
+        sys.exit(0 if is_done else 1)
 
 
 def _stamp(outputs: Iterable[str]) -> None:
-    """Write the stamps of a job that is done: one that Slurm has forgotten has failed if they are not there."""
+    """Write the stamps of a finished job: they tell it from a failed one when Slurm no longer knows the job."""
     for path in map(Path, outputs):
         if path.parent == STAMPS:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
 
 
-def _running(snakemake: Any, log: TextIO) -> Job:
-    """Return the job that Snakemake runs, with its log."""
+def _make_job(snakemake: Any, log: TextIO) -> Job:
+    """Return the `Job` that a `snakemake` object describes."""
     return Job(
         name=shown(snakemake.rule, snakemake.wildcards),
         log=log,
@@ -186,37 +186,37 @@ def _running(snakemake: Any, log: TextIO) -> Job:
 
 
 @contextlib.contextmanager
-def _at_work(running: Job, snakemake: Any) -> Iterator[None]:
-    """Keep all others from the job, check what it reads, and take the checksums of what it has made."""
+def _lock_and_check(running: Job, snakemake: Any) -> Iterator[None]:
+    """Lock the job for a block, check its inputs before it, and take the checksums of its outputs after it."""
     me = this_code()  # before the long imports: the files may be edited while the job runs
     lock, outputs = LOCKS / running.slug, list(map(Path, snakemake.output))
     with handover.locked_in_turn(lock, running.name, running.say):
         _read_parents(running, _results(snakemake.input))
         contents = [parent.sha256 for parent in running.parents.values()]
         key = digest_of([dict(snakemake.params.items()), contents])
-        shares = bool(snakemake.resources.get(IN_TURN))
+        shares_slurm_job = bool(snakemake.resources.get(IN_TURN))
         if handover.accept(lock, key, outputs):
-            _succeed(running, lock, key, outputs, shares)
+            _finish(running, lock, key, outputs, shares_slurm_job)
             running.say("an earlier job has made it")
             sys.exit(0)
         for folder in {output.parent for output in outputs}:
             remove_leftovers(folder)
-        states = written_by(running.rule, running.slug, snakemake.params.get("settings", ()))
+        states = checkpoint_folders(running.rule, running.slug, snakemake.params.get("settings", ()))
         with attempt(file_of(running.slug), states):
             yield
             made = _results(snakemake.output)
             for output in made:
                 checksums.take(output, running.name, me, running.ancestors | running.resumed_from, running.parents)
         if made == outputs:
-            _succeed(running, lock, key, outputs, shares)
+            _finish(running, lock, key, outputs, shares_slurm_job)
 
 
-def _succeed(running: Job, lock: Path, key: str, outputs: list[Path], shares: bool) -> None:
-    """Keep the results of a job for another attempt where one may come, and only then remove its checkpoints."""
-    trained = bool(slurm.job_id()) and running.checkpoints.exists()
+def _finish(running: Job, lock: Path, key: str, outputs: list[Path], shares_slurm_job: bool) -> None:
+    """Keep the results of a job if another attempt may need them, and only then remove its checkpoints."""
+    trained_on_slurm = bool(slurm.job_id()) and running.checkpoints.exists()
     try:
-        handover.offer(lock, key, outputs, shares or trained)
-    except OSError as error:  # the results are in their places
+        handover.offer(lock, key, outputs, shares_slurm_job or trained_on_slurm)
+    except OSError as error:  # no failure of the job: its own results are written
         running.log.write(f"results are not kept for another attempt: {first_line(error)}\n")
     shutil.rmtree(running.checkpoints, ignore_errors=True)
 
@@ -224,7 +224,7 @@ def _succeed(running: Job, lock: Path, key: str, outputs: list[Path], shares: bo
 def weights_folder(snakemake: Any) -> str | None:
     """Return the folder in which a job saves its weights; None if nothing reads them.
 
-    An output that Snakemake expects is made all the same; it stays empty.
+    Snakemake expects the folder in any case: make an empty one if nothing reads the weights.
     """
     folder = snakemake.output.get("weights")
     if folder and not snakemake.resources.get("reads_weights", 1):
@@ -234,7 +234,7 @@ def weights_folder(snakemake: Any) -> str | None:
 
 
 def _prepare_process(snakemake: Any) -> None:
-    """Set the environment variables and the memory of a job; a job that downloads nothing loses the tokens."""
+    """Set the environment variables and the allocator of a job; remove tokens unless the job downloads."""
     machine.keep_freed_memory()
     os.environ.setdefault("OMP_NUM_THREADS", str(snakemake.threads))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -245,25 +245,25 @@ def _prepare_process(snakemake: Any) -> None:
 
 
 def lock_of(rule: str, wildcard: str) -> contextlib.AbstractContextManager[None]:
-    """Return the lock of the job of a rule with one wildcard, for a block in which no other process may do that job.
+    """Return the lock of another job, of a rule with one wildcard, as a context manager.
 
     Raises:
-        RetortError: on entering: another process is at work on that job.
+        RetortError: on entering, if another process runs that job.
     """
     return locked(LOCKS / slug(rule, [wildcard]), shown(rule, [wildcard]))
 
 
 @contextlib.contextmanager
 def acting_for(running: Job, rule: str, wildcard: str, inputs: Iterable[str]) -> Iterator[Job]:
-    """Yield a job for which the running one does a part of the work, with its checkpoints.
+    """Yield another job, so that the running job can do a part of its work and write its checkpoints.
 
-    It has a log of its own in the folder of the running job's: Snakemake deletes a job's log before it runs it.
+    The log lies in the folder of the running job's logs: Snakemake deletes a job's own log before it runs the job.
 
     Args:
         running: the running job.
         rule: the rule of the other job.
-        wildcard: its one wildcard.
-        inputs: what the other job reads, in its order.
+        wildcard: the one wildcard of the other job.
+        inputs: what the other job reads, in the order of its rule.
     """
     path = RESULTS / "logs" / running.slug.split(".")[0] / f"{wildcard}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -287,12 +287,12 @@ def this_code() -> Maker:
 
 
 def _results(paths: Iterable[str]) -> list[Path]:
-    """Return those of a job's inputs or outputs that are results and exist."""
+    """Return the inputs or outputs of a job that are results and exist."""
     results = (path for path in map(Path, paths) if path.is_relative_to(RESULTS) and path.parent != STAMPS)
     return [path for path in results if path.exists()]
 
 
 def _read_parents(running: Job, inputs: list[Path]) -> None:
-    """Check the results that a job reads, and note them and the code that made them."""
+    """Check the results that a job reads; add them and the code that made them to the job."""
     running.parents, makers = parents.read(inputs, running.say)
     running.ancestors |= makers

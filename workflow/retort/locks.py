@@ -1,10 +1,10 @@
-"""A lock that keeps two processes from doing the same job at the same time, also from different machines.
+"""Keep two processes from running the same job at the same time, also on different machines.
 
-The operating system frees a lock when its process dies, and tells the processes of one machine from each other at once.
-Some shared file systems do not show such locks to other machines. So the process at work also claims the job in a file,
-which only one can create; the file says who it is, and it touches the file as long as it lives. A claim that is not
-touched any more, or whose Slurm job has ended, is removed. A process that was stopped for so long that another has
-claimed its job ends as soon as it goes on.
+A job is locked in two ways. A lock of the operating system works at once on one machine, and is freed when its process
+dies, but some shared file systems do not show it to other machines. So the process also creates a file, its claim: only
+one process can create it, and the file names the process. The process touches its claim as long as it lives. A claim
+is removed if it is not touched any more, or if the owner's Slurm job has ended. If a process was suspended for so long
+that another one has claimed its job, it ends as soon as it goes on.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from retort import machine, slurm
 from retort.atomic import part_of
 from retort.errors import RetortError
 
-BEAT = 10.0  # seconds between two signs of life
-DEAD = 35.0  # seconds without one after which a process of another machine counts as dead
-SETTLED = 1 / 35  # part of that time after which several processes that removed one claim know whose is the next
+BEAT = 10.0  # seconds between two heartbeats: touches of the claim
+DEAD = 35.0  # seconds without a heartbeat after which a process of another machine counts as dead
+SETTLED = 1 / 35  # fraction of DEAD after which it is settled which of several processes has taken over a claim
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Owner:
     """The process that holds a lock.
 
     Args:
-        host: the name of its machine, for messages.
-        pid: its process id.
-        slurm_job: the id of its Slurm job; empty outside Slurm.
-        since: when it began.
-        machine: the running system in which the process id counts.
-        cluster: the name of its Slurm; empty outside Slurm.
+        host: the host name, for messages.
+        pid: the process id.
+        slurm_job: the id of the Slurm job; empty outside Slurm.
+        since: when the process took the lock.
+        machine: the running system to which the process id belongs, see `machine.name`.
+        cluster: the name of the Slurm cluster; empty outside Slurm.
     """
 
     host: str
@@ -59,7 +59,7 @@ class Owner:
 
     @classmethod
     def of(cls, content: bytes | None) -> Owner | None:
-        """Return the owner that a claim names; None if it names none."""
+        """Return the owner that the content of a claim names; None if it names none."""
         try:
             return cls(**json.loads(content or b""))
         except (ValueError, TypeError):
@@ -67,16 +67,16 @@ class Owner:
 
     @property
     def is_this_process(self) -> bool:
-        """Whether it is the process that asks."""
+        """Whether the owner is the calling process."""
         return (self.machine, self.pid) == (machine.name(), os.getpid())
 
     def has_ended(self, has_locks: bool, ours: bool = True) -> bool:
-        """Return whether the process is known to be dead, without a look at its signs of life.
+        """Return whether the owner is known to be dead, without its heartbeats.
 
         Args:
-            has_locks: whether this process holds the lock of the operating system, which no other process of this
-                machine then holds.
-            ours: whether it is a process of this account.
+            has_locks: whether the calling process holds the lock of the operating system, so that no other process of
+                this machine does.
+            ours: whether the owner is a process of this user account.
         """
         if self.machine == machine.name():
             return has_locks or not machine.is_alive(self.pid)
@@ -88,11 +88,11 @@ class Owner:
 
 
 class AtWork(RetortError):
-    """Another process that lives is at work on a job.
+    """Another living process runs the job.
 
     Args:
         work: the job.
-        owner: that process; None if it is not known.
+        owner: that process; None if unknown.
     """
 
     def __init__(self, work: str, owner: Owner | None) -> None:
@@ -102,7 +102,7 @@ class AtWork(RetortError):
 
 
 class Claim:
-    """A file that says which process is at work on a job; at most one process can create it.
+    """A file that names the process that runs a job; at most one process can create it.
 
     Args:
         path: the file.
@@ -114,7 +114,7 @@ class Claim:
         self.content = f"{json.dumps(asdict(owner))}\n".encode()
 
     def create(self, content: bytes = b"") -> bool:
-        """Create the file with a content, by default this process's; return False if there is a file."""
+        """Create the file, by default with this process's content; return False if it exists already."""
         try:
             number = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
@@ -128,9 +128,9 @@ class Claim:
         return True
 
     def read(self) -> tuple[bytes, int] | None:
-        """Return content and time of the file; None if there is none.
+        """Return the content of the file and the time of its last change; None if there is no file.
 
-        It is opened for the time too: a client of a network file system asks its server when it opens a file.
+        The time is taken from the open file: a network file system asks its server for it only when a file is opened.
         """
         try:
             with self.path.open("rb") as stream:
@@ -139,19 +139,19 @@ class Claim:
             return None
 
     def is_ours(self) -> bool:
-        """Return whether a process of this account created the file; False if there is none."""
+        """Return whether a process of this user account created the file; False if there is no file."""
         try:
             return self.path.stat().st_uid == os.getuid()
         except FileNotFoundError:
             return False
 
     def owner(self) -> Owner | None:
-        """Return the process whose claim it is; None if there is none, or it does not say."""
+        """Return the process that the claim names; None if there is no claim, or it names no process."""
         held = self.read()
         return Owner.of(held[0]) if held else None
 
     def touch(self) -> bool:
-        """Give a sign of life; return False if another process has claimed the job."""
+        """Update the time of the file, as a heartbeat; return False if another process has claimed the job."""
         held = self.read()
         if held is None:
             return self.create()
@@ -161,9 +161,12 @@ class Claim:
         return True
 
     def remove(self, dead: bytes) -> None:
-        """Remove the claim of a dead process; one that has taken its place since is put back.
+        """Remove the claim of a dead process, but put it back if a new claim has replaced it meanwhile.
 
-        Of several processes that do so, one alone can rename the file.
+        If several processes try, only one of them can rename the file.
+
+        Args:
+            dead: the content of the dead process's claim.
         """
         aside = part_of(self.path)
         with contextlib.suppress(FileNotFoundError):
@@ -187,11 +190,11 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
     Args:
         path: the file of the claim; the lock of the operating system is a file beside it.
         work: the job, for the message.
-        beat: seconds between two signs of life.
-        dead: seconds without a sign of life after which the lock of another machine is taken over.
+        beat: seconds between two heartbeats.
+        dead: seconds without a heartbeat after which the lock of another machine is taken over.
 
     Raises:
-        AtWork: another process that lives is at work on the job.
+        AtWork: another living process runs the job.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock, claim, has_locks = FileLock(path.with_name(f"{path.name}.lock")), Claim(path, Owner.this_process()), True
@@ -204,7 +207,7 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
     try:
         _claim(claim, work, has_locks, dead)
         try:
-            with _signs_of_life(claim, work, beat):
+            with _heartbeat(claim, work, beat):
                 yield
         finally:
             claim.give_back()
@@ -213,7 +216,7 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
 
 
 def _claim(claim: Claim, work: str, has_locks: bool, dead: float) -> None:
-    """Create a claim, in place of that of a dead process if there is one."""
+    """Create a claim; remove the claim of a dead process first."""
     removed = None
     while not claim.create():
         removed = _dead_claim(claim, work, has_locks, dead)
@@ -221,16 +224,18 @@ def _claim(claim: Claim, work: str, has_locks: bool, dead: float) -> None:
             claim.remove(removed)
     owner = Owner.of(removed)
     if removed is not None and (owner is None or owner.machine != machine.name()):
-        time.sleep(dead * SETTLED)  # a process that removed it too may have this claim in its hands, and put it back
+        time.sleep(dead * SETTLED)  # another process may have moved this claim aside in `remove`, and put it back
         if not claim.touch():
             raise AtWork(work, claim.owner())
 
 
 def _dead_claim(claim: Claim, work: str, has_locks: bool, dead: float) -> bytes | None:
-    """Return the content of a claim whose owner does not live; raise an error as soon as it shows that it does.
+    """Return the content of a dead process's claim; None if the owner has removed the claim meanwhile.
 
-    None is returned if its owner has removed it. Times of the file are compared with each other only: the clocks of
-    two machines differ.
+    Times of the file are compared with each other, and not with the clock: the clocks of two machines differ.
+
+    Raises:
+        AtWork: the claim was touched or replaced, so a process lives.
     """
     before, end = claim.read(), time.monotonic() + dead
     owner = Owner.of(before and before[0])
@@ -245,7 +250,7 @@ def _dead_claim(claim: Claim, work: str, has_locks: bool, dead: float) -> bytes 
 
 
 @contextlib.contextmanager
-def _signs_of_life(claim: Claim, work: str, beat: float) -> Iterator[None]:
+def _heartbeat(claim: Claim, work: str, beat: float) -> Iterator[None]:
     """Touch the claim every `beat` seconds until the block ends; end this process if another has claimed its job."""
     ended = threading.Event()
 
@@ -253,7 +258,7 @@ def _signs_of_life(claim: Claim, work: str, beat: float) -> Iterator[None]:
         while not ended.wait(beat):
             with contextlib.suppress(OSError):
                 if not claim.touch():
-                    _end(claim, work)
+                    _end_process(claim, work)
 
     thread = threading.Thread(target=touch, daemon=True)
     thread.start()
@@ -264,8 +269,8 @@ def _signs_of_life(claim: Claim, work: str, beat: float) -> Iterator[None]:
         thread.join()
 
 
-def _end(claim: Claim, work: str) -> None:
-    """End this process at once: whatever it wrote from now on, another process writes too."""
+def _end_process(claim: Claim, work: str) -> None:
+    """End this process at once, before it writes to files that another process now writes."""
     line = f"{work} was silent for too long and is at work elsewhere: {claim.owner() or 'another process'}"
     print(line, file=sys.stderr, flush=True)
     os._exit(1)

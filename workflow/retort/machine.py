@@ -1,4 +1,4 @@
-"""This machine as its processes see it: its name, for process ids mean something there only, its memory, its GPUs."""
+"""This machine as a process sees it: a unique name, living processes, memory and GPUs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # options of mallopt(3), as <malloc
 
 @functools.cache
 def name() -> str:
-    """Return a name of the running system in which process ids count: letters, digits and dashes.
+    """Return a name of the running system, in which a process id is unique: letters, digits and dashes.
 
-    Two containers may share a host name, and a machine keeps it when it starts anew. So the name is that of the
-    kernel's start and of the namespace of process ids; where there is no /proc, it is the host's.
+    The host name is not enough: two containers may share it, and a machine keeps it over a reboot. So the name is made
+    of the kernel's boot id and the namespace of process ids; without /proc, it is the host name.
     """
     try:
         boot, namespace = BOOT.read_text(encoding="ascii"), str(NAMESPACE.readlink())
@@ -33,12 +33,12 @@ def name() -> str:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process of this machine lives."""
+    """Return whether a process of this machine lives, by its process id."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # of another user
+    except OSError:  # it lives, but belongs to another user
         return True
     return True
 
@@ -46,19 +46,19 @@ def is_alive(process: int) -> bool:
 def keep_freed_memory() -> None:
     """Make the C library keep the memory that this process frees, for its next allocations.
 
-    By default the GNU library returns every large block to the system as soon as it is freed, so that each step of a
-    training gets its tensors page by page anew. Other C libraries have no mallopt(3), or ignore these options.
+    By default the GNU library returns every large block to the system as soon as it is freed, so that each training
+    step gets new pages for its tensors. Other C libraries have no mallopt(3), or ignore these options.
     """
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
-        library.mallopt(M_MMAP_THRESHOLD, 2**30)  # bytes from which on an allocation is mapped, and unmapped, by itself
+        library.mallopt(M_MMAP_THRESHOLD, 2**30)  # bytes of an allocation that gets a memory map of its own
         library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)  # bytes that may stay free at the end of the heap
 
 
 def max_rss_mb() -> float:
-    """Return the most memory (resident set size) that this process has held so far, or since `reset_max_rss`, in MB.
+    """Return the peak memory (resident set size) of this process, or the peak since `reset_max_rss`, in MB.
 
-    Where there is a /proc, it tells: getrusage(2) also counts what a process was before it became this program.
+    /proc is asked first: getrusage(2) also counts the memory of the process before it started this program.
     """
     try:
         lines = STATUS.read_text(encoding="ascii").splitlines()
@@ -69,24 +69,24 @@ def max_rss_mb() -> float:
 
 
 def reset_max_rss() -> bool:
-    """Let `max_rss_mb` count from now on what this process holds; return whether this can be done, as it can on Linux.
+    """Reset the peak that `max_rss_mb` returns to the memory in use now; return whether the system can, as Linux can.
 
-    Freed memory that the C library keeps goes back to the system first: it would count as held.
+    Freed memory that the C library keeps is given back to the system first, because it would count as in use.
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     try:
-        CLEAR_REFS.write_text("5", encoding="ascii")  # the kernel's word for: VmHWM is what is resident now
+        CLEAR_REFS.write_text("5", encoding="ascii")  # 5 resets VmHWM, see proc(5)
     except OSError:
         return False
     return True
 
 
 def check_gpus(promised: int) -> None:
-    """Check that torch sees as many GPUs as were promised.
+    """Check that torch sees at least as many GPUs as the job was promised.
 
     Raises:
-        RetortError: it sees fewer.
+        RetortError: torch sees fewer.
     """
     import torch
 

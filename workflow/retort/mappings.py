@@ -20,14 +20,14 @@ Pairs = list[tuple[int, int]]
 mappings: Registry[Callable[..., Pairs]] = Registry("mapping")
 
 
-def checked(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
-    """Return the pairs unchanged if both models have every layer in them.
+def check_pairs(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
+    """Return the pairs unchanged if both models have all of their layers.
 
     Raises:
         RetortError: a pair names a layer that the student or the teacher does not have, or is there twice.
     """
     for number, (student, teacher) in enumerate(pairs):
-        if any(type(layer) is not int for layer in (student, teacher)):  # true is an int, too
+        if any(type(layer) is not int for layer in (student, teacher)):  # isinstance would accept true
             raise RetortError(f"{[student, teacher]} is no pair of layers", "layers are whole numbers")
         if (student, teacher) in pairs[:number]:
             raise RetortError(f"the pair {[student, teacher]} is listed twice", "name each once; terms have weights")
@@ -39,7 +39,7 @@ def checked(pairs: Pairs, student_layers: int, teacher_layers: int) -> Pairs:
 
 
 def check_depth(student_layers: int, teacher_layers: int) -> None:
-    """Raise an error if the student has more layers than the teacher; for one-to-one mappings.
+    """Check that the student does not have more layers than the teacher; for one-to-one mappings.
 
     Raises:
         RetortError: the student has more layers.
@@ -75,7 +75,7 @@ def single(student_layers: int, teacher_layers: int, *, layer: int) -> Pairs:
         teacher_layers: number of teacher layers.
         layer: the teacher layer, counted from 1.
     """
-    return checked([(student_layers, layer)], student_layers, teacher_layers)
+    return check_pairs([(student_layers, layer)], student_layers, teacher_layers)
 
 
 @mappings.register("last-k")
@@ -156,7 +156,7 @@ def listed(student_layers: int, teacher_layers: int, *, pairs: Sequence[Sequence
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise RetortError(f"{pair} is no pair of layers", "write [student layer, teacher layer]")
-    return checked([(s, t) for s, t in pairs], student_layers, teacher_layers)
+    return check_pairs([(s, t) for s, t in pairs], student_layers, teacher_layers)
 
 
 @mappings.register("initial")
@@ -167,7 +167,7 @@ def initial(student_layers: int, teacher_layers: int, initial_layers: Sequence[i
         student_layers: number of student layers.
         teacher_layers: number of teacher layers.
         initial_layers: the teacher layers that the student starts from, in order. They follow from the student's
-            initialisation, so the mapping is written without options.
+            initialisation, so the mapping has no options in YAML.
 
     Raises:
         RetortError: the student does not start from teacher layers.
@@ -177,7 +177,7 @@ def initial(student_layers: int, teacher_layers: int, initial_layers: Sequence[i
             "mapping 'initial' is for students that start from teacher layers",
             "write 'initialisation: {layers: [...]}' or 'truncated: true', or choose another mapping",
         )
-    return checked(list(enumerate(initial_layers, start=1)), student_layers, teacher_layers)
+    return check_pairs(list(enumerate(initial_layers, start=1)), student_layers, teacher_layers)
 
 
 @mappings.register("emd")
@@ -196,12 +196,12 @@ def emd(student_layers: int, teacher_layers: int, *, embeddings: bool = False) -
 def call_with_options(
     noun: str, name: str, function: Callable[..., Any], options: Mapping[str, Any], *arguments: Any
 ) -> Any:
-    """Call a function with its arguments and options, and return its result.
+    """Check the options of a function, call it with them, and return its result.
 
     Args:
         noun: what the function is, for error messages, such as 'mapping'.
-        name: its name, for error messages.
-        function: a function whose keyword-only parameters are its options.
+        name: the name of the function, for error messages.
+        function: the function; its keyword-only parameters are its options.
         options: the values of these options.
         *arguments: the positional arguments.
 
@@ -222,7 +222,8 @@ def call_with_options(
     return function(*arguments, **options)
 
 
-def _positional(function: Callable[..., Any]) -> int:
+def _count_positional(function: Callable[..., Any]) -> int:
+    """Return the number of positional parameters of a function."""
     parameters = inspect.signature(function).parameters.values()
     return sum(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
 
@@ -250,7 +251,7 @@ def pairs_of(
         raise RetortError(f"a term has one mapping, not {len(mapping)}", "write its name, or {name: {option: value}}")
     ((name, options),) = mapping.items()
     function = mappings[name]
-    sizes = (student_layers, teacher_layers, initial_layers)[: _positional(function)]
+    sizes = (student_layers, teacher_layers, initial_layers)[: _count_positional(function)]
     try:
         pairs: Pairs = call_with_options("mapping", name, function, options or {}, *sizes)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Parents: the results that a job reads, which are held against the checksums that were taken when they were made."""
+"""Parents: the results that a job reads, compared with the checksums that were taken when they were made."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from retort.errors import RetortError
 
 
 def read(inputs: Iterable[Path], say: Callable[[str], None]) -> tuple[dict[str, Parent], set[Maker]]:
-    """Return the results that a job reads by path, and the code that made them and what they were made from.
+    """Check the results that a job reads; return them as parents by path, and the code that made them and theirs.
 
-    Their content is read only where a time has moved.
+    The content of a file is compared only if its size or time has changed.
 
     Args:
         inputs: the results.
-        say: called with a line about one that is read unchecked.
+        say: called with a line about a result without checksums.
 
     Raises:
-        RetortError: one of them is not as it was made, or its checksums are gone.
+        RetortError: a result has changed, or its checksums are gone.
     """
     parents, makers = dict[str, Parent](), set[Maker]()
     for path in inputs:
@@ -32,7 +32,7 @@ def read(inputs: Iterable[Path], say: Callable[[str], None]) -> tuple[dict[str, 
 
 
 def damage(inputs: Iterable[Path]) -> str | None:
-    """Return a line about the first result whose content is not as it was made; None if all are."""
+    """Return a line about the first result with a changed content; None if there is none."""
     try:
         for path in inputs:
             checksums.check(path, thorough=True)

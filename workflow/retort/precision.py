@@ -10,9 +10,11 @@ import torch
 
 @contextlib.contextmanager
 def float32_products(precision: str) -> Iterator[None]:
-    """Multiply matrices of float32 inside a block as a precision says: 'tf32' keeps 10 bits of each factor's 23.
+    """Set the precision in which a GPU multiplies float32 matrices inside a block.
 
-    Sums are in float32 in any case, and so is everything on a CPU.
+    Args:
+        precision: 'tf32' rounds the factors to 10 bits of mantissa in place of 23; all others multiply in full
+            float32. Sums are in float32 in any case, and so is everything on a CPU.
     """
     matmul = torch.backends.cuda.matmul
     before = matmul.fp32_precision

@@ -18,10 +18,10 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn", "sci
 
 @functools.cache
 def commit() -> str:
-    """Return the commit of the code, as it was when this process first asked.
+    """Return the git commit of the code, as it was at the first call in this process.
 
-    It ends with '+changes' if tracked files differ from the commit, or if git does not know a file of the package; it
-    is 'unknown' outside git.
+    It ends with '+changes' if tracked files differ from the commit, or if git does not know a file of the package. It
+    is 'unknown' outside a git repository.
     """
     here = Path(__file__).resolve().parent
     try:
@@ -34,16 +34,16 @@ def commit() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """Return what a command of git prints."""
+    """Return the output of a git command."""
     done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
 @functools.cache
 def code() -> str:
-    """Return a digest of the package's own files, as they were when this process first asked.
+    """Return a digest of the package's own files, as they were at the first call in this process.
 
-    Two runs of the same commit differ in it if a file was changed and not committed, or added.
+    Unlike the commit, it also changes with files that are not committed.
     """
     here, digest = Path(__file__).resolve().parent, hashlib.sha256()
     for path in sorted([*here.rglob("*.py"), *(here.parent / "scripts").glob("*.py")]):
@@ -74,7 +74,7 @@ def processor() -> str:
 
 
 def device_name(device: str) -> str:
-    """Return a device, 'cpu' or 'cuda', with the name of the one that this process uses."""
+    """Return a device with its name, such as 'cuda: NVIDIA A100-SXM4-40GB', for 'cpu' or 'cuda'."""
     if device == "cuda":
         import torch
 
@@ -83,7 +83,7 @@ def device_name(device: str) -> str:
 
 
 def stamp(device: str, threads: int) -> dict[str, Any]:
-    """Return what a result was made with: commit, code, versions, device, number of threads, and the time now (UTC)."""
+    """Return commit, code, versions, device, number of threads and the time now (UTC), to be stored in a result."""
     return {
         "commit": commit(),
         "code": code(),
@@ -95,7 +95,7 @@ def stamp(device: str, threads: int) -> dict[str, Any]:
 
 
 def memory(device: str) -> dict[str, int]:
-    """Return the most memory that this process has held so far, in MB, on the machine and on a GPU that it uses."""
+    """Return the peak memory of this process in MB: RAM, and GPU memory if the device is 'cuda'."""
     held = {"max_rss_mb": round(machine.max_rss_mb())}
     if device == "cuda":
         import torch

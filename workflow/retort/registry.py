@@ -1,4 +1,4 @@
-"""A registry: look an entry up by name; an unknown name raises an error that suggests the nearest."""
+"""A registry of entries by name. An unknown name raises an error that suggests the nearest known one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Generic, TypeVar
 from retort.errors import RetortError
 
 Entry = TypeVar("Entry")
-MANY = 60  # names that a message lists in full
+MANY = 60  # the most names that a message lists in full
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like a name; None if none is like it.
+    """Return the known name that is most similar to a name; None if none is similar.
 
-    A name that differs in a digit alone, such as table4 for table9, is another thing and no misspelling.
+    A name that differs only in a digit is no misspelling: 'table4' is never suggested for 'table9'.
     """
     near = difflib.get_close_matches(str(name), sorted(known), n=1, cutoff=0.6)
     return near[0] if near and _without_digits(near[0]) != _without_digits(str(name)) else None
@@ -30,20 +30,20 @@ def unknown(noun: str, name: object, known: Iterable[str]) -> RetortError:
     """Return the error for an unknown name; it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = nearest(name, names)
-    hint = f"did you mean '{near}'?" if near else f"there are: {_listed(str(name), names) or 'none'}"
+    hint = f"did you mean '{near}'?" if near else f"there are: {_join_names(str(name), names) or 'none'}"
     return RetortError(f"no {noun} is called '{name}'", hint)
 
 
-def _listed(name: str, names: list[str]) -> str:
-    """Return the names with commas between; of very many, those that are most like a name."""
+def _join_names(name: str, names: list[str]) -> str:
+    """Return the names joined by commas; if there are more than `MANY`, only those most similar to `name`."""
     if len(names) <= MANY:
-        return ", ".join(map(in_a_list, names))
+        return ", ".join(map(quote_commas, names))
     near = difflib.get_close_matches(name, names, n=8, cutoff=0)
-    return f"{', '.join(map(in_a_list, near))} and {len(names) - len(near)} others"
+    return f"{', '.join(map(quote_commas, near))} and {len(names) - len(near)} others"
 
 
-def in_a_list(name: str) -> str:
-    """Return a name as it stands beside others: in quotes if it holds a comma, as labels of rows may."""
+def quote_commas(name: str) -> str:
+    """Return a name for a list of names: in quotes if it holds a comma, as labels of rows may."""
     return f"'{name}'" if "," in name else name
 
 
@@ -63,7 +63,8 @@ class Registry(Generic[Entry]):
 
         Args:
             name: the name.
-            **facts: what the catalogue tells of a function, as literals; a class has them as attributes.
+            **facts: facts about a function, as literals, which the catalogue reads from the source; a class has them
+                as attributes.
 
         Raises:
             RetortError: raised by the decorator if another entry has this name.

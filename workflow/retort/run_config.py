@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from retort.attempts import of_latest_run
+from retort.attempts import is_latest_run
 from retort.errors import RetortError
 
 VARIABLE = "RETORT_RUN"  # the environment variable that names the folder of a run
@@ -17,12 +17,12 @@ def of_this_run() -> dict[str, Any]:
     """Return the configuration with which the run of this job was planned; empty if the environment names no run.
 
     Raises:
-        RetortError: the folder of the run is gone; or another run has begun, whose jobs do what this one would: it ends
-            before Snakemake deletes results, to make them again.
+        RetortError: the configuration cannot be read; or a newer run has begun, which has a job of its own for this
+            one's results.
     """
     if VARIABLE not in os.environ:
         return {}
-    if not of_latest_run():
+    if not is_latest_run():
         raise RetortError("snakemake was started again since this job was queued", "the new run has a job of its own")
     path = Path(os.environ[VARIABLE]) / "config.json"
     try:

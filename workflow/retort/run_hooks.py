@@ -1,4 +1,4 @@
-"""What the Snakefile does around the jobs of a run: before it is planned, when it starts, and at its end."""
+"""What the Snakefile does around the jobs of a run: before it is planned, at its start and at its end."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from retort.checksums import RESULTS, TIMESTAMP
 from retort.job_names import slug_of
 from retort.jobs import STAMPS, TOKENS
 
-FEW = 3  # jobs for which a server would cost more than it saves
+FEW = 3  # jobs: the start of a server would take longer than it saves
 
 
 def start_forkserver(jobs: int) -> None:
-    """Start a server that forks the jobs of this run, unless they are too few to pay for it."""
+    """Start a server that forks the jobs of this run, unless they are too few."""
     if jobs > FEW:
-        forkserver.start(_environment(), forkserver.PRELOADED)
+        forkserver.start(_server_environment(), forkserver.PRELOADED)
 
 
 def start_forkserver_on_node(jobs: int) -> None:
-    """Start a server that forks the jobs that share this Slurm job, if it has several: most of them train."""
+    """Start a server that forks the jobs that share this Slurm job, if there are several."""
     if jobs > 1:
-        forkserver.start(_environment(), forkserver.ON_NODES)
+        forkserver.start(_server_environment(), forkserver.ON_NODES)
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment variables of a server."""
+def _server_environment() -> dict[str, str]:
+    """Return the environment variables of a server: this process's without tokens, and settings of libraries."""
     kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
     # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
     return kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
 def share_package() -> None:
-    """Add this package to PYTHONPATH, so that jobs find it in environments where it is not installed."""
+    """Add this package to PYTHONPATH, so that jobs also find it in environments where it is not installed."""
     package = str(Path(__file__).resolve().parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
 
 
 def remove_activations() -> None:
-    """Delete the recorded activations; the folders stay, so that Snakemake does not record them anew for nobody."""
+    """Delete the recorded activations, but keep their folders: without them, Snakemake would record again."""
     for path in RESULTS.glob("activations/*/*/*"):
         if path.name != TIMESTAMP:
             path.unlink()
@@ -55,16 +55,16 @@ def keep_going() -> None:
 
 
 def remove_kept_results(dag: Any) -> None:
-    """Delete what jobs kept for another attempt; after a run without failures all results are in their places."""
+    """Delete the results that jobs kept for another attempt: after a run without failures, nobody needs them."""
     for job in dag.jobs:
         handover.forget(LOCKS / slug_of(job))
 
 
 def ignore_script_times() -> None:
-    """Make Snakemake plan no job because a script is newer than a result: a fresh clone makes all of them newer.
+    """Keep Snakemake from re-running a job because its script is newer than its result, as all are in a fresh clone.
 
-    Scripts only translate, and a change of meaning raises a version, which is in the params. `--rerun-triggers mtime
-    params input software-env` says the same, but a Snakefile cannot set it.
+    Scripts only pass arguments on, and a change of meaning raises a version, which is in the params. The option
+    `--rerun-triggers mtime params input software-env` does the same, but a Snakefile cannot set it.
     """
     import snakemake.jobs
 
@@ -72,10 +72,10 @@ def ignore_script_times() -> None:
 
 
 def ignore_stamps() -> None:
-    """Make Snakemake plan no job because a stamp joins its inputs or leaves them: a finished job waits for none.
+    """Keep Snakemake from re-running a job because stamps were added to its inputs or removed from them.
 
-    Snakemake runs a job again when the set of its inputs has changed. `ancient` would not help: a job that runs hides
-    the changes of all jobs behind an edge that is `ancient`.
+    Snakemake runs a job again when the set of its inputs has changed, and a finished job has no stamps to wait for.
+    `ancient` would not help: behind an `ancient` input, Snakemake does not see what else has changed.
     """
     from snakemake.persistence import PersistenceBase
 

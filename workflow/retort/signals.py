@@ -1,8 +1,7 @@
-"""Signals that ask a training to write its state and to end, while it can.
+"""Signals that ask a training to write its state and to end.
 
-A cluster sends one some time before it ends a job at its limit, and SIGTERM when it cancels or preempts a job. The
-first is SIGURG (`--signal=URG@...` of each Slurm job): processes ignore it unless they know it, so that the shells
-and Snakemake's own processes around the training live on.
+Slurm sends SIGURG some time before a job's time limit (`--signal=URG@...`), and SIGTERM when it cancels or preempts a
+job. By default a process ignores SIGURG, so the shells and Snakemake's own processes around the training live on.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Interrupted(RetortError):
 
     Args:
         number: the signal.
-        step: the step after which it ended.
+        step: the last step of the training, counted from 1.
     """
 
     def __init__(self, number: signal.Signals, step: int) -> None:
@@ -34,14 +33,14 @@ class Interrupted(RetortError):
 
 
 class Interruption:
-    """Notes the signals that arrive inside a `with` block, instead of dying of them."""
+    """A `with` block in which signals are only noted, in `received`, and do not end the process."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
         self._before: dict[signal.Signals, Callable[[int, FrameType | None], Any] | int | None] = {}
 
     def __enter__(self) -> Self:
-        """Begin to note signals; only a main thread can. One that was kept for this training counts as received."""
+        """Begin to note signals, if this is the main thread. One that was kept for this training counts as received."""
         self.received = _kept[-1] if _kept else None
         _kept.clear()
         if threading.current_thread() is threading.main_thread():
@@ -51,7 +50,7 @@ class Interruption:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let signals do again what they did before; one that came too late for this training is for the next."""
+        """Restore the signal handlers; keep a signal that came too late for this training for the next one."""
         if error is None and self.received is AHEAD_OF_LIMIT:
             _kept.append(AHEAD_OF_LIMIT)
         for number, handler in self._before.items():
@@ -66,9 +65,9 @@ _kept: list[signal.Signals] = []  # signals for the next training
 
 @contextlib.contextmanager
 def kept_for_next_training() -> Iterator[None]:
-    """Keep a signal ahead of the limit that comes while a job trains nothing: Slurm sends it once.
+    """Keep a signal ahead of the time limit that arrives between two trainings of a job: Slurm sends it only once.
 
-    A job may have many trainings, and evaluate between them. The next training takes a step, writes its state and ends.
+    The next training then takes one step, writes its state and ends.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -82,6 +81,6 @@ def kept_for_next_training() -> Iterator[None]:
 
 
 def leave_to_parent(*_: object) -> None:
-    """Ignore the signals in a process that serves a training: the training decides when both end."""
+    """Ignore the signals in a worker process of a training: the training decides when both end."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,8 +1,8 @@
 """What an objective requires of the sizes of both models.
 
-An objective declares its requirements as literals on its class. The checks of the YAML files read these literals from
-the source, without importing torch, and the loss of a stage reads them from the class; both ask `Requirements.unmet`.
-So a student that does not fit an objective is refused before anything runs.
+An objective declares its requirements as literals on its class. The checks of the YAML files read them from the source,
+without importing torch; the loss of a stage reads them from the class. Both call `Requirements.unmet`. So a student
+that does not fit an objective is refused before anything runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-# always or never, or only where an option has one of the listed values: {"map": ["never"]}
+# True: always; False: never; {"map": ["never"]}: only if the option 'map' has one of the listed values
 Condition = bool | dict[str, list[Any]]
 
 
@@ -30,7 +30,7 @@ class Misfit:
     Args:
         option: the option that sets the requirement; empty if no option does.
         message: what does not fit.
-        hint: what would.
+        hint: what would fit.
     """
 
     option: str
@@ -45,11 +45,11 @@ class Requirements:
     Args:
         equal_heads: both models have the same number of attention heads.
         equal_widths: both models have the same width.
-        divides_widths: where the number comes from that divides both widths: the name of an option, or 'student' or
-            'teacher' for the attention heads of that model; the first that is not None counts.
+        divides_widths: sources of a number that must divide both widths: the name of an option, or 'student' or
+            'teacher' for the attention heads of that model. The first source that is not None counts.
         divides_teacher_heads: the same number divides the teacher's attention heads, too.
-        equal_lengths: the names of options that are lists of one length; an option that is None does not count.
-        reads_padding: reads activations at padding, which stored activations do not have.
+        equal_lengths: the names of options that are lists of equal length; an option that is None does not count.
+        reads_padding: the objective reads activations at padding, which stored activations do not have.
     """
 
     equal_heads: Condition = False
@@ -61,7 +61,7 @@ class Requirements:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Requirements:
-        """Return the requirements among the attributes of an objective's class."""
+        """Return the requirements that are among the attributes of an objective's class."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(**{name: facts[name] for name in names if name in facts})
 
@@ -88,11 +88,11 @@ class Requirements:
             yield Misfit(self.equal_lengths[-1], f"there are {counts}", "give as many of each")
 
     def counts_padding(self, options: Mapping[str, Any]) -> bool:
-        """Return whether activations at padding count with these options, defaults included."""
+        """Return whether the objective reads activations at padding; `options` includes the defaults."""
         return _holds(self.reads_padding, options)
 
     def _indivisible(self, options: Mapping[str, Any], student: ModelSize, teacher: ModelSize) -> Iterator[Misfit]:
-        """Yield what the number of heads or splits does not divide."""
+        """Yield the first width or number of heads that the number in `divides_widths` does not divide."""
         numbers = {**options, "student": student.heads, "teacher": teacher.heads}
         name = next((name for name in self.divides_widths if numbers[name] is not None), None)
         if name is None or not isinstance(number := numbers[name], int):
@@ -111,10 +111,12 @@ class Requirements:
 
 
 def _holds(condition: Condition, options: Mapping[str, Any]) -> bool:
+    """Return whether a condition is true with these options."""
     if isinstance(condition, bool):
         return condition
     return any(options[name] in values for name, values in condition.items())
 
 
 def _option(condition: Condition) -> str:
+    """Return the option on which a condition depends; empty if none."""
     return "" if isinstance(condition, bool) else next(iter(condition))

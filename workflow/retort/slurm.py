@@ -1,4 +1,4 @@
-"""What a job asks of the Slurm that runs it, by Slurm's own commands."""
+"""Ask Slurm about jobs, and queue jobs again, by Slurm's own commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 
-# states in which no process of a job is left; that of a lost node is none of them, as the node may only be out of reach
+# states in which no process of a job is left; not NODE_FAIL, as the node may live and only be out of reach
 ENDED = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
 END = 120.0  # seconds within which Slurm ends a job that it queues again
 
@@ -26,12 +26,12 @@ def cluster() -> str:
 
 
 def has_ended(job: str, ours: bool = True) -> bool:
-    """Return whether Slurm says that a job has ended, or does not know it any more; False if it gives no answer.
+    """Return whether a job has ended or is unknown to Slurm; False if Slurm does not answer.
 
     Args:
-        job: its id.
-        ours: whether this account submitted it. Slurm may keep the jobs of others private (PrivateData): it then
-            answers as for a job that it does not know.
+        job: the id of the job.
+        ours: whether this user account submitted it. Jobs of others may be private (PrivateData), and then look
+            unknown: for them, unknown does not count as ended.
     """
     states = states_of([job])
     if not states:
@@ -40,35 +40,35 @@ def has_ended(job: str, ours: bool = True) -> bool:
 
 
 def states_of(jobs: Iterable[str]) -> dict[str, str] | None:
-    """Return the states of those jobs that Slurm knows, also of some that have ended; None if it gives no answer.
+    """Return job id -> state for the jobs that Slurm knows; None if Slurm does not answer.
 
-    Slurm knows a job for MinJobAge seconds after its end.
+    Slurm knows a job until MinJobAge seconds after its end.
 
     Args:
         jobs: the ids of the jobs, at least one.
     """
     ids = list(jobs)
     command = ["squeue", "--noheader", "--states=all", "--format=%i %T", "--jobs", ",".join(ids)]
-    # variables such as SQUEUE_PARTITION would leave out jobs
+    # variables such as SQUEUE_PARTITION would filter the jobs
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SQUEUE_")}
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if done.returncode:  # of several ids it leaves out those that it does not know; for a single one that is an error
+    if done.returncode:  # squeue skips an unknown id among several ids; a single unknown id is an error
         return {} if "Invalid job id" in done.stderr else None
     states = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.strip())
     return states if states or len(ids) > 1 else None
 
 
 def queue_again(after: str = "") -> bool:
-    """Queue the job of this process again under its id, so that whoever waits for it waits on; wait for its end.
+    """Queue this process's Slurm job again, under the same id, so that those who wait for the job go on waiting.
 
     Args:
-        after: the id of another job, after whose end this one may start; empty to start as soon as there is room.
+        after: the id of another job that must end before this one may start; empty for none.
 
     Returns:
-        False if Slurm refuses, or if there is none. If it agrees, it ends this process, and nothing is returned.
+        False if Slurm refuses, or outside Slurm. If Slurm agrees, it ends this process, and nothing is returned.
     """
     own = job_id()
     if not own:
@@ -76,15 +76,15 @@ def queue_again(after: str = "") -> bool:
     with _ignoring_sigterm():
         if not _scontrol("requeue", own):
             return False
-        if after:  # not before: Slurm changes no dependency of a job at work
+        if after:  # only now: Slurm changes no dependency of a running job
             _scontrol("update", f"JobId={own}", f"Dependency=afterany:{after}")
-        time.sleep(END)
+        time.sleep(END)  # until Slurm ends this process
     return False
 
 
 @contextlib.contextmanager
 def _ignoring_sigterm() -> Iterator[None]:
-    """Ignore the signal with which Slurm begins to end a job; one that cannot be ignored follows some seconds later."""
+    """Ignore SIGTERM, with which Slurm begins to end a job; SIGKILL follows some seconds later."""
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         yield
@@ -93,7 +93,7 @@ def _ignoring_sigterm() -> Iterator[None]:
 
 
 def _scontrol(*arguments: str) -> bool:
-    """Run a command of scontrol; print what it says if it fails."""
+    """Run a scontrol command and return whether it succeeded; print its error if not."""
     try:
         done = subprocess.run(["scontrol", *arguments], capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -40,7 +40,7 @@ from retort.study.cells import answers_address
 share_package()
 if not workflow.is_main_process:
     decide = run_sources.of_this_run
-elif failed_jobs.are_known(config):  # what the run before it hands over
+elif failed_jobs.are_known(config):  # a second run, which makes the pages after a run with failures
     decide = None
 elif workflow.output_settings.dryrun:
     decide = run_sources.without_asking
@@ -68,7 +68,7 @@ config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for t
 planned = frozen.Frozen.of(config, plan.config)
 
 
-onstart:  # of a run, not of a dry one, and of no job on a cluster: what is imported here costs no job its start
+onstart:  # not in dry runs, nor in jobs on a cluster: imports here do not slow down their start
     from retort.plan.fetching import link_moved_folders
 
     fetched = {
@@ -99,19 +99,19 @@ onsuccess:
     if not plan.config.keep_activations:
         remove_activations()
     remove_kept_results(workflow.dag)
-    # a run of everything that had to leave something out ends with an error
+    # a run of everything ends with an error if it had to leave something out
     missing = plan.config.run_sources.missing
     if missing and any(job.rule.name == "all" for job in workflow.dag.jobs):
         raise WorkflowError(run_sources.summary(missing))
 
 
-onerror:  # tables, pages and the index are made all the same
+onerror:  # make tables, pages and the index without what failed
     failed_jobs.make_pages(workflow, config)
 
 
 if (
     not workflow.modifier.is_main_snakefile()
-):  # deployed as a module, whose hooks Snakemake does not run
+):  # used as a module: Snakemake does not run the hooks of modules
     run_hooks_of_module(workflow)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 own = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent.resolve()
 sys.path.insert(0, str(own))
-# Snakemake imports every logger plugin when it starts, and ours imports the package of the clone that is installed
+# Snakemake imports every logger plugin when it starts, and ours may have imported another clone's package
 if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relative_to(own):
     for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
         del sys.modules[name]
@@ -13,7 +13,7 @@ if "retort" in sys.modules and not Path(sys.modules["retort"].__file__).is_relat
 from retort.errors import RetortError
 from retort.specs.config import content_of
 
-origins = {}  # key of the configuration -> what gives it, where that is not config.yaml
+origins = {}  # key of the configuration -> the file or option that sets it
 for path in map(Path, ["config.yaml", *workflow.overwrite_configfiles]):
     try:
         content = content_of(path) if path.exists() else None

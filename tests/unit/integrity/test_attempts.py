@@ -95,7 +95,7 @@ TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
 
 def short() -> tuple[int, int]:
     """Return for how many attempts the RAM may have been too small, and for how many the memory of a GPU."""
-    found = attempts.next_of(Path("a.attempt"), [Path("state")])
+    found = attempts.next_attempt(Path("a.attempt"), [Path("state")])
     return found.ram, found.gpu_memory
 
 

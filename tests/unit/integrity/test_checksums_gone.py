@@ -244,9 +244,9 @@ def test_a_damaged_name_of_the_latest_run_stops_no_job(monkeypatch: pytest.Monke
     monkeypatch.setenv(attempts.RUN, "1-2")
     attempts.LATEST.parent.mkdir(parents=True)
     attempts.LATEST.write_bytes(b"\xff\xfe\x00")
-    assert attempts.of_latest_run()
+    assert attempts.is_latest_run()
     attempts.LATEST.write_text("3-4")
-    assert not attempts.of_latest_run()
+    assert not attempts.is_latest_run()
 
 
 def test_a_copy_with_all_its_files_keeps_its_checksums() -> None:

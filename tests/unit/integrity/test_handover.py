@@ -109,7 +109,7 @@ def test_results_of_other_settings_are_not_taken_over(
 
 
 def test_a_new_run_forgets_who_waited_in_an_older_one() -> None:
-    folder = handover.waiting(attempts.LOCKS / "rule.a")
+    folder = handover.waiting_folder(attempts.LOCKS / "rule.a")
     folder.mkdir(parents=True)
     (folder / "12").touch()
     attempts.begin_run()
@@ -172,7 +172,7 @@ def test_results_that_cannot_be_linked_are_copied(
     with job(trained) as running:
         running.checkpoints.mkdir(parents=True)
         score.write_text("{}")
-    assert handover.kept(attempts.LOCKS / "rule.a").joinpath("key.json").exists() == copied
+    assert handover.kept_folder(attempts.LOCKS / "rule.a").joinpath("key.json").exists() == copied
     assert ("not kept for another attempt" in log.read_text()) != copied  # the job has succeeded all the same
 
 
@@ -210,6 +210,6 @@ def test_a_job_that_shares_its_slurm_job_keeps_its_results_until_the_run_has_suc
     shared.params["settings"] = {"a": 3}
     with job(shared):
         score.write_text("{}")
-    assert handover.kept(attempts.LOCKS / "rule.a").is_dir()
+    assert handover.kept_folder(attempts.LOCKS / "rule.a").is_dir()
     remove_kept_results(SimpleNamespace(jobs=jobs))
-    assert not handover.kept(attempts.LOCKS / "rule.a").exists()
+    assert not handover.kept_folder(attempts.LOCKS / "rule.a").exists()

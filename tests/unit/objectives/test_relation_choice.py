@@ -55,14 +55,14 @@ def test_a_device_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "CHOICES", {})
     made = choice.Choice(plain, "plain", "why")
     monkeypatch.setattr(choice, "choose", lambda device, before: asked.append((device, before)) or made)
-    assert (choice.ahead(device, "fused: why"), choice.ahead(device)) == ("plain: why", "plain: why")
+    assert (choice.choose_ahead(device, "fused: why"), choice.choose_ahead(device)) == ("plain: why", "plain: why")
     assert choice.form_on(device) is plain
     assert asked == [(device, "fused: why")]
 
 
 def test_a_cpu_has_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "choose", broken)
-    assert choice.ahead(CPU, "fused: why") == ""
+    assert choice.choose_ahead(CPU, "fused: why") == ""
 
 
 def test_kernels_that_agree_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,11 +178,11 @@ def test_a_card_says_which_form_computed_the_relations_before_and_after_an_inter
         os.kill(os.getpid(), signal.SIGURG)
         return whole(self, *arguments)
 
-    def ahead(device: torch.device, before: str = "") -> str:
+    def choose_ahead(device: torch.device, before: str = "") -> str:
         return "plain: why" if before else "fused: why"
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("retort.training.origins.ahead", ahead)
+    monkeypatch.setattr("retort.training.origins.choose_ahead", choose_ahead)
     settings = resolved(study_folder, schedule=schedule(steps=2, batch_size=8, learning_rate=0.001))
     relation = {"objective": "relations", "pairs": [(1, 2)], "options": {"pairs": ["v-v"], "heads": 2}}
     term = settings.stages[0].terms[0].model_copy(update=relation)

@@ -14,7 +14,7 @@ from retort.batch import Batch
 from retort.signals import SIGNALS, Interrupted, kept_for_next_training
 from retort.training import checkpoint as checkpoints
 from retort.training import state_files
-from retort.training.checkpoint import Checkpoint, ReadCheckpoint, are_due, wait
+from retort.training.checkpoint import Checkpoint, ReadCheckpoint, are_due, write_interval
 from retort.training.loop import train
 from retort.training.state_files import StoredTensors, write_groups
 
@@ -67,17 +67,17 @@ def test_the_next_write_waits_fifty_times_as_long_as_those_of_a_job_take(
     monkeypatch.setattr(checkpoints, "write_groups", slow)
     checkpoint = Checkpoint(tmp_path, {}, 2.0)
     checkpoint.write(1, 1, {"weight": torch.ones(3)})
-    assert 5.0 <= wait([checkpoint]) < 20.0
+    assert 5.0 <= write_interval([checkpoint]) < 20.0
     assert not are_due([checkpoint])
     beside = Checkpoint(tmp_path / "beside", {}, 2.0)
     beside.write(1, 1, {"weight": torch.ones(3)})
-    assert wait([checkpoint, beside]) == wait([checkpoint]) + wait([beside])
+    assert write_interval([checkpoint, beside]) == write_interval([checkpoint]) + write_interval([beside])
 
 
 def test_the_setting_is_the_least_wait(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path, {}, 1e6)
     checkpoint.write(1, 1, {"weight": torch.ones(3)})
-    assert wait([checkpoint] * 8) == 1e6
+    assert write_interval([checkpoint] * 8) == 1e6
     assert are_due([Checkpoint(tmp_path, {}, 0.0)])
     assert not are_due([ReadCheckpoint(tmp_path, {}, 0.0)])
 
@@ -85,12 +85,12 @@ def test_the_setting_is_the_least_wait(tmp_path: Path) -> None:
 def test_the_first_write_of_a_large_state_waits_too(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path, {}, 20.0)
     checkpoint.expect({"small": torch.nn.Parameter(torch.ones(3))})
-    assert wait([checkpoint]) == 20.0
+    assert write_interval([checkpoint]) == 20.0
     checkpoint.expect({"large": torch.nn.Parameter(torch.empty(335_000_000, device="meta"))})
-    assert wait([checkpoint]) > 600.0  # 4 GB
+    assert write_interval([checkpoint]) > 600.0  # 4 GB
     checkpoint.write(1, 1, {"weight": torch.ones(3)})
     checkpoint.expect({"large": torch.nn.Parameter(torch.empty(335_000_000, device="meta"))})
-    assert wait([checkpoint]) == 20.0  # what was measured counts
+    assert write_interval([checkpoint]) == 20.0  # what was measured counts
 
 
 def test_a_state_is_written_in_groups_and_read_tensor_by_tensor(

@@ -17,7 +17,7 @@ TRAINING = """
 import multiprocessing, sys, time
 import torch
 from retort.batch import Batch
-from retort.training.loader import loaded
+from retort.training.loader import load_batches
 
 
 class Batches(torch.utils.data.Dataset):
@@ -26,7 +26,7 @@ class Batches(torch.utils.data.Dataset):
         return Batch(values, values, values > 0)
 
 
-batches = loaded(Batches(), 0, 1000, "cpu", 2)
+batches = load_batches(Batches(), 0, 1000, "cpu", 2)
 next(batches), next(batches)  # a batch of each worker: only then both know the process that they must not outlive
 print(*[child.pid for child in multiprocessing.active_children()], flush=True)
 time.sleep(60)

@@ -72,7 +72,7 @@ def test_another_form_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, f
 
 
 def test_processes_take_one_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: list[str]) -> None:
-    monkeypatch.setattr(origins, "told", lambda own: [own, NO_TRITON])
+    monkeypatch.setattr(origins, "gather", lambda own: [own, NO_TRITON])
     assert begun(tmp_path) == f"relations computed by {NO_TRITON}\n"
     assert str(choice.CHOICES[torch.device("meta")]) == NO_TRITON
 

@@ -14,9 +14,9 @@ from retort.models.recorder import Recorder
 from retort.objectives import compose
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import UNDIVIDED, Comparison, Division
-from retort.training.loader import loaded
+from retort.training.loader import load_batches
 from retort.training.loop import TrainingRun, train
-from retort.training.parts import InParts, divided
+from retort.training.parts import InParts, divide
 from retort.training.progress import Progress
 from torch import nn
 from torch.utils.data import Dataset
@@ -137,7 +137,7 @@ def test_a_cached_gradient_is_that_of_the_same_dropout(tmp_path: Path) -> None:
     for module in run.modules:
         module.train()
     loss, parameters = Comparison(comparison.loss, student, comparison.teacher), run.modules[0].parameters()
-    InParts(2).backward(loss, divided(Texts(False)[0], 2), contextlib.nullcontext, parameters)
+    InParts(2).backward(loss, divide(Texts(False)[0], 2), contextlib.nullcontext, parameters)
     assert len(seen) == 6
     assert all(torch.equal(one, other) for one, other in zip(seen[:3], seen[3:], strict=True))
     assert not torch.equal(seen[0][:1], seen[1][:1])
@@ -145,13 +145,13 @@ def test_a_cached_gradient_is_that_of_the_same_dropout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("micro_batch", "rows"), [(None, [5]), (2, [1, 2, 2]), (3, [2, 3]), (9, [5])])
 def test_parts_have_nearly_equal_sizes(micro_batch: int | None, rows: list[int]) -> None:
-    parts = divided(Texts(False)[0], micro_batch).parts
+    parts = divide(Texts(False)[0], micro_batch).parts
     assert [len(part.input_ids) for part in parts] == rows
 
 
 def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> None:
     batch = Texts(True)[3]
-    shares = [divided(batch, None, rank, 7) for rank in range(7)]
+    shares = [divide(batch, None, rank, 7) for rank in range(7)]
     assert [share.counts for share in shares] == [0, 1, 1, 0, 1, 1, 1]
     kept = [share for share in shares if share.counts]
     assert torch.equal(torch.cat([share.parts[0].input_ids for share in kept]), batch.input_ids)
@@ -163,7 +163,7 @@ def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> No
 
 def test_workers_prepare_the_same_parts() -> None:
     batches = InParts(2).batches(Texts(True))
-    for batch, number in zip(loaded(batches, 0, 3, "cpu", 1), range(3), strict=True):
+    for batch, number in zip(load_batches(batches, 0, 3, "cpu", 1), range(3), strict=True):
         expected = batches[number]
         assert (batch.first, batch.counts, len(batch.parts)) == (expected.first, expected.counts, len(expected.parts))
         for one, other in zip([batch.whole, *batch.parts], [expected.whole, *expected.parts], strict=True):

@@ -15,7 +15,7 @@ from retort.batch import Batch
 from retort.models.recorder import Key
 from retort.signals import Interrupted
 from retort.training.checkpoint import Checkpoint
-from retort.training.loop import Trainer, Training, TrainingRun, merged, train, train_together
+from retort.training.loop import Trainer, Training, TrainingRun, merge_ranges, train, train_together
 from retort.training.progress import Progress
 from retort.training.shared_pass import SharedPass
 
@@ -127,7 +127,7 @@ def test_a_divergence_outlives_a_signal(stop: int, tmp_path: Path) -> None:
 
 def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], tmp_path: Path) -> None:
     first = training(tmp_path, 1, run_of(1))
-    first.ended = lambda run, state: first.checkpoint.write(run.number, run.steps, state)
+    first.on_end = lambda run, state: first.checkpoint.write(run.number, run.steps, state)
     train_together([first, training(tmp_path, 0, run_of(0))], "cpu")
     again = run_of(1, stop=1)
     torch.manual_seed(99)
@@ -136,8 +136,11 @@ def test_a_run_that_resumes_at_its_end_takes_no_step(alone: list[TrainingRun], t
 
 
 def test_batches_that_no_run_needs_are_not_made() -> None:
-    assert merged([range(3, 6), range(5, 9), range(12, 15), range(2, 2), range(9, 10)]) == [range(3, 10), range(12, 15)]
-    assert merged([range(0)]) == []
+    assert merge_ranges([range(3, 6), range(5, 9), range(12, 15), range(2, 2), range(9, 10)]) == [
+        range(3, 10),
+        range(12, 15),
+    ]
+    assert merge_ranges([range(0)]) == []
 
 
 def test_a_teacher_makes_one_pass_over_a_batch_and_its_activations_go_with_it() -> None:

@@ -1,1 +1,1 @@
-"""Measurements of this machine: the cost of objectives, the speed of training, the time of a forward pass."""
+"""Measure this machine: the cost of objectives, the speed of training, the time of a forward pass."""

@@ -1,4 +1,4 @@
-"""Calibration: measure how fast this machine trains, moves memory and starts, as a job of the workflow does."""
+"""Calibration: measure how fast this machine trains, moves memory and starts jobs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from retort.specs.model import Architecture
 
 SECONDS = 20.0  # for how long steps are measured
 LEAST = 3  # the fewest steps that are measured, however slow they are
-MOVED = {True: 1 << 28, False: 1 << 24}  # numbers of a tensor that fits no cache, on a GPU or not
-# what runs before a first step: on a node, Snakemake; then the script, in a process of its own or in a fork of another
+MOVED = {True: 1 << 28, False: 1 << 24}  # elements of a tensor that is larger than any cache, on a GPU (True) or CPU
+# what runs before the first step: on a node, Snakemake; then the script, in a new process or in a fork
 SNAKEMAKE = "import snakemake.cli, snakemake.api, snakemake.workflow"
 IMPORTED = f"import torch, {', '.join(forkserver.ON_NODES)}; torch.zeros(1, device='{{device}}')"
 FORKED = "from retort.forkserver import hand_over; hand_over()\n" + IMPORTED
@@ -40,11 +40,12 @@ SHAPES = {
 }
 RELATION_HEADS, RELATION_LENGTH = 48, 128  # the heads of MiniLMv2 (Wang et al., 2021)
 RELATION_ROWS = {True: 64, False: 8}
-# the width of the teacher's vectors; those of the student have that of `SHAPES`
+# the teacher of the measured relation; its student is that of `SHAPES`
 TAUGHT = Architecture(layers=2, heads=12, hidden=768, intermediate=3072)
 
 
 def _encoder(architecture: Architecture) -> Any:
+    """Return a BERT with random weights and frozen embeddings."""
     config = BertConfig(
         vocab_size=VOCABULARY,
         num_hidden_layers=architecture.layers,
@@ -58,6 +59,7 @@ def _encoder(architecture: Architecture) -> Any:
 
 
 def _step(model: Any, optimiser: torch.optim.Optimizer, input_ids: torch.Tensor, precision: str) -> None:
+    """Take a training step, and wait for the device."""
     device = input_ids.device.type
     with float32_products(precision):
         with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"):
@@ -74,32 +76,37 @@ def _wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def _seconds(act: Callable[[], None], seconds: float) -> float:
-    """Return the mean time of an action, done twice to warm up and then for some seconds, at least `LEAST` times."""
+def _mean_seconds(act: Callable[[], None], seconds: float) -> float:
+    """Return the mean time of an action in seconds.
+
+    Args:
+        act: the action; it runs twice to warm up.
+        seconds: for how long it is repeated, at least `LEAST` times.
+    """
     for _ in range(2):
         act()
-    times, start = 0, time.perf_counter()
-    while times < LEAST or time.perf_counter() - start < seconds:
+    count, start = 0, time.perf_counter()
+    while count < LEAST or time.perf_counter() - start < seconds:
         act()
-        times += 1
-    return (time.perf_counter() - start) / times
+        count += 1
+    return (time.perf_counter() - start) / count
 
 
 def _step_seconds(gpu: bool, device: str, precision: str, seconds: float) -> float:
-    """Return the time of a training step: a forward pass, a backward pass and an update, as in real training.
+    """Return the seconds of a training step: a forward pass, a backward pass and an update.
 
-    The embeddings are small and frozen, because their update is not a matrix product.
+    The embeddings are small and frozen, because their update is no matrix product.
     """
     architecture, batch, length = SHAPES[gpu]
     torch.manual_seed(0)
     model = _encoder(architecture).to(device)
     optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-5)
     input_ids = torch.randint(5, VOCABULARY, (batch, length), device=device)
-    return _seconds(lambda: _step(model, optimiser, input_ids, precision), seconds)
+    return _mean_seconds(lambda: _step(model, optimiser, input_ids, precision), seconds)
 
 
 def _bandwidth(gpu: bool, device: str, seconds: float) -> float:
-    """Return the bytes that a sum of two large tensors reads and writes in a second, as losses do."""
+    """Return the memory bandwidth in bytes per second, from the sum of two large tensors."""
     a, b = (torch.ones(MOVED[gpu], device=device) for _ in range(2))
     total = torch.empty_like(a)
 
@@ -107,13 +114,13 @@ def _bandwidth(gpu: bool, device: str, seconds: float) -> float:
         torch.add(a, b, out=total)
         _wait(device)
 
-    return 3 * a.nbytes / _seconds(add, seconds)
+    return 3 * a.nbytes / _mean_seconds(add, seconds)  # two tensors read, one written
 
 
 def _relation_seconds(gpu: bool, device: str, precision: str, seconds: float) -> float:
-    """Return the time that value and gradient of a loss on one relation take, in the form that runs on the device."""
+    """Return the seconds of value and gradient of a loss on one relation, in the form that runs on the device."""
     torch.manual_seed(0)
-    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of what projections return
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32  # of queries, keys and values
     shape = (RELATION_ROWS[gpu], RELATION_LENGTH)
     student, teacher = (torch.randn(*shape, each.hidden, device=device).to(dtype) for each in (SHAPES[gpu][0], TAUGHT))
     student.requires_grad_()
@@ -127,18 +134,18 @@ def _relation_seconds(gpu: bool, device: str, precision: str, seconds: float) ->
         student.grad = None
         _wait(device)
 
-    return _seconds(step, seconds)
+    return _mean_seconds(step, seconds)
 
 
 def _relations(gpu: bool, taken: float, achieved: float, bandwidth: float) -> float:
-    """Return how long relations take, as a multiple of the time that moving their counted bytes takes.
+    """Return time of relations / time to move their bytes.
 
-    The products of matrices, and what else the loss moves, are taken off first: they are counted by themselves. At
-    least half of the time is that of relations, so that no rounding of theirs makes it vanish.
+    The time of relations is the measured time less that of matrix products and of other memory traffic, but at least
+    half of the measured time, so that errors of measurement cannot make it vanish.
 
     Args:
         gpu: whether the loss was measured on a GPU.
-        taken: its seconds.
+        taken: the measured time of the loss, in seconds.
         achieved: FLOPs per second of encoders.
         bandwidth: bytes that are moved per second.
     """
@@ -151,29 +158,30 @@ def _relations(gpu: bool, taken: float, achieved: float, bandwidth: float) -> fl
     )
     cost = losses.cost_of([term], SHAPES[gpu][0], TAUGHT, RELATION_LENGTH, outputs=0)
     rows = RELATION_ROWS[gpu]
-    beside = rows * (cost.flops / achieved + (cost.traffic - cost.relation_traffic) / bandwidth)
-    return max(taken - beside, taken / 2) * bandwidth / (rows * cost.relation_traffic)
+    others = rows * (cost.flops / achieved + (cost.traffic - cost.relation_traffic) / bandwidth)
+    return max(taken - others, taken / 2) * bandwidth / (rows * cost.relation_traffic)
 
 
 def _process_seconds(*arguments: str) -> float:
+    """Return the seconds that a Python process with these arguments takes."""
     start = time.perf_counter()
     subprocess.run([sys.executable, *arguments], check=True)
     return time.perf_counter() - start
 
 
 def _start_seconds(device: str) -> float:
-    """Return the time that a job of its own takes until it could train, as on a node of a cluster.
+    """Return the seconds that a job on a cluster's node takes before it can train.
 
-    Counted are the start of Snakemake, and that of the script's process with all that jobs of nodes import and a first
-    use of the device; not what depends on the study: reading its files, and those of the model.
+    They include the start of Snakemake, the start of the script's process with all imports, and the first use of the
+    device. They do not include the reading of the study's and the model's files.
     """
     return _process_seconds("-c", SNAKEMAKE) + _process_seconds("-c", IMPORTED.format(device=device))
 
 
 def _fork_seconds(device: str) -> float:
-    """Return the time that a job takes until it could train where jobs are forks of a process that has imported all.
+    """Return the seconds that a job takes before it can train, if it is a fork of a server, as in a run on one machine.
 
-    So it is in a run on one machine. The first fork waits for these imports, which a run pays once; the second counts.
+    The first fork waits for the imports of the server, which a run pays once; the second one is measured.
     """
     forkserver.start({**os.environ, "OPENBLAS_NUM_THREADS": "1"}, forkserver.ON_NODES)
     try:
@@ -186,7 +194,7 @@ def _fork_seconds(device: str) -> float:
 
 
 def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS) -> float:
-    """Measure this machine, write what it achieves to `output` with the device, and return the FLOPs per second.
+    """Measure this machine, write the measurements to `output`, and return the FLOPs per second.
 
     Args:
         precision: 'bfloat16', 'tf32' or 'float32'.

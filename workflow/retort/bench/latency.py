@@ -1,4 +1,4 @@
-"""The time of a forward pass."""
+"""Measure the time of a forward pass."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from retort.specs.timing import Timing, Values
 
 
 def latency(network: Any, settings: ProfileSettings, device: str) -> list[float]:
-    """Measure the time of a forward pass in ms: one value per run, the median over the passes of the run."""
+    """Return the time of a forward pass in ms for each run: the median over the passes of the run."""
     return [statistics.median(times) for times in pass_times(network, settings, device)]
 
 
 @torch.inference_mode()
 def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[list[float]]:
-    """Measure the time of each forward pass in ms: the times of each run.
+    """Return the time of each forward pass in ms, as a list for each run.
 
     Args:
         network: the encoder, which is moved to the device.
@@ -47,7 +47,7 @@ def pass_times(network: Any, settings: ProfileSettings, device: str) -> list[lis
 
 
 def further_latencies(network: Any, settings: ProfileSettings, device: str) -> dict[str, list[float]]:
-    """Measure the further latencies that tables ask for, and return them by name."""
+    """Return the further latencies in ms that tables ask for, by name."""
     times = {}
     for more in settings.further or []:
         measured = settings.model_copy(update={"batch": more.batch, "length": more.length})
@@ -57,7 +57,7 @@ def further_latencies(network: Any, settings: ProfileSettings, device: str) -> d
     return times
 
 
-# what has one value each -> the values from the times of each run
+# "runs": a value for each run, its median; "batches": a value for each pass
 VALUES: dict[Values, Callable[[list[list[float]]], list[float]]] = {
     "runs": lambda runs: [statistics.median(times) for times in runs],
     "batches": lambda runs: [time for times in runs for time in times],

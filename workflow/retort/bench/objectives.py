@@ -1,4 +1,4 @@
-"""The cost of objectives: time and memory of a training step with each, as ratios to the same step with a zero loss."""
+"""Measure the cost of objectives: time and memory of a training step, as ratios to a step with a zero loss."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Setting:
         length: tokens per example; in every second example the last tenth is padding.
         precision: 'bfloat16' for autocast, or 'float32'.
         device: 'cpu' or 'cuda'.
-        repeats: pairs of steps, one with the objective and one with a zero loss, of which the median is taken.
+        repeats: number of measured pairs of steps: one with the objective, one with a zero loss.
     """
 
     teacher: tuple[int, int, int, int]
@@ -91,7 +91,7 @@ def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
     return BertForMaskedLM(config) if language else BertForSequenceClassification(config)
 
 
-# the rows from which the batch is taken, as large as a data set of GLUE: memory banks hold one vector for each
+# the training rows, as many as in a data set of GLUE: memory banks hold a vector for each
 ROWS = TrainingRows(65536, np.arange(65536) % NUM_LABELS)
 
 
@@ -131,7 +131,7 @@ class Bench:
         self.batch = batch_of(setting, language)
 
     def step(self, loss: WeightedSum | None) -> tuple[Step, Callable[[], None]]:
-        """Return a training step of the student (None: a zero loss), and a function that detaches the recorders."""
+        """Return a training step of the student, with a zero loss for None, and a function to close the recorders."""
         modules: list[nn.Module] = [self.student] if loss is None else [self.student, loss.to(self.setting.device)]
         weights = list(optim.parameters(*modules).values())
         optimiser = optim.adamw(weights, SCHEDULE)
@@ -168,7 +168,7 @@ class Bench:
         return compose([term], sizes(own, self.num_labels), sizes(other, self.num_labels), own[0], other[0], ROWS)
 
     def cost(self, name: str, mapping: str | None) -> Cost:
-        """Measure an objective with a mapping: the medians over steps that alternate with steps of a zero loss."""
+        """Measure an objective with a mapping; its steps alternate with steps with a zero loss."""
         try:
             loss = self.loss(name, mapping)
         except RetortError as error:
@@ -179,8 +179,8 @@ class Bench:
         memory = [peak(run, self.setting.device) for run in (plain, distilled)]
         ratios = [seconds(distilled, self.setting.device) / seconds(plain, self.setting.device) for _ in self.repeats]
         end_plain(), end_distilled()
-        most = None if None in memory else memory[1] / memory[0]  # type: ignore[operator]
-        return Cost(name, mapping or "", statistics.median(ratios), most)
+        memory_ratio = None if None in memory else memory[1] / memory[0]  # type: ignore[operator]
+        return Cost(name, mapping or "", statistics.median(ratios), memory_ratio)
 
     @property
     def repeats(self) -> range:
@@ -206,7 +206,7 @@ def wait(device: str) -> None:
 def peak(run: Step, device: str) -> float | None:
     """Run a step and measure its peak memory in bytes: of the GPU, or of this process on a CPU.
 
-    On a CPU the kernel's record is reset and read through /proc; the result is None where this fails, as outside Linux.
+    On a CPU, return None outside Linux, where the peak cannot be reset.
     """
     gc.collect()
     if device == "cuda":
@@ -231,7 +231,7 @@ def measure(setting: Setting, names: list[str]) -> Iterator[Cost]:
 
 
 def devices() -> list[str]:
-    """Return the devices to measure on: the CPU, and the GPU where there is one."""
+    """Return the devices to measure on: the CPU, and the GPU if there is one."""
     return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 

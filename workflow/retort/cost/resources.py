@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from retort.attempts import TRAINS_FOR, Attempt, file_of, next_of, written_by
+from retort.attempts import TRAINS_FOR, Attempt, checkpoint_folders, file_of, next_attempt
 from retort.cost.estimates import Estimate, Estimates
 from retort.cost.memory import PROCESS, RAM_MARGIN, micro_batch
 from retort.cost.speed import GUESSED, speed_of_device
@@ -104,7 +104,7 @@ class JobResources:
         """Return the attempt at a job that begins now; it knows how earlier attempts ended."""
         name = slug(rulename, wildcards)
         students = self.companions[wildcards.companions] if rulename in TRAINS_FOR else ()
-        return next_of(file_of(name), written_by(rulename, name, students))
+        return next_attempt(file_of(name), checkpoint_folders(rulename, name, students))
 
     def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
         """Return how many rows of a batch go through a device at once; 0 for all.

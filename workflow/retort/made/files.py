@@ -17,8 +17,8 @@ from retort.specs.made import MadeRows, MadeTexts
 row_formats: Registry[Callable[[Path, MadeRows, list[Record]], None]] = Registry("format of made rows")
 text_formats: Registry[Callable[[Path, list[list[str]]], None]] = Registry("format of made texts")
 
-SENTENCES = 5  # of a document
-SENTENCE = 7  # words
+SENTENCES = 5  # sentences of a document
+SENTENCE = 7  # words of a sentence, without its sign
 
 
 def write_rows(folder: Path, rows: MadeRows, seed: int) -> None:
@@ -67,7 +67,7 @@ def squad(path: Path, rows: MadeRows, made: list[Record]) -> None:
 
 @text_formats.register("text")
 def plain(path: Path, documents: list[list[str]]) -> None:
-    """Write a sentence a line and a blank line between documents, packed with xz as CC-100 is."""
+    """Write a sentence a line, with a blank line between documents, compressed with xz as CC-100 is."""
     text = "\n\n".join("\n".join(document) for document in documents) + "\n"
     path.write_bytes(lzma.compress(text.encode("utf-8"), preset=0))
 

@@ -1,4 +1,4 @@
-"""The words of made texts: for each language a few words in its script, and words that decide labels."""
+"""The words of made texts: for each language a few words in its script, and signs, which decide labels."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SCRIPTS = {
 }
 UNSPACED = ("th", "zh")  # languages that put no space between words
 SENTENCE_ENDS = {"hi": "।", "zh": "。", "ur": "۔"}
-WORDS = 24  # of a language
-SIGNS = 8  # words that decide labels, on top
+WORDS = 24  # words of a language that mean nothing
+SIGNS = 8  # words of a language that decide labels
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Lexicon:
     Args:
         words: words that mean nothing.
         signs: words that decide a label or an answer.
-        space: what stands between words.
-        end: what ends a sentence.
+        space: the text between two words.
+        end: the full stop.
     """
 
     words: tuple[str, ...]
@@ -40,7 +40,7 @@ class Lexicon:
     end: str
 
     def sentence(self, draw: random.Random, count: int) -> list[str]:
-        """Return words that mean nothing, drawn at random."""
+        """Draw words that mean nothing."""
         return [draw.choice(self.words) for _ in range(count)]
 
     def text(self, words: list[str]) -> str:
@@ -49,9 +49,9 @@ class Lexicon:
 
 
 def lexicon(language: str) -> Lexicon:
-    """Return the words of a language; a language without a script of its own has Latin letters.
+    """Return the words of a language, in Latin letters unless `SCRIPTS` has its script.
 
-    The words depend on the language alone, so that training and test sets of every seed share them.
+    They depend only on the language, so that training and test sets of every seed share them.
     """
     draw, letters = random.Random(f"words of {language}"), SCRIPTS.get(language, LATIN)
     words: dict[str, None] = {}
@@ -62,12 +62,12 @@ def lexicon(language: str) -> Lexicon:
 
 
 def letters() -> list[str]:
-    """Return all letters and marks of made texts, and those of Latin script that ids and prompts need; sorted."""
+    """Return all letters and marks of made texts, and those of ids and prompts (a-z, 0-9, '.,?'), sorted."""
     made = {letter for script in (LATIN, *SCRIPTS.values()) for letter in script}
     return sorted(made | set(SENTENCE_ENDS.values()) | set(string.ascii_lowercase + string.digits + ".,?"))
 
 
 def known_words() -> list[str]:
-    """Return the words of English texts, of which a tokenizer makes one token each."""
+    """Return the words of English texts: each is a token of its own in made tokenizers."""
     english = lexicon("en")
     return [*english.signs, *english.words]

@@ -30,7 +30,7 @@ from retort.specs.protocol import Schedule
 
 logging.set_verbosity_error()  # type: ignore[no-untyped-call]
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-with contextlib.suppress(ImportError):  # it compiles a thousand patterns: here once, and not in each fork of a job
+with contextlib.suppress(ImportError):  # compiles a thousand patterns once, before a job's process is forked
     from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 
     get_checkpoint_conversion_mapping("bert")  # type: ignore[no-untyped-call]
@@ -57,7 +57,7 @@ SIZES = {
     "intermediate": "intermediate_size",
     "embedding": "embedding_size",  # in ELECTRA's config alone
 }
-# The settings of a config that describe the vocabulary and how a layer computes; all families share their names.
+# config keys of the vocabulary and of a layer's computation; all families share them
 KEPT = (
     "vocab_size",
     "type_vocab_size",
@@ -74,31 +74,30 @@ KEPT = (
 
 
 def load(folder: Path | str, head: str = "none", num_labels: int = 1, heads: int | None = None) -> torch.nn.Module:
-    """Load the model of a folder in float32, with a head; a head that the folder lacks is initialised at random.
+    """Load the model of a folder in float32, with a head; initialise a missing head at random.
 
     Args:
         folder: a folder with model.safetensors and config.json.
         head: a key of HEADS.
         num_labels: number of outputs of a classification or span head.
-        heads: number of attention heads that the width is split into, in place of the folder's; no weight depends on
-            it. None keeps the folder's.
+        heads: number of attention heads, in place of the folder's; no weight depends on it. None keeps the folder's.
 
     Raises:
-        RetortError: the folder has no safetensors weights; they cannot be read, or lack some of the encoder's; or they
-            are not finite, though the training that made them is not noted as one that diverged.
+        RetortError: the safetensors weights are missing, cannot be read, lack some of the encoder's, or are NaN or
+            infinite without a note that the training diverged.
     """
     if not (Path(folder) / "model.safetensors").is_file():
         raise RetortError(f"{folder} holds no model.safetensors", "weights are read as safetensors only")
     overrides: dict[str, Any] = {"num_labels": num_labels} if head in ("classification", "span") else {}
     overrides |= {SIZES["heads"]: heads} if heads else {}
     with reading_weights(folder):
-        translate = _published(folder).model_type == DISTILBERT
-        model = (_translated if translate else _pretrained)(folder, head, overrides)
+        is_distilbert = _read_config(folder).model_type == DISTILBERT
+        model = (_load_distilbert if is_distilbert else _load_pretrained)(folder, head, overrides)
     check_finite(folder, model)
     return model
 
 
-def _pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
+def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
     # local files and safetensors only: nothing is downloaded, and no code of a model repository runs
     model: torch.nn.Module
     model, loading = HEADS[head].from_pretrained(
@@ -108,7 +107,7 @@ def _pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> tor
         trust_remote_code=False,
         local_files_only=True,
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # they are refused below, by name
+        ignore_mismatched_sizes=True,  # `check_shapes` refuses them, with their names
         **overrides,
     )
     check_shapes(folder, loading["mismatched_keys"])
@@ -116,8 +115,8 @@ def _pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -> tor
     return model
 
 
-def _translated(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
-    """Load a DistilBERT as a BERT with the same weights; its pooler and its head are initialised at random."""
+def _load_distilbert(folder: Path | str, head: str, overrides: dict[str, Any]) -> torch.nn.Module:
+    """Load a DistilBERT as a BERT with the same weights; initialise its pooler and its head at random."""
     config = _config(folder)
     for key, value in overrides.items():
         setattr(config, key, value)
@@ -131,17 +130,23 @@ def _translated(folder: Path | str, head: str, overrides: dict[str, Any]) -> tor
 
 
 def has_masked_lm(folder: Path | str) -> bool:
-    """Return True if the weights of a folder have a masked-LM head."""
+    """Return whether the weights of a folder have a masked-LM head."""
     names = family_of(_config(folder)).masked_lm
     with reading_weights(folder), safe_open(str(Path(folder) / "model.safetensors"), "pt") as weights:
         return any(key.split(".")[0] in names for key in weights.keys())  # noqa: SIM118 - not a dictionary
 
 
 def _config(folder: Path | str) -> Any:
-    return as_bert(_published(folder))
+    """Return the config of a folder; that of a DistilBERT as a BERT config."""
+    return as_bert(_read_config(folder))
 
 
-def _published(folder: Path | str) -> Any:
+def _read_config(folder: Path | str) -> Any:
+    """Read the config.json of a folder.
+
+    Raises:
+        RetortError: it is missing, or cannot be read.
+    """
     if not (Path(folder) / "config.json").is_file():
         raise RetortError(f"{folder} holds no config.json", "a model is config.json, model.safetensors, tokenizer.json")
     try:
@@ -156,12 +161,12 @@ def blank(
 ) -> torch.nn.Module:
     """Build a model with random weights, for the vocabulary and the tokenizer of another model.
 
-    It is of that model's family, unless its token embeddings are narrower than its layers: then it is an ELECTRA
-    model, which is a BERT with a projection from the embeddings to the layers.
+    Both are of one family, except if the new model's token embeddings are narrower than its layers: then it is an
+    ELECTRA model, which is a BERT with a projection from the embeddings to the layers.
 
     Args:
-        model_folder: the folder of the model whose config and tokenizer it shares.
-        architecture: its sizes.
+        model_folder: the folder of the other model, which gives config and tokenizer.
+        architecture: the sizes of the new model.
         head: a key of HEADS.
         num_labels: number of outputs of a classification head.
     """
@@ -185,7 +190,7 @@ def sizes_of(architecture: Architecture) -> dict[str, int]:
 def _with_narrow_embeddings(config: Any) -> ElectraConfig:
     """Return an ELECTRA config with the same vocabulary, tokenizer and number of positions."""
     family, kept = family_of(config), {name: getattr(config, name) for name in KEPT}
-    positions = config.max_position_embeddings - family.first_position  # without those before the first token
+    positions = config.max_position_embeddings - family.first_position  # RoBERTa has unused ones before the first token
     return ElectraConfig(max_position_embeddings=positions, tokenizer_class=family.tokenizer, **kept)  # type: ignore[call-arg]
 
 
@@ -196,17 +201,17 @@ def check_shape(
     any_heads: bool = False,
     positions: int | None = None,
 ) -> None:
-    """Raise an error unless the folder's config.json has the architecture and vocabulary that the study gives it.
+    """Check that the config.json of a model has the architecture and vocabulary that the study states.
 
     Args:
         folder: the folder of the model.
-        architecture: its sizes.
-        vocabulary: number of tokens.
-        any_heads: accept any number of attention heads, on which no weight depends.
-        positions: tokens of the longest text; None accepts any number.
+        architecture: the stated sizes.
+        vocabulary: the stated number of tokens in the vocabulary.
+        any_heads: accept any number of attention heads, since no weight depends on it.
+        positions: the stated number of tokens in the longest text; None accepts any number.
 
     Raises:
-        RetortError: a field differs, which the message names, or the family of the model is not supported.
+        RetortError: a field differs, or the family of the model is not supported.
     """
     config = _config(folder)
     family = family_of(config)
@@ -222,7 +227,7 @@ def check_shape(
 
 
 def shape_of(model: torch.nn.Module, num_labels: int) -> Shape:
-    """Return the sizes of a model that objectives depend on; `num_labels` is the number of its outputs."""
+    """Return the sizes of a model that objectives depend on; `num_labels` is the number of outputs of its head."""
     config: Any = model.config
     return Shape(config.hidden_size, config.num_attention_heads, config.intermediate_size, num_labels)
 
@@ -237,10 +242,10 @@ def save(model: Any, tokenizer_folder: Path | str, output: Path | str, card: str
 
 
 def set_dropout(model: torch.nn.Module, probability: float | None) -> None:
-    """Set the probability of every dropout of the model; None restores each dropout's own."""
+    """Set the probability of every dropout of the model; None restores the original ones."""
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
-            own = module.__dict__.setdefault("own_p", module.p)  # for a later stage to restore
+            own = module.__dict__.setdefault("own_p", module.p)  # the original one, which a later stage may restore
             module.p = own if probability is None else probability
 
 
@@ -251,7 +256,7 @@ def prepare(model: Any, schedule: Schedule) -> None:
 
 
 def freeze(model: Any, modules: Sequence[str]) -> None:
-    """Freeze the named modules, so that the optimiser never changes them, and unfreeze all others."""
+    """Freeze the modules 'embeddings' or 'encoder', if they are listed, and unfreeze all others."""
     model.requires_grad_(True)  # an earlier stage may have frozen other modules
     for name in modules:
         if name == "embeddings":

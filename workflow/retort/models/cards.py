@@ -24,14 +24,14 @@ def card(
     others: Iterable[Maker] = (),
     origins: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Return a README.md in the format of model hubs: what the model is, how it was made and what it is not for.
+    """Return a model card, a README.md in the format of model hubs.
 
     Args:
         title: the title.
         settings: the settings of the job.
-        device: the device that it ran on.
-        others: the code that made what the model was made from, or trained a part of it, where it is not this code.
-        origins: how the steps of its training were taken, each way once; one that is not known is empty.
+        device: the device of the job.
+        others: other code that made an input of the model, or trained a part of it.
+        origins: how the steps of its training were taken, see `Checkpoint.origins`.
     """
     origin = stamp(device, 1)
     return f"""---
@@ -52,14 +52,14 @@ alone: expect a baseline, not a product. Its licence follows those of the model 
 
 
 def mixed(others: Iterable[Maker]) -> str:
-    """Return a paragraph that names the other code with which a model was made; '' if there is none."""
+    """Return a paragraph that names the other code behind a model; '' if there is none."""
     words = sorted(maker.words for maker in others)
     about = "other code has made a part of it, or of what it was made from"
     return f"\n**Mixed results**: {about}: {'; '.join(words)}.\n" if words else ""
 
 
 def trained(origins: Sequence[Mapping[str, Any]]) -> str:
-    """Return the section of a card that shows how the steps of a training were taken; '' if that is not known."""
+    """Return the section of a card that shows how the steps of a training were taken; '' if unknown."""
     return f"## Training\n\n```json\n{json.dumps(origins, indent=1)}\n```\n\n" if any(origins) else ""
 
 

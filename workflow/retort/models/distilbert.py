@@ -1,4 +1,4 @@
-"""Read published weights that are those of a BERT under other names."""
+"""Read the weights of a DistilBERT as those of a BERT: they are the same under other names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A student whose training diverged: its weights are those before that step, and a note says so.
+"""Notes beside the weights of students whose training diverged: their weights are those before that step.
 
-What would be trained from it counts as diverged at that step, so that its cells say `diverged`, and nothing waits.
+A job that would train such a student further raises `Diverged` with the same step, so that its cells say `diverged`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ NOTE = "diverged.json"
 
 
 def note(folder: Path | str, diverged: Diverged) -> None:
-    """Note beside the weights of a student that its training diverged."""
+    """Write a note beside the weights of a student that its training diverged."""
     write_json(Path(folder) / NOTE, {"step": diverged.step})
 
 
 def note_result(folder: Path | str, result: object) -> None:
-    """Note beside the weights of a training that it diverged, if that is its result."""
+    """Write a note beside the weights of a training if its result is a divergence."""
     if isinstance(result, Diverged):
         note(folder, result)
 
@@ -29,7 +29,7 @@ def check(*folders: Path | str | None) -> None:
     """Check that no model in these folders diverged.
 
     Raises:
-        Diverged: one of them did; the error has its step.
+        Diverged: one of them did, at the step that the error has.
     """
     for folder in (folder for folder in folders if folder):
         if is_noted(folder):
@@ -37,5 +37,5 @@ def check(*folders: Path | str | None) -> None:
 
 
 def is_noted(folder: Path | str) -> bool:
-    """Return whether the training of the weights in a folder is noted as one that diverged."""
+    """Return whether a note beside the weights in a folder says that their training diverged."""
     return (Path(folder) / NOTE).is_file()

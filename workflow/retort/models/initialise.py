@@ -23,10 +23,10 @@ class StartFolders:
     """The folders that a student may start from.
 
     Args:
-        teacher: the folder of its teacher; None if the student reads nothing of it.
+        teacher: the folder of the teacher; None if the student reads nothing of it.
         model: the folder of the published model behind the teacher, which gives the family.
-        tokenizer: the folder with the files of the tokenizer, with which the data is encoded.
-        parent: the folder of the student or published model that it starts from; None if it starts from none.
+        tokenizer: the folder of the tokenizer with which the data is encoded.
+        parent: the folder of the student or published model that the student starts from; None if there is none.
     """
 
     teacher: str | None
@@ -36,10 +36,10 @@ class StartFolders:
 
 
 def check_published(folder: Path | str, model: ModelSettings) -> None:
-    """Raise an error unless the folder of a published model holds the model that the study describes.
+    """Check that the folder of a published model holds the model that the study describes.
 
     Raises:
-        RetortError: a field of its config.json differs, which the message names.
+        RetortError: a field of its config.json differs.
     """
     check_shape(folder, model.architecture, model.vocabulary, positions=model.positions)
 
@@ -50,7 +50,7 @@ def take_layers(student: Any, source: Any, layers: list[int], new_heads: bool = 
     Args:
         student: the model to initialise.
         source: the model whose weights are copied.
-        layers: numbers of the source's layers, from 1: the i-th of them becomes the student's i-th layer.
+        layers: numbers of the source's layers, from 1; the i-th number becomes the student's i-th layer.
         new_heads: leave the student's pooler and heads as they are.
 
     Raises:
@@ -59,7 +59,7 @@ def take_layers(student: Any, source: Any, layers: list[int], new_heads: bool = 
     own, other = layers_of(student), layers_of(source)
     if max(layers) > len(other):
         raise RetortError(f"teacher has no layer {max(layers)}", f"it has {len(other)}")
-    # heads are not compared: no weight's shape depends on their number
+    # attention heads are not compared: no weight's shape depends on their number
     mine, theirs = ([getattr(m.config, width, m.config.hidden_size) for width in WIDTHS] for m in (student, source))
     if mine != theirs:
         raise RetortError(f"a student of {_widths(mine)} cannot take layers of {_widths(theirs)}", "use 'random: true'")
@@ -73,22 +73,22 @@ def take_layers(student: Any, source: Any, layers: list[int], new_heads: bool = 
 
 
 def _widths(widths: list[int]) -> str:
-    """Return the widths as an error message names them."""
+    """Return the widths in words, for an error message."""
     hidden, intermediate, embedding = widths
     return f"width {hidden} x {intermediate} (embeddings {embedding})"
 
 
 @torch.no_grad()
 def take_heads(student: Any, source: Any) -> None:
-    """Copy the source's pooler and heads into the student, where both models have one of the same shape.
+    """Copy the source's pooler and heads into the student, if both models have them in the same shape.
 
-    The last layer of a masked-LM head is tied to the word embeddings; the student keeps its own.
+    Do not copy the last layer of a masked-LM head, which is tied to the word embeddings.
     """
     # a tied weight is one object under two names
     tied = {id(weight) for module in embeddings_of(student) for weight in module.parameters()}
     theirs = heads_on(source)
     for name, mine in heads_on(student).items():
-        if name in theirs and _alike(mine, theirs[name]):
+        if name in theirs and _have_same_shapes(mine, theirs[name]):
             weights = theirs[name].state_dict()
             for key, weight in mine.named_parameters():
                 if id(weight) not in tied:
@@ -100,21 +100,21 @@ def with_pooler(
 ) -> Any:
     """Return the student without its masked-LM head and with a pooler, as fine-tuning needs it.
 
-    transformers builds masked-LM models without a pooler. The pooler is the one with which a student of the same
-    initialisation starts that has no masked-LM head: that of its parent or of the published model, or a random one.
-    ELECTRA models have no pooler and are returned without one.
+    transformers builds masked-LM models without a pooler. The student gets the pooler with which it would have started
+    without a masked-LM head: that of its parent or of the published model, or a random one. ELECTRA models have no
+    pooler and are returned without one.
 
     Args:
         student: the distilled model.
-        architecture: its sizes.
-        source_folder: the folder of the model that the pooler is taken from.
-        random_seed: the seed of a student whose first weights are random; None for one that starts from a model.
+        architecture: the sizes of the student.
+        source_folder: the folder of the model that gives the pooler.
+        random_seed: the seed of a student that started from random weights; None for one that started from a model.
     """
     bare = student.base_model
     if getattr(bare, "pooler", bare) is not None:  # None: built without a pooler; no such attribute: ELECTRA
         return bare
     if random_seed is not None:
-        torch.manual_seed(random_seed)  # of the student's own first weights, which `initialise` drew
+        torch.manual_seed(random_seed)  # the seed with which `initialise` drew the student's first weights
     encoder: Any = blank(source_folder, architecture)
     encoder.load_state_dict(bare.state_dict(), strict=False)  # all but the pooler
     if random_seed is None:
@@ -122,15 +122,15 @@ def with_pooler(
     return encoder
 
 
-def _alike(module: nn.Module, other: nn.Module) -> bool:
-    """Return True if both modules have weights of the same names and shapes."""
+def _have_same_shapes(module: nn.Module, other: nn.Module) -> bool:
+    """Return whether both modules have weights of the same names and shapes."""
     return {k: v.shape for k, v in module.state_dict().items()} == {k: v.shape for k, v in other.state_dict().items()}
 
 
 def initialise(
     settings: DistillationSettings, vocabulary: int, folders: StartFolders, head: str, num_labels: int
 ) -> nn.Module:
-    """Return a student as it is before its first step.
+    """Return a student before its first training step.
 
     Args:
         settings: the student's settings, with its architecture and initialisation.
@@ -140,11 +140,11 @@ def initialise(
         num_labels: number of outputs of the head.
 
     Raises:
-        RetortError: the parent has another architecture or vocabulary than the study gives it.
+        RetortError: the parent has another architecture or vocabulary than the study states.
     """
     start, architecture = settings.initialisation, settings.architecture
     if folders.parent is not None:
-        # any number of heads will do: no weight depends on it, and the student's own is set below
+        # the parent may have any number of attention heads: no weight depends on it, and `_from_parent` sets the own
         check_shape(folders.parent, architecture, vocabulary, any_heads=True)
         return _from_parent(folders.parent, folders.teacher, head, num_labels, architecture.heads)
     student = blank(folders.model, architecture, head, num_labels)  # random, where no layers are copied
@@ -158,7 +158,7 @@ def initialise(
 def _from_parent(
     parent_folder: Path | str, teacher_folder: Path | str | None, head: str, num_labels: int, heads: int
 ) -> nn.Module:
-    """Load the parent with `heads` attention heads and a head; a missing masked-LM head is the teacher's."""
+    """Load the parent with `heads` attention heads and a head; take a missing masked-LM head from the teacher."""
     student = load(parent_folder, head, num_labels, heads)
     if head == "masked-lm" and teacher_folder is not None and not has_masked_lm(parent_folder):
         take_heads(student, load(teacher_folder, head, num_labels))

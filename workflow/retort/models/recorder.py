@@ -1,8 +1,8 @@
 """Record the activations of a model that objectives read, with hooks on its modules while it runs.
 
-Only this file knows the module names of transformers' encoders. Only what is asked for is kept, and `output_attentions`
-is never used, because it forces slow attention: queries, keys and values are recorded at their projections, and the
-scores are computed from them for the layers that need them.
+Only this file knows the module names of transformers' encoders. Only the requested activations are kept.
+`output_attentions` is never used, because it forces slow attention: queries, keys and values are recorded at their
+projections, and scores are computed from them for the layers that need them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from retort.objectives.base import heads_of, product
 from retort.registry import unknown
 from retort.specs.catalogue import BASIS, at_all_positions
 
-Key = tuple[str, int | None]  # (activation, layer); layer 0 is the embeddings, None what a model has once
+# (activation, layer); layer 0 is the output of the embeddings; the layer is None for logits, which a model has once
+Key = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Family:
     Args:
         embeddings: modules from input ids to the input of layer 1, in order; a model may lack the later ones.
         masked_lm: modules from the last hidden states to the logits over the vocabulary, in order.
-        first_position: the position id of a text's first token; RoBERTa counts from its padding token's id.
-        tokenizer: the class that AutoTokenizer loads, where the tokenizer's own files name none.
+        first_position: the position id of a text's first token; RoBERTa starts after its padding token's id.
+        tokenizer: the class that AutoTokenizer loads if the tokenizer's own files name none.
     """
 
     embeddings: tuple[str, ...] = ("embeddings",)
@@ -60,11 +61,11 @@ MODULES = {
 
 
 class _StopForward(Exception):
-    """Raised by a hook when everything asked for is recorded, so that the layers above do not run."""
+    """Raised by a hook when all requested activations are recorded, so that the layers above do not run."""
 
 
 def basis(keys: Iterable[Key]) -> set[Key]:
-    """Return the keys to record so that all `keys` can be computed; embeddings are layer 0 of the hidden states."""
+    """Return the keys to record from which `derive` can compute all `keys`."""
     return {
         (name, 0 if activation == "embeddings" else layer)
         for activation, layer in keys
@@ -73,16 +74,17 @@ def basis(keys: Iterable[Key]) -> set[Key]:
 
 
 def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int, mask: Tensor) -> dict[Key, Tensor]:
-    """Compute the activations asked for from the recorded ones.
+    """Compute the requested activations from the recorded ones.
 
     scores: (batch, heads, query, key), divided by the square root of the head size, before masking.
     cls: (batch, width), the hidden state at position 0.
-    undropped-context: (batch, length, width), softmax(scores) V of all heads as it is without dropout.
+    undropped-context: (batch, length, width), softmax(scores) V of all heads, without dropout.
+    embeddings: (batch, length, width), layer 0 of the hidden states.
 
     Args:
-        keys: the (activation, layer) keys asked for.
+        keys: the requested (activation, layer) keys.
         caught: the recorded activations.
-        heads: the model's attention heads.
+        heads: the model's number of attention heads.
         mask: the attention mask, (batch, length), True at real tokens.
     """
     activations = {}
@@ -135,7 +137,7 @@ def layers_of(model: Any) -> nn.ModuleList:
 
 
 def heads_on(model: Any) -> dict[str, nn.Module]:
-    """Return the modules above the encoder by name: pooler, task head, masked-LM head, as far as the model has them."""
+    """Return the modules above the encoder by name: pooler, task head and masked-LM head, if the model has them."""
     modules = {**dict(model.base_model.named_children()), **dict(model.named_children())}
     names = ("pooler", "classifier", "qa_outputs", *family_of(model.config).masked_lm)
     return {name: modules[name] for name in names if name in modules}
@@ -157,10 +159,10 @@ def _module(model: Any, activation: str, layer: int) -> tuple[nn.Module, bool]:
 
 
 def mask_of(batch: Batch) -> Tensor | None:
-    """Return the mask that attention takes, (batch, 1, query, key), True at real keys; None if all tokens are real.
+    """Return the attention mask (batch, 1, query, key), True at real keys; None if all tokens are real.
 
-    From a mask (batch, length), transformers would make the same, but only after it has waited for the GPU to tell
-    whether any token is padding.
+    transformers would make the same from a mask (batch, length), but would wait for the GPU to find out whether any
+    token is padding.
     """
     rows, length = batch.attention_mask.shape
     padded = not batch.attention_mask.all() if batch.padded is None else batch.padded
@@ -168,15 +170,15 @@ def mask_of(batch: Batch) -> Tensor | None:
 
 
 class Recorder:
-    """A recorder, which runs a model and returns its activations.
+    """Run a model and return the requested activations.
 
-    What nothing reads is not computed: layers above the last one read, and, where only position 0 of the last layer is
-    read, the other positions after its attention.
+    Skip what no key needs: the layers above the last requested one; and, if only position 0 of the last layer is
+    needed, the other positions after its attention.
 
     Args:
         model: an encoder of transformers, with or without a head.
         keys: the (activation, layer) keys to record; the logits are ('logits', None).
-        stop: do not run the layers above the last activation that is recorded; no effect if the logits are.
+        stop: skip the layers above the last requested one; no effect if logits are requested.
     """
 
     def __init__(self, model: nn.Module, keys: Iterable[Key], stop: bool = True) -> None:
@@ -186,31 +188,31 @@ class Recorder:
         self.logits = ("logits", None) in self.keys
         self.stop = stop and not self.logits
         self.caught: dict[Key, Tensor] = {}
-        self.running = False  # hooks do nothing while others run the model
+        self.running = False  # if others run the model, the hooks do nothing
         self.handles = [self._hook(activation, layer or 0) for activation, layer in self.to_record]
         if self._first_position_suffices():
             last = layers_of(model)[-1].get_submodule("attention.output")
             self.handles.append(last.register_forward_pre_hook(self._cut))
 
     def _first_position_suffices(self) -> bool:
-        """Return whether nothing reads what the last layer computes from its attention, but at position 0."""
+        """Return whether, after the attention of the last layer, only position 0 is needed."""
         read = {activation for activation, layer in self.keys if layer == len(layers_of(self.model))}
         return not at_all_positions(read) and (not self.logits or "classifier" in heads_on(self.model))
 
     def _cut(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
-        """Keep position 0 of the context and of the layer's input, twice (batch, length, width) -> (batch, 1, width).
+        """Cut the context and the layer's input to position 0: (batch, length, width) -> (batch, 1, width) each.
 
-        Poolers and classifiers read this position alone, and the layers' later products are three quarters of all.
+        Poolers and classifiers read only this position, and the rest of the layer is three quarters of its work.
         """
         return tuple(tensor[:, :1] for tensor in inputs) if self.running else None
 
     def _keep(self, key: Key, value: Any) -> None:
-        """Keep a recorded value, and stop the forward pass if it was the last one needed."""
+        """Store an activation, and stop the forward pass if it was the last one to record."""
         if not self.running:
             return
         self.caught[key] = value[0] if isinstance(value, tuple) else value  # modules and pre-hooks may give tuples
         if self.stop and len(self.caught) == len(self.to_record):
-            raise _StopForward  # the only way out of a running forward pass
+            raise _StopForward
 
     def _hook(self, activation: str, layer: int) -> torch.utils.hooks.RemovableHandle:
         """Register the hook that records an activation."""
@@ -223,14 +225,14 @@ class Recorder:
         """Return the activations of one batch by (activation, layer)."""
         self.caught.clear()
         config = self.model.config
-        # batches are padded with 0, which is a token in RoBERTa, and RoBERTa finds positions by its padding token
+        # batches are padded with 0, which is a real token in RoBERTa; its position ids depend on the padding token
         input_ids = batch.input_ids.masked_fill(~batch.attention_mask, config.pad_token_id or 0)  # (batch, length)
-        # eager attention adds its mask to the scores: only transformers makes such a one
+        # eager attention adds its mask to the scores; transformers makes that mask itself
         mask = batch.attention_mask if config._attn_implementation == "eager" else mask_of(batch)
         inputs = {"input_ids": input_ids, "attention_mask": mask}
         if config.type_vocab_size > 1:
             inputs["token_type_ids"] = batch.token_type_ids
-        # masked-LM: the head runs on the masked positions only, because its vocabulary is as wide as 80 encoder layers
+        # masked-LM: run the head on the masked positions only, because its output is as wide as the vocabulary
         masked = self.logits and batch.positions is not None
         self.running = True
         try:
@@ -252,13 +254,13 @@ class Recorder:
         return derive(self.keys, self.caught, config.num_attention_heads, batch.attention_mask)
 
     def close(self) -> None:
-        """Remove the hooks, which leaves the model as it was."""
+        """Remove the hooks from the model."""
         for handle in self.handles:
             handle.remove()
 
 
 def logits_of(output: Any) -> Tensor:
-    """Return logits (batch, num_labels), or (batch, length, 2) of a span head: start and end."""
+    """Return the logits (batch, num_labels), or (batch, length, 2) for start and end of a span head."""
     both = [output[name] for name in ("start_logits", "end_logits") if name in output]
     logits: Tensor = torch.stack(both, dim=-1) if both else output.logits
     return logits

@@ -1,6 +1,6 @@
-"""Stored activations: a teacher's tensors on the training rows, computed once, read by every student from disk.
+"""Stored activations of a teacher on the training rows: computed once, and read by every student from disk.
 
-Each activation and layer is one array: (tokens of all rows, width), or (rows, num_labels) for logits of whole rows.
+Each activation of each layer is an array: (tokens of all rows, width), or (rows, num_labels) for logits of whole rows.
 numpy has no bfloat16, so its bits are stored as uint16. Arrays are memory-mapped: a batch reads only its own rows.
 """
 
@@ -29,7 +29,7 @@ def file_of(folder: Path, key: Key) -> Path:
 
 
 def has_stored(folder: Path, keys: Iterable[Key]) -> bool:
-    """Return whether a folder holds all arrays from which the activations of these keys are computed."""
+    """Return whether a folder holds all arrays that are needed for the activations of these keys."""
     return all(file_of(folder, key).is_file() for key in basis(keys))
 
 
@@ -57,7 +57,7 @@ def create(folder: Path, key: Key, length: int, width: int, precision: str) -> S
         RetortError: the disk has too little space.
     """
     size = length * width * (2 if precision == "bfloat16" else 4)
-    if shutil.disk_usage(folder).free < size:  # else a write would kill the process without a message
+    if shutil.disk_usage(folder).free < size:  # a write to a memory map on a full disk kills the process silently
         raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
     half = precision == "bfloat16" and key[0] != "logits"
     dtype = np.uint16 if half else np.float32
@@ -68,13 +68,13 @@ def create(folder: Path, key: Key, length: int, width: int, precision: str) -> S
 def store_activations(
     network: nn.Module, rows: Encoded, keys: Iterable[Key], output: Path, precision: str, device: str
 ) -> tuple[int, int]:
-    """Run a model once over the rows and store its activations; return their number and their size in bytes.
+    """Run a model once over the rows and store its activations; return (number of arrays, size in bytes).
 
     Args:
         network: the model, in eval mode and on the device.
         rows: the encoded split.
         keys: the (activation, layer) keys to store.
-        output: the folder to write, which exists.
+        output: the folder to write to, which exists.
         precision: 'bfloat16', 'tf32' or 'float32'.
         device: 'cpu' or 'cuda'.
     """
@@ -98,8 +98,8 @@ def token_indices(encoded: Encoded, rows: np.ndarray) -> np.ndarray:
     return np.concatenate([np.arange(encoded.offsets[row], encoded.offsets[row + 1]) for row in rows])
 
 
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return a tensor of the CPU on a device; copied to a GPU from pinned memory, the program does not wait for it."""
+def copy_to(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copy a CPU tensor to a device; do not wait for a copy to a GPU, which is from pinned memory."""
     return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
 
 
@@ -119,7 +119,11 @@ class StoredActivations:
         self.arrays = {key: self._open(Path(folder), key) for key in basis(self.keys)}
 
     def _open(self, folder: Path, key: Key) -> np.ndarray:
-        """Open an array for reading, or raise an error if it is missing or has another number of rows."""
+        """Open an array for reading.
+
+        Raises:
+            RetortError: it is missing, or has another number of rows.
+        """
         path = file_of(folder, key)
         lengths = {self.tokens, len(self.encoded)} if key[0] == "logits" else {self.tokens}
         array: np.ndarray | None = np.load(path, mmap_mode="r", allow_pickle=False) if path.is_file() else None
@@ -141,5 +145,5 @@ class StoredActivations:
                 tensor = tensor.view(torch.bfloat16)
             if per_token:
                 tensor = tensor * torch.from_numpy(mask)[..., None]  # padding was read from index 0: zero it
-            caught[key] = moved(tensor, batch.input_ids.device)
+            caught[key] = copy_to(tensor, batch.input_ids.device)
         return derive(self.keys, caught, self.heads, batch.attention_mask)

@@ -1,4 +1,4 @@
-"""Checks of the weights that a folder holds: whether they can be read, are those of a whole encoder, and are finite."""
+"""Check the weights in a folder: they can be read, form a complete encoder, and are finite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENCODER = ("embeddings", "encoder")  # modules of every family; poolers and head
 
 @contextlib.contextmanager
 def reading_weights(folder: Path | str) -> Iterator[None]:
-    """Turn what the libraries raise about damaged weights into an error of one line.
+    """Turn the errors of libraries about damaged weights into a `RetortError`.
 
     Raises:
         RetortError: the block could not read the weights.
@@ -35,7 +35,7 @@ def reading_weights(folder: Path | str) -> Iterator[None]:
 def check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> None:
     """Check that a folder holds all weights of the embeddings and layers of a model.
 
-    Published models may lack a pooler or a head: those are new then.
+    A missing pooler or head is allowed, and starts at random.
 
     Args:
         folder: the folder.
@@ -43,7 +43,7 @@ def check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> No
         missing: the names of the model's weights that the folder lacks.
 
     Raises:
-        RetortError: one of them belongs to the embeddings or to a layer; it would be random.
+        RetortError: a missing weight belongs to the embeddings or to a layer.
     """
     prefix, parameters = f"{model.base_model_prefix}.", {name for name, _ in model.named_parameters()}
     lacks = sorted(
@@ -57,11 +57,11 @@ def check_complete(folder: Path | str, model: Any, missing: Iterable[str]) -> No
 
 
 def check_shapes(folder: Path | str, differing: Iterable[tuple[str, Iterable[int], Iterable[int]]]) -> None:
-    """Check that the weights of a folder have the shapes that its config.json and the head ask for.
+    """Check that the weights of a folder have the shapes that its config.json and the head require.
 
     Args:
         folder: the folder.
-        differing: of each weight that has another shape: its name, its shape, and the right one.
+        differing: (name, shape, required shape) of each weight with another shape.
 
     Raises:
         RetortError: there is such a weight.
@@ -74,7 +74,7 @@ def check_shapes(folder: Path | str, differing: Iterable[tuple[str, Iterable[int
 
 
 def check_finite(folder: Path | str, model: torch.nn.Module) -> None:
-    """Check that all weights of a model are finite numbers; those of a training that is noted as diverged need not be.
+    """Check that all weights of a model are finite, unless a note says that their training diverged.
 
     Args:
         folder: the folder that the weights were read from.
@@ -84,7 +84,7 @@ def check_finite(folder: Path | str, model: torch.nn.Module) -> None:
         RetortError: a weight is NaN or infinite.
     """
     with torch.no_grad():
-        # a sum is fast, and finite only if all its summands are; a sum of finite ones may yet overflow
+        # a fast test first: a finite sum has only finite summands; but a sum of finite ones may overflow
         bad = (name for name, weight in model.named_parameters() if not weight.sum().isfinite())
         bad = (name for name in bad if not model.get_parameter(name).isfinite().all())
         name = next(bad, None)

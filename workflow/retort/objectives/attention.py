@@ -13,12 +13,12 @@ from retort.objectives.base import NEVER, Activations, Pair, counted, objectives
 
 
 def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.0) -> Tensor:
-    """Return KL(teacher's attention || student's attention) of every query, (batch, heads, query).
+    """Return KL(teacher's attention || student's attention) for each query, (batch, heads, query).
 
     Args:
         student: the student's scores before softmax, (batch, heads, query, key).
         teacher: the teacher's scores, of the same shape.
-        keys: (batch, key), True at the keys that the softmax is taken over.
+        keys: (batch, key), True at the keys over which the softmax runs.
         floor: student probabilities below it are raised to it; 0 leaves them as they are.
     """
     padding = ~keys[:, None, None, :]  # (batch, 1, 1, key)
@@ -29,8 +29,8 @@ def divergence(student: Tensor, teacher: Tensor, keys: Tensor, floor: float = 0.
     return F.kl_div(log_q, log_p, reduction="none", log_target=True).sum(-1)  # sum over keys of p (log p - log q)
 
 
-def silenced(scores: Tensor, below: float | None) -> Tensor:
-    """Return the scores with 0 in place of those at or below `below`; None changes nothing."""
+def set_to_zero(scores: Tensor, below: float | None) -> Tensor:
+    """Set the scores at or below `below` to 0; None changes nothing."""
     return scores if below is None else torch.where(scores <= below, 0, scores)
 
 
@@ -61,7 +61,7 @@ class AttentionMSE:
         """Return the scalar loss."""
         tokens = counted(batch, self.count_padding)  # (batch, length)
         real = tokens[:, None, :, None] & batch.attention_mask[:, None, None, :]  # (batch, 1, query, key)
-        ours, theirs = (silenced(wide(activations["scores"]), self.zero_below) for activations in (student, teacher))
+        ours, theirs = (set_to_zero(wide(activations["scores"]), self.zero_below) for activations in (student, teacher))
         difference = torch.where(real, ours - theirs, 0)  # (batch, heads, query, key)
         # the mean over heads is the 1/h of L_att; an example with n tokens that count has n * n query-key pairs
         return difference.square().mean(1).sum() / tokens.sum(1).square().sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""What an objective receives, and the few operations that most objectives share."""
+"""What an objective receives, and operations that most objectives share."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Activations = Mapping[str, Tensor]
 
 objectives: Registry[type] = Registry("objective")
 
-# the mean over all tokens of a batch, in which a long text counts more; or over texts, each the mean of its own tokens
+# "tokens": the mean over all tokens of a batch, in which a long text counts more; "texts": the mean of each text's mean
 MeanOver = Literal["tokens", "texts"]
-REDUCTIONS = {"tokens": "tokens", "texts": "examples"}  # what the value of an objective is then a mean over
+REDUCTIONS = {"tokens": "tokens", "texts": "examples"}  # MeanOver -> `reduction` of an objective
 
-NEVER = -1e9  # a score that softmax turns into 0; finite, so that a row without any key still has finite gradients
+NEVER = -1e9  # a score that softmax turns into 0; finite, so that a row without any key has finite gradients
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """What an objective may know of the data that it is trained on, before the first batch.
+    """What an objective may know about the training data before the first batch.
 
     Args:
-        count: the number of rows of a task, or of blocks of a corpus; None where it is not known.
-        labels: the labels of all rows, (rows, ...) as in a batch; None where there are none.
+        count: the number of rows of a task, or of blocks of a corpus; None if unknown.
+        labels: the labels of all rows, (rows, ...) as in a batch; None without labels.
     """
 
     count: int | None = None
@@ -43,12 +43,12 @@ UNKNOWN = TrainingRows()
 
 @dataclass(frozen=True)
 class Pair:
-    """The sizes of both models, and the rows that both read.
+    """The sizes of both models, and the training data.
 
     Args:
         student: the student's sizes.
         teacher: the teacher's sizes.
-        layers: how many layers of the student and of the teacher an objective of level 'layers' reads at once.
+        layers: the numbers of student and teacher layers that an objective of level 'layers' reads at once.
         rows: the rows that the student is trained on.
     """
 
@@ -70,7 +70,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def counted(batch: Batch, count_padding: bool) -> Tensor:
-    """Return a (batch, length) mask of the tokens that count: real ones, or all if `count_padding` is True."""
+    """Return the (batch, length) mask of tokens that count: all if `count_padding` is True, else real ones."""
     return torch.ones_like(batch.attention_mask) if count_padding else batch.attention_mask
 
 
@@ -80,7 +80,7 @@ def token_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def text_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean over texts of each text's mean of (batch, length) values where the mask is True."""
+    """Return the mean of (batch, length) values where the mask is True: first over each text, then over texts."""
     means = torch.where(mask, values, 0).sum(1) / mask.sum(1).clamp(min=1)  # (batch,): 1/|x| sum_i of one text
     return means.mean()
 
@@ -90,7 +90,7 @@ def mean_square(student: Tensor, teacher: Tensor, mask: Tensor, mean_over: MeanO
     difference = torch.where(mask[..., None], wide(student) - wide(teacher), 0)  # (batch, length, width)
     if mean_over == "texts":
         return text_mean(difference.square().mean(-1), mask)
-    return difference.square().sum() / (mask.sum().clamp(min=1) * teacher.shape[-1])  # tokens x width numbers
+    return difference.square().sum() / (mask.sum().clamp(min=1) * teacher.shape[-1])  # tokens x width
 
 
 def heads_of(x: Tensor, heads: int) -> Tensor:
@@ -99,14 +99,27 @@ def heads_of(x: Tensor, heads: int) -> Tensor:
 
 
 def required(values: Tensor | None, name: str, what: str = "labels") -> Tensor:
-    """Return the values, or raise an error that objective `name` needs them if the batch has none."""
+    """Return the values of a batch that an objective needs.
+
+    Args:
+        values: the values; None if the batch has none.
+        name: the name of the objective, for the error.
+        what: what the values are, for the error.
+
+    Raises:
+        RetortError: the values are None.
+    """
     if values is None:
         raise RetortError(f"objective '{name}' needs {what}, and this batch has none", "use a data set that has them")
     return values
 
 
 def one_of(noun: str, value: str, allowed: Iterable[str]) -> str:
-    """Return the value, or raise an error that lists the allowed ones if it is not among them."""
+    """Return the value if it is allowed.
+
+    Raises:
+        RetortError: it is not; the error lists the allowed values.
+    """
     allowed = list(allowed)
     if value not in allowed:
         raise unknown(noun, value, allowed)

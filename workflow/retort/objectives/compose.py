@@ -33,11 +33,11 @@ class Term:
     """One objective over all its layer pairs.
 
     Args:
-        label: its name in the logs, unique in the loss.
+        label: the name of the term in the logs, unique in the loss.
         weight: factor of the sum over the pairs.
-        pairs: (student layer, teacher layer); (None, None) for embeddings and logits, which a model has once; one pair
-            of tuples for an objective that reads several layers at once.
-        instances: one instance of the objective for each pair, with its own linear maps and state.
+        pairs: (student layer, teacher layer) of each pair; only (None, None) for embeddings and logits, which a model
+            has once; only one pair of tuples for an objective that reads several layers at once.
+        instances: an instance of the objective for each pair, with its own linear maps and buffers.
     """
 
     label: str
@@ -47,12 +47,12 @@ class Term:
 
     @property
     def reduction(self) -> str:
-        """What the value is the mean over; 'batch' if all examples are needed at once, also where nothing is said."""
+        """What the value is the mean over; 'batch', the default, if the objective needs all examples at once."""
         reduction: str = getattr(self.instances[0], "reduction", JOINT)
         return reduction
 
     def keys(self, side: str) -> set[Key]:
-        """Return the (activation, layer) keys that `side`, 'student' or 'teacher', must record."""
+        """Return the (activation, layer) keys to record for a side, 'student' or 'teacher'."""
         which = ("student", "teacher").index(side)
         pairs = zip(self.pairs, self.instances, strict=True)
         return {
@@ -82,7 +82,7 @@ class Term:
 
 
 class WeightedSum(nn.Module):
-    """A weighted sum of terms; its parameters are those of the objectives, such as their linear maps."""
+    """A weighted sum of terms; its parameters are those of the objectives, such as linear maps."""
 
     def __init__(self, terms: list[Term]) -> None:
         super().__init__()
@@ -96,20 +96,20 @@ class WeightedSum(nn.Module):
         )
 
     def needs(self, side: str) -> set[Key]:
-        """Return the (activation, layer) keys that 'student' or 'teacher' must record; no layer is None."""
+        """Return the (activation, layer) keys to record for a side, 'student' or 'teacher'."""
         return set().union(*(term.keys(side) for term in self.terms))
 
     def forward(
         self, student: LayerActivations, teacher: LayerActivations, batch: Batch
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the scalar loss, and by label the weighted value of each term, detached from the graph."""
+        """Return the scalar loss, and label -> weighted value of each term, detached from the graph."""
         # loss = sum over terms of weight * sum over layer pairs of the objective
         values = {term.label: term.weight * term.value(student, teacher, batch) for term in self.terms}
         return torch.stack(list(values.values())).sum(), {label: value.detach() for label, value in values.items()}
 
     @property
     def holds_relations(self) -> bool:
-        """Whether a term compares relations between tokens, of which there are several forms."""
+        """Whether a term compares relations between tokens, which several forms can compute."""
         return any(getattr(term.instances[0], "holds_relations", False) for term in self.terms)
 
     @property
@@ -120,7 +120,7 @@ class WeightedSum(nn.Module):
     def of_part(
         self, student: LayerActivations, teacher: LayerActivations, part: Batch, whole: Batch
     ) -> dict[str, Tensor]:
-        """Return by label what some rows of a batch add to the weighted values of the terms that are not joint."""
+        """Return label -> share of a part of a batch in the weighted value of each term that is not joint."""
         return {
             term.label: term.weight * of_part(term.value(student, teacher, part), term.reduction, part, whole)
             for term in self.terms
@@ -128,7 +128,7 @@ class WeightedSum(nn.Module):
         }
 
     def of_joint(self, student: LayerActivations, teacher: LayerActivations, whole: Batch) -> dict[str, Tensor]:
-        """Return by label the weighted values of the joint terms on a whole batch."""
+        """Return label -> weighted value of each joint term on a whole batch."""
         return {term.label: term.weight * term.value(student, teacher, whole) for term in self.joint}
 
 
@@ -145,7 +145,7 @@ def read_activation(recorded: LayerActivations, activation: str, layers: Layers)
 
 
 def activations_of(objective: Any, side: str) -> tuple[str, ...]:
-    """Return the activations that an objective reads on one side: `activations`, unless it has `{side}_activations`."""
+    """Return the activations that an objective reads on one side: its `{side}_activations`, else `activations`."""
     activations: tuple[str, ...] = getattr(objective, f"{side}_activations", objective.activations)
     return activations
 
@@ -167,7 +167,7 @@ def _layer_pairs(term: Mapping[str, Any], student_layers: int, teacher_layers: i
 
 
 def _pairs_as_read(objective: str, pairs: Sequence[tuple[int, int]]) -> list[tuple[Layers, Layers]]:
-    """Return the pairs of layers as an objective reads them; see `Term.pairs`."""
+    """Return pairs of layers in the form of `Term.pairs`."""
     level = _level_of(objective)
     if level in ONCE:
         return [(None, None)]
@@ -197,10 +197,10 @@ def unique_label(name: str, taken: list[str]) -> str:
 
 
 def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: Shape) -> None:
-    """Raise an error if two models do not meet what an objective requires of their sizes.
+    """Check that two models meet what an objective requires of their sizes.
 
     Raises:
-        RetortError: a requirement of the objective is not met.
+        RetortError: they do not.
     """
     make = objectives[name]
     known = inspect.signature(make).parameters.values()
@@ -211,10 +211,10 @@ def check_sizes(name: str, options: Mapping[str, Any], student: Shape, teacher: 
 
 
 def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows: TrainingRows = UNKNOWN) -> WeightedSum:
-    """Build the loss of a stage, whose pairs of layers are resolved, for two models of the given sizes.
+    """Build the loss of a stage for two models of the given sizes.
 
     Args:
-        terms: the terms.
+        terms: the terms; their mappings are resolved to pairs of layers.
         student: the student's sizes.
         teacher: the teacher's sizes.
         rows: the rows that the stage is trained on.
@@ -239,7 +239,7 @@ def loss_of(terms: Sequence[TermSettings], student: Shape, teacher: Shape, rows:
 
 
 def single_loss(objective: str, shape: Shape) -> WeightedSum:
-    """Build the loss of one objective on the output of a model that is trained without a teacher."""
+    """Build the loss of a model that is trained without a teacher: one objective on its output."""
     term = TermSettings(objective=objective, version=_version_of(objective), pairs=[], weight=1.0, options={})
     return loss_of([term], shape, shape)
 
@@ -255,8 +255,8 @@ def compose(
     """Build the loss that a list of terms describes, for two models of the given sizes.
 
     Args:
-        terms: each {"objective": name, "mapping": name or {name: options}, "weight": 1.0, "options": {...}}; all keys
-            but the objective are optional, and the mapping is optional only where the objective reads no layers.
+        terms: each {"objective": name, "mapping": name or {name: options}, "weight": 1.0, "options": {...}}. Only the
+            objective is required, and the mapping if the objective reads layers.
         student: the student's sizes.
         teacher: the teacher's sizes.
         student_layers: number of the student's layers.

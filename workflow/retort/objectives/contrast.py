@@ -9,29 +9,34 @@ from torch import Tensor, nn
 from retort.batch import Batch
 from retort.errors import RetortError
 from retort.objectives.base import Activations, Pair, TrainingRows, objectives, product, required, wide
-from retort.objectives.draws import draws
+from retort.objectives.draws import draw_integers
 
 
-def mapped(linear: nn.Linear, vectors: Tensor) -> Tensor:
-    """Concatenate the layers of (layers, batch, width) vectors, map them, scale them to length one: (batch, size)."""
+def map_and_normalise(linear: nn.Linear, vectors: Tensor) -> Tensor:
+    """Concatenate the layers of (layers, batch, width) vectors, map and scale them to length one: (batch, size)."""
     joined = wide(vectors).transpose(0, 1).flatten(1)  # (batch, layers * width)
     return F.normalize(wide(linear(joined)), dim=-1)
 
 
 def bank_size(bank: int | None, rows: TrainingRows, name: str) -> int:
-    """Return the number of rows of a memory bank: the one that an option sets, else that of the training set.
+    """Return the number of rows of a memory bank.
+
+    Args:
+        bank: the option of the objective; None takes the number of training rows.
+        rows: the training rows.
+        name: the name of the objective, for the error.
 
     Raises:
-        RetortError: neither is known.
+        RetortError: the option is None and the number of training rows is unknown.
     """
     size = rows.count if bank is None else bank
     if size is None:
         raise RetortError(f"objective '{name}' needs the number of training rows", "set its option 'bank'")
-    return max(2, size)  # an example is never its own negative
+    return max(2, size)  # with one row, an example would have no negative
 
 
 @torch.no_grad()
-def move(bank: Tensor, rows: Tensor, vectors: Tensor, momentum: float) -> None:
+def update_bank(bank: Tensor, rows: Tensor, vectors: Tensor, momentum: float) -> None:
     """Move rows of a bank towards their new vectors (batch, size), in place, and scale them to length one."""
     moved = momentum * bank[rows] + (1 - momentum) * vectors.to(bank.dtype)
     bank.index_copy_(0, rows, F.normalize(moved, dim=-1))
@@ -42,23 +47,23 @@ class Contrast(nn.Module):
     """Contrastive loss that picks the teacher's [CLS] vector of the same example from those of other examples.
 
     Activations are (layers, batch, width); the [CLS] vectors of all layers of the mapping are concatenated. Both sides
-    are mapped to one small width and scaled to length one. With s the student's vector, t the teacher's, n the
-    negatives and T the temperature, the loss of an example is -log(exp(s.t / T) / (exp(s.t / T) + sum_n exp(s.n / T))),
-    and the mean over the batch is returned. 'Hid-CLS-Contrast' of Wang et al. (2023), after CoDIR (Sun et al., 2020),
-    with the memory bank of contrastive representation distillation (Tian et al., 2020).
+    are mapped to one small width and scaled to length one. With student vector s, teacher vector t, negatives n and
+    temperature T, the loss of an example is -log(exp(s.t / T) / (exp(s.t / T) + sum_n exp(s.n / T))). The value is the
+    mean over the batch. 'Hid-CLS-Contrast' of Wang et al. (2023), after CoDIR (Sun et al., 2020), with the memory bank
+    of contrastive representation distillation (Tian et al., 2020).
 
-    The bank starts with random vectors of length one. In training, each call moves the rows of its examples towards
-    their new teacher vectors, after it has read the negatives. The negatives of an example depend on the seed, on the
-    example and on the number of calls so far, which is saved with the bank: a resumed run draws the same negatives as
-    an unbroken one.
+    The bank starts with random vectors of length one. In training, each call first reads the negatives, then moves the
+    rows of its examples towards their new teacher vectors. The negatives of an example depend on the seed, on the
+    example and on the number of calls so far. Checkpoints hold that number with the bank, so a resumed run draws the
+    same negatives as an unbroken one.
 
     Args:
         size: the width that both sides are mapped to.
         negatives: number of negatives of each example.
         temperature: divides the dot products.
         momentum: weight of the old vector when a row of the bank is updated; the new one has 1 - momentum.
-        bank: number of rows of the bank; an example's row is its number in the data set modulo this. None takes as many
-            as the training set has.
+        bank: number of rows of the bank; an example's row is its number in the data set modulo this. None takes the
+            number of training rows.
         seed: seed of the bank's first vectors and of the negatives.
     """
 
@@ -100,15 +105,15 @@ class Contrast(nn.Module):
 
     def negatives(self, rows: Tensor) -> Tensor:
         """Return the bank rows of this call's negatives, (batch, negatives); never the example's own row."""
-        drawn = draws(self.seed, self.calls, rows, self.count)  # (batch, negatives)
+        drawn = draw_integers(self.seed, self.calls, rows, self.count)  # (batch, negatives)
         size = self.bank.shape[0]
         return (rows[:, None] + 1 + drawn % (size - 1)) % size  # own row + 1 ... own row + size - 1
 
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         rows = required(batch.rows, "contrast", "row numbers").to(self.bank.device, non_blocking=True)
-        ours = mapped(self.student_map, student["cls"])  # s: (batch, size)
-        theirs = mapped(self.teacher_map, teacher["cls"])  # t: (batch, size)
+        ours = map_and_normalise(self.student_map, student["cls"])  # s: (batch, size)
+        theirs = map_and_normalise(self.teacher_map, teacher["cls"])  # t: (batch, size)
         others = wide(self.bank[self.negatives(rows)])  # n: (batch, negatives, size)
         true = (ours * theirs).sum(-1, keepdim=True)  # s.t: (batch, 1)
         false = product(others, ours[:, :, None]).squeeze(-1)  # s.n: (batch, negatives)
@@ -120,5 +125,5 @@ class Contrast(nn.Module):
     @torch.no_grad()
     def remember(self, rows: Tensor, vectors: Tensor) -> None:
         """Move the given rows of the bank towards the vectors (batch, size), and count the call."""
-        move(self.bank, rows, vectors, self.momentum)
+        update_bank(self.bank, rows, vectors, self.momentum)
         self.calls += 1

@@ -35,7 +35,7 @@ class HeadMaps(nn.Module):
         self.source, self.target, self.orthogonal = source, target, orthogonal
         if orthogonal:
             size = max(source, target)
-            self.skew = nn.Parameter(torch.zeros(heads, size, size))  # gives the identity, cut where the sizes differ
+            self.skew = nn.Parameter(torch.zeros(heads, size, size))  # starts as the identity, cut to the sizes
             return
         self.weight = nn.Parameter(torch.empty(heads, source, target))  # W_a: one matrix a head
         if source == target:
@@ -49,10 +49,10 @@ class HeadMaps(nn.Module):
         if not self.orthogonal:
             return self.weight
         upper = self.skew.triu(1)  # (heads, size, size), only the part above the diagonal is used
-        half = wide(upper - upper.mT) / 2  # A = -A^T, skew-symmetric; in float32, for no solver has 16 bits
+        half = wide(upper - upper.mT) / 2  # A = -A^T, skew-symmetric; in float32, because solvers need it
         identity = torch.eye(half.shape[-1], dtype=half.dtype, device=half.device)
-        # (I - A)^-1 (I + A), orthogonal; I - A is never singular, so solve_ex, which checks nothing and does not wait
-        # for the device, is safe
+        # (I - A)^-1 (I + A), orthogonal; I - A is never singular, so the check of `solve`, which waits for the device,
+        # is not needed
         rotation: Tensor = torch.linalg.solve_ex(identity - half, identity + half).result
         return rotation[:, : self.source, : self.target]
 
@@ -72,7 +72,7 @@ class Direct(nn.Module):
         heads: number of relation heads, which must divide both widths; None takes the teacher's attention heads.
         orthogonal: keep the maps orthogonal, so that equal mapped vectors mean equal products A A^T (eq. 11).
         count_padding: let padding tokens count like real ones.
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1

@@ -1,4 +1,4 @@
-"""The KL divergence between relations: what most objectives on pairs of tokens minimise."""
+"""The KL divergence between relations, which most objectives on pairs of tokens minimise."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from retort.objectives.relation_forms.choice import form_on
 
 
 def token_weights(tokens: Tensor, heads: int) -> Tensor:
-    """Return (batch, length) weights that turn a sum over heads and rows into the mean over heads and `tokens`."""
+    """Return (batch, length) weights: a sum over heads and rows with them is the mean over heads and `tokens`."""
     return tokens / (tokens.sum().clamp(min=1).double() * heads)  # 1 / (A_r |x|) of MiniLMv2 (Wang et al., 2021), eq. 6
 
 
 def text_weights(tokens: Tensor, heads: int) -> Tensor:
-    """Return (batch, length) weights that turn a sum over heads and rows into a mean over texts of each text's mean."""
+    """Return (batch, length) weights: a sum over heads and rows with them is the mean of each text's mean."""
     return tokens / (tokens.sum(1, keepdim=True).clamp(min=1).double() * heads * len(tokens))  # |x| of each text
 
 
-WEIGHTS = {"tokens": token_weights, "texts": text_weights}  # what a mean is over -> the weights of a relation's rows
+WEIGHTS = {"tokens": token_weights, "texts": text_weights}  # MeanOver -> function for the weights of rows
 
 
 def relation_divergence(

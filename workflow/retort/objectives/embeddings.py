@@ -19,7 +19,7 @@ class EmbeddingMSE(nn.Module):
 
     Args:
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1
@@ -55,7 +55,7 @@ class EmbeddingRelation:
     Activations are (batch, length, width). MLKD-BERT (2024), eq. 1-3: L_EMB = 1/|x| sum_i KL(R_i^T || R_i^S).
 
     Args:
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1
@@ -81,7 +81,7 @@ class WordRelation:
     'embedding-relation'.
 
     Args:
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1

@@ -28,8 +28,8 @@ def linear_map(rule: MapRule, source: int, target: int) -> nn.Module:
     """Return a linear map without bias from the student's width to the teacher's, or the identity.
 
     Args:
-        rule: "always" learns a map, which starts as the identity where the widths agree; "widths-differ" learns one
-            only where they differ; "never" compares the vectors as they are (`equal_widths`).
+        rule: "always" learns a map, which starts as the identity if the widths are equal; "widths-differ" learns one
+            only if they differ; "never" compares the vectors as they are, so the widths must be equal.
         source: the student's width.
         target: the teacher's width.
     """
@@ -79,7 +79,7 @@ class HiddenSequence(nn.Module):
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
         one_map: all layers of the mapping share one map, as an equation with one W_h has it; else each has its own.
         count_padding: let padding tokens count like real ones.
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1
@@ -124,7 +124,7 @@ class ContextSequence(nn.Module):
     Args:
         map: when to put a linear map before the comparison: always, widths-differ or never; see `linear_map`.
         one_map: all layers of the mapping share one map, as an equation with one W_h has it; else each has its own.
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1

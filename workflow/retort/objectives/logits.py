@@ -64,8 +64,8 @@ class SoftLabels:
         temperature: T, which divides both models' logits.
         squared: multiply by T^2, which keeps the size of the gradient as T rises.
         divergence: subtract the teacher's entropy, so that the value is the KL divergence; the gradient is the same.
-        class_mean: the mean over classes, as in the released code of several methods, and not their sum. The start and
-            the end of an answer have no classes and keep the sum.
+        class_mean: take the mean over classes, as in the released code of several methods, in place of the sum. Start
+            and end of an answer have no classes and keep the sum.
     """
 
     version = 1
@@ -107,7 +107,7 @@ class MaskedLM:
     """Cross-entropy of the student's predictions with the tokens that were masked out.
 
     Reads the student's logits (positions, vocabulary) and the labels (positions,). A label of -100 marks a position
-    that is only filled up and does not count. L_mlm of Wang et al. (2023), section 3.
+    that does not count. L_mlm of Wang et al. (2023), section 3.
     """
 
     version = 1

@@ -1,4 +1,4 @@
-"""The contrastive objective of contrastive representation distillation: true pairs against noise, two memory banks."""
+"""The objective of contrastive representation distillation: true pairs against noise, with two memory banks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from torch import Tensor, nn
 from retort.batch import Batch
 from retort.errors import RetortError
 from retort.objectives.base import Activations, Pair, TrainingRows, objectives, product, required, wide
-from retort.objectives.contrast import bank_size, mapped, move
-from retort.objectives.draws import draws
+from retort.objectives.contrast import bank_size, map_and_normalise, update_bank
+from retort.objectives.draws import draw_integers
 
 TINY = 1e-7  # keeps the quotients of the loss finite
 
 
 class OtherRows(nn.Module):
-    """Draws rows of a data set for each row of a batch: rows of other classes than its own.
+    """Draw rows of a data set for each row of a batch, from other classes than the row's own.
 
     Args:
-        classes: the class of each row, (rows,); rows of other classes are drawn.
+        classes: the class of each row of the data set, (rows,).
     """
 
     order: Tensor
@@ -39,18 +39,27 @@ class OtherRows(nn.Module):
         for name, array in arrays.items():  # not saved: they follow from the rows
             self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
 
-    def drawn(self, rows: Tensor, numbers: Tensor) -> Tensor:
-        """Return a row of another class for each number (batch, draws), a large integer that chooses it."""
-        of = self.classes[rows][:, None]  # (batch, 1)
-        place = numbers % (len(self.order) - self.sizes[of])  # among the rows of other classes, in the order
-        return self.order[torch.where(place < self.starts[of], place, place + self.sizes[of])]
+    def draw(self, rows: Tensor, numbers: Tensor) -> Tensor:
+        """Return rows of other classes, (batch, draws).
+
+        Args:
+            rows: the rows of the batch, (batch,).
+            numbers: a large random integer for each draw, (batch, draws).
+        """
+        own = self.classes[rows][:, None]  # (batch, 1)
+        index = numbers % (len(self.order) - self.sizes[own])  # among the rows of other classes, in `order`
+        return self.order[torch.where(index < self.starts[own], index, index + self.sizes[own])]
 
 
 def classes_of(rows: TrainingRows, other_classes: bool) -> np.ndarray:
-    """Return the class of each training row; each row is one of its own where any other row may be drawn.
+    """Return the class of each training row, (rows,).
+
+    Args:
+        rows: the training rows.
+        other_classes: whether to use the labels as classes; if False, each row is a class of its own.
 
     Raises:
-        RetortError: the rows have no classes, or all the same one; or their number is not known.
+        RetortError: the labels are no classes, or all the same; or the number of rows is unknown.
     """
     if not other_classes:
         return np.arange(bank_size(None, rows, "noise-contrast"))
@@ -66,13 +75,14 @@ class NoiseContrast(nn.Module):
     """Noise-contrastive loss that tells the true pair of [CLS] vectors from pairs with other examples, both ways.
 
     Activations are (layers, batch, width); the [CLS] vectors of all layers of the mapping are concatenated, mapped to
-    one small width and scaled to length one. Each model has a bank with a vector for each training row. With a vector
-    v of one model, m rows drawn from the other model's bank of n rows, and the temperature T, a pair with row b has
-    P(b) = exp(v.b / T) / Z, where the constant Z is n times the mean of exp(v.b / T) over the first batch. The loss of
-    an example is -log(P(own) / (P(own) + m/n)) - sum_b log((m/n) / (P(b) + m/n)); the mean over the batch and over both
-    directions, the student's vectors against the teacher's bank and the teacher's against the student's, is returned.
-    Contrastive representation distillation (Tian et al., 2020), eq. 18-19, as in the released code of Wang et al.
-    (2023), whose text has 'contrast'.
+    one small width and scaled to length one. Each model has a bank with a vector for each training row.
+
+    Take a vector v of one model, m rows drawn from the other model's bank of n rows, and the temperature T. A pair with
+    row b has P(b) = exp(v.b / T) / Z, where the constant Z is n times the mean of exp(v.b / T) over the first batch.
+    The loss of an example is -log(P(own) / (P(own) + m/n)) - sum_b log((m/n) / (P(b) + m/n)). The value is the mean
+    over the batch and over both directions: student vectors against the teacher's bank, and teacher vectors against the
+    student's. Contrastive representation distillation (Tian et al., 2020), eq. 18-19, as in the released code of Wang
+    et al. (2023). The text of Wang et al. has 'contrast' instead.
 
     The banks start with random vectors. In training, each call moves the rows of its examples towards their new
     vectors, after it has read the banks. The draws depend on the seed, on the example and on the number of calls.
@@ -128,10 +138,17 @@ class NoiseContrast(nn.Module):
 
     def negatives(self, rows: Tensor) -> Tensor:
         """Return the rows that this call draws for each example, (batch, negatives)."""
-        return self.others.drawn(rows, draws(self.seed, self.calls, rows, self.count))
+        return self.others.draw(rows, draw_integers(self.seed, self.calls, rows, self.count))
 
     def direction(self, vectors: Tensor, bank: Tensor, rows: Tensor, number: int) -> Tensor:
-        """Return the scalar loss of one model's vectors against the other's bank; `number` is that of its constant."""
+        """Return the scalar loss of one model's vectors against the other model's bank.
+
+        Args:
+            vectors: the vectors, (batch, size).
+            bank: the bank of the other model, (rows, size).
+            rows: for each vector the row of its own example, then those of the negatives, (batch, 1 + negatives).
+            number: the index of the direction in `constants`.
+        """
         count = len(bank)
         scores = product(wide(bank[rows]), vectors[:, :, None]).squeeze(-1) / self.temperature  # (batch, 1 + negatives)
         fresh = scores.detach().exp().mean() * count
@@ -148,12 +165,12 @@ class NoiseContrast(nn.Module):
     def forward(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""
         rows = required(batch.rows, "noise-contrast", "row numbers").to(self.calls.device, non_blocking=True)
-        ours = mapped(self.student_map, student["cls"])  # (batch, size)
-        theirs = mapped(self.teacher_map, teacher["cls"])  # (batch, size)
+        ours = map_and_normalise(self.student_map, student["cls"])  # (batch, size)
+        theirs = map_and_normalise(self.teacher_map, teacher["cls"])  # (batch, size)
         pairs = torch.cat([rows[:, None], self.negatives(rows)], dim=1)  # (batch, 1 + negatives), the true row first
         value = self.direction(ours, self.teacher_bank, pairs, 0) + self.direction(theirs, self.student_bank, pairs, 1)
         if self.training:
-            move(self.student_bank, rows, ours.detach(), self.momentum)
-            move(self.teacher_bank, rows, theirs.detach(), self.momentum)
+            update_bank(self.student_bank, rows, ours.detach(), self.momentum)
+            update_bank(self.teacher_bank, rows, theirs.detach(), self.momentum)
             self.calls += 1
         return value / 2  # the mean of both directions

@@ -11,7 +11,7 @@ from torch import Tensor
 from retort.batch import Batch
 from retort.objectives.base import REDUCTIONS, Activations, MeanOver, Pair, objectives, one_of, required, wide
 from retort.objectives.divergence import WEIGHTS, relation_divergence
-from retort.objectives.draws import scattered
+from retort.objectives.draws import hash_integers
 from retort.objectives.parts import JOINT
 
 Split = Literal["concat", "average", "random"]
@@ -32,9 +32,9 @@ class OutputRelation:
         redraw: with "random", draw the teacher's heads for each batch, from the seed and the numbers of its rows; else
             they are drawn once.
         seed: seed of these draws.
-        student_dropout: the student's outputs are those of its forward pass, in which dropout has removed some of the
-            attention; else they are computed from all of it.
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        student_dropout: take the student's outputs from its forward pass, with dropout on the attention; else compute
+            them without dropout.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1
@@ -68,7 +68,7 @@ class OutputRelation:
         self.reduction = JOINT if self.redraw else REDUCTIONS[mean_over]  # the draw is of the whole batch
 
     def target(self, context: Tensor, batch: Batch) -> Tensor:
-        """Return the teacher's outputs as (batch, length, splits * size), one part of equal size for each split."""
+        """Return the teacher's outputs as (batch, length, splits * size), with the same size for each split."""
         if self.split == "concat":
             return context
         # (batch, length, splits, members, head size)
@@ -78,14 +78,14 @@ class OutputRelation:
             return wide(groups).mean(-2).flatten(-2)  # (batch, length, splits * head size)
         if self.redraw:
             each = torch.arange(self.splits, device=context.device)
-            return groups[..., each, self.drawn(batch, each), :].flatten(-2)
+            return groups[..., each, self.draw_heads(batch, each), :].flatten(-2)
         return torch.cat([groups[..., split, pick, :] for split, pick in enumerate(self.picks)], dim=-1)
 
-    def drawn(self, batch: Batch, each: Tensor) -> Tensor:
-        """Return the number of the teacher head, within its split, that is drawn for each split, (splits,)."""
+    def draw_heads(self, batch: Batch, each: Tensor) -> Tensor:
+        """Draw a teacher head for each split; return its number within the split, (splits,)."""
         rows = required(batch.rows, "mha-output-relation", "row numbers").to(each.device)
-        first = scattered(self.seed + scattered(rows).sum())  # scalar, another one for another batch
-        return scattered(first + each) % self.members
+        first = hash_integers(self.seed + hash_integers(rows).sum())  # scalar, another one for another batch
+        return hash_integers(first + each) % self.members
 
     def __call__(self, student: Activations, teacher: Activations, batch: Batch) -> Tensor:
         """Return the scalar loss."""

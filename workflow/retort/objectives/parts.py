@@ -1,7 +1,8 @@
-"""What part of a batch's loss a part of its rows makes: an objective declares what its value is the mean over.
+"""The share of a part of a batch in the loss of the batch.
 
-The value on a batch is then the sum over its parts of share x value, where a part's share is its count of what is
-averaged, divided by the batch's. All parts of a batch are padded to one length.
+An objective declares its `reduction`: what its value is the mean over, such as tokens. The value on a batch is then the
+sum over its parts of share x value, with share = count of the part / count of the batch. All parts of a batch are
+padded to one length.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ JOINT = "batch"  # the reduction of an objective that needs all examples of a ba
 
 
 def _labels(batch: Batch) -> Tensor:
-    """Return the number of labels that count: -100 marks a position that is only filled up."""
+    """Return the number of labels other than -100, which marks a position that does not count."""
     assert batch.labels is not None
     return torch.ne(batch.labels, -100).sum()
 
@@ -42,14 +43,14 @@ COUNTS: dict[str, Callable[[Batch], Tensor]] = {
 
 
 def of_part(value: Tensor, reduction: str, part: Batch, whole: Batch) -> Tensor:
-    """Return what a value on a part of a batch adds to the value on the whole batch.
+    """Return what a part of a batch adds to the value of an objective on the whole batch.
 
     Args:
-        value: the scalar value of an objective on the part.
-        reduction: what it is the mean over, a key of `COUNTS`.
+        value: the scalar value of the objective on the part.
+        reduction: what the value is the mean over, a key of `COUNTS`.
         part: some rows of the batch.
         whole: the batch.
     """
     count, total = (COUNTS[reduction](batch) for batch in (part, whole))
     share = (count.double() / total.double().clamp(min=1)).to(value.dtype)
-    return torch.where(count > 0, value, 0) * share  # the mean over nothing may be NaN
+    return torch.where(count > 0, value, 0) * share  # with a count of 0, the mean may be NaN

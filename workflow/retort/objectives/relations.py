@@ -95,9 +95,7 @@ class Relations:
         chosen = [one_of("relation", pair, get_args(Letters)) for pair in pairs]
         self.pairs = [tuple(LETTERS[letter] for letter in pair.split("-")) for pair in chosen]
         self.weights = [1.0] * len(pairs) if weights is None else weights
-        self.activations = tuple(
-            sorted({activation for pair in self.pairs for activation in pair})
-        )  # only what these pairs read
+        self.activations = tuple(sorted({activation for pair in self.pairs for activation in pair}))
         self.heads = heads
         self.normaliser = one_of("normaliser", normaliser, get_args(Normaliser))
         # with padding all examples have as many tokens
@@ -131,7 +129,7 @@ class HiddenRelation:
 
     Args:
         heads: number of parts that the width is split into; None takes the student's attention heads.
-        mean_over: the mean is over all tokens of the batch, or over texts, each the mean of its own tokens.
+        mean_over: take the mean over all tokens of the batch ("tokens"), or over texts of each text's mean ("texts").
     """
 
     version = 1

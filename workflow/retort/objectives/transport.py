@@ -13,7 +13,7 @@ from retort.objectives.hidden import MapRule, linear_map
 
 
 def count_of(real: Tensor, like: Tensor) -> Tensor:
-    """Return how many numbers of `like` count: those where `real`, broadcast to its shape, is True."""
+    """Return the number of elements of `like` where `real`, broadcast to its shape, is True; at least 1."""
     return real.sum().clamp(min=1) * (like.numel() // real.numel())  # x width, or x heads
 
 
@@ -23,31 +23,30 @@ def layer_cost(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
 
 
 def layer_costs(ours: Tensor, theirs: Tensor, real: Tensor) -> Tensor:
-    """Return `layer_cost` of each two layers of (layers, ...) tensors as (student layers, teacher layers)."""
+    """Return `layer_cost` for all pairs of layers of (layers, ...) tensors, (student layers, teacher layers)."""
     a, b = (torch.where(real, x, 0).flatten(1) for x in (ours, theirs))  # (layers, numbers of a layer)
     squares = a.square().sum(1)[:, None] + b.square().sum(1)  # |a|^2 + |b|^2: (student layers, teacher layers)
     # |a - b|^2 = |a|^2 + |b|^2 - 2 a.b, which rounding may bring below 0
     return (squares - 2 * product(a, b.mT)).clamp(min=0) / count_of(real, theirs[0])
 
 
-def on_host(*tensors: Tensor) -> list[Tensor]:
-    """Return tensors in float64 on the CPU, copied at once: a GPU ends all operations before each copy."""
+def copy_to_host(*tensors: Tensor) -> list[Tensor]:
+    """Copy tensors to the CPU in float64, all in one copy, because each copy waits for the GPU."""
     copied = torch.cat([tensor.double().flatten() for tensor in tensors]).cpu()
     parts = torch.split(copied, [tensor.numel() for tensor in tensors])
     return [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)]
 
 
 def cheapest_flow(costs: Tensor, student: Tensor, teacher: Tensor) -> Tensor:
-    """Return the flow of the cheapest transport between each two layers, (student layers, teacher layers).
+    """Return the flow of the cheapest transport between all pairs of layers, (student layers, teacher layers).
 
-    The flow F minimises sum_ij F_ij costs_ij; its rows sum to `student` and its columns to `teacher`.
-
-    All tensors are in float64 on the CPU.
+    The flow F minimises sum_ij F_ij costs_ij; its rows sum to `student` and its columns to `teacher`, both scaled to
+    sum to one. All tensors are in float64 on the CPU.
 
     Args:
-        costs: the cost of one unit between each two layers, (student layers, teacher layers).
-        student: what each student layer gives, (student layers,); scaled to sum to one.
-        teacher: what each teacher layer takes, (teacher layers,); scaled to sum to one.
+        costs: the cost of one unit between each pair of layers, (student layers, teacher layers).
+        student: the weight of each student layer, (student layers,).
+        teacher: the weight of each teacher layer, (teacher layers,).
     """
     import ot  # slow to import, and only this objective needs it
 
@@ -60,10 +59,10 @@ Smoothing = Literal["softmax", "share"]
 
 
 def ratios(weights: Tensor, paid: Tensor) -> Tensor:
-    """Return sum of all unit costs / own unit cost of each layer, where the unit cost is `paid` / `weights`.
+    """Return sum of all unit costs / own unit cost for each layer, (layers,), with unit cost = `paid` / `weights`.
 
-    It is large for a cheap layer. A layer that costs exactly nothing has an infinite one, and a layer that carries
-    nothing has none (NaN): what a layer would cost that no transport uses is not known.
+    The ratio is large for a cheap layer. It is infinite for a layer that costs nothing, and NaN for a layer of weight
+    0, whose unit cost is unknown.
     """
     unit = paid / weights  # (layers,)
     return unit.sum() / unit
@@ -73,25 +72,24 @@ def ratios(weights: Tensor, paid: Tensor) -> Tensor:
 class EarthMovers(nn.Module):
     """Earth mover's distance between all layers of both models: differences weighted by the cheapest transport.
 
-    Activations are (layers, batch, length, width) and (layers, batch, heads, query, key). The cost between two layers
-    is the mean squared error of their hidden states over real tokens, and, in a second transport, that of their
-    attention scores before softmax over heads and real query-key pairs; the two distances are added: sum_ij F_ij C_ij
-    with flow F and cost C. BERT-EMD (Li et al., 2020). The flow is a constant in the gradient: it is a minimum already.
+    Activations are (layers, batch, length, width) and (layers, batch, heads, query, key). There are two transports,
+    each with a distance sum_ij F_ij C_ij of flow F and cost C, and the value is their sum. In the first, the cost
+    between two layers is the mean squared error of their hidden states over real tokens. In the second, it is that of
+    their attention scores before softmax, over heads and real query-key pairs. BERT-EMD (Li et al., 2020). The flow is
+    a constant in the gradient: it is a minimum already.
 
-    The weight of a layer is what it gives or takes in the transport; at first all layers have the same. In training,
-    the weights are updated after each call: a layer's unit cost is what it pays in the transports divided by its
-    weight, and its ratio is the sum of all unit costs divided by its own. The weights are saved with the linear maps,
-    so that a resumed run goes on with them. Costs or weights that are not finite, as weights after a cost of exactly
-    zero between two layers that are the same, make the loss NaN: the run diverges, and does not go on with a transport
-    of nothing.
+    The weight of a layer is what it gives or takes in the transport. At first all layers have the same. In training,
+    the weights are updated after each call, by ratios: a layer's unit cost is what it pays divided by its weight, and
+    its ratio is the sum of all unit costs divided by its own. Checkpoints hold the weights. If a cost or weight is not
+    finite, the loss is NaN and the run diverges; a cost of exactly zero between two equal layers leads to such weights.
 
     Args:
-        attention: compare attention scores too, which needs equal numbers of heads.
+        attention: compare attention scores too; both models then need equal numbers of heads.
         map: when to put a linear map, one for all layers, before the hidden states: always, widths-differ or never.
         update: update the weights in training.
-        smoothing: "softmax" is the softmax over layers of the ratios of both transports together, as the paper writes
-            it; one cheap layer soon has nearly all the weight. "share" is a ratio's share of all ratios, the mean of
-            both transports, as in the released code.
+        smoothing: how ratios become weights. "softmax": the softmax over layers of the ratios of both transports
+            together, as in the paper; one cheap layer soon has nearly all the weight. "share": the ratio divided by the
+            sum of all ratios, averaged over both transports, as in the released code.
         temperature: temperature of the softmax.
     """
 
@@ -139,7 +137,8 @@ class EarthMovers(nn.Module):
             layer_costs(ours[activation].detach(), wide(teacher[activation]).detach(), real)
             for activation, real in compared.items()
         ]
-        student_weights, teacher_weights, *each_costs = on_host(self.student_weights, self.teacher_weights, *each_costs)
+        copies = copy_to_host(self.student_weights, self.teacher_weights, *each_costs)
+        student_weights, teacher_weights, *each_costs = copies
         if not all(x.isfinite().all() for x in (student_weights, teacher_weights, *each_costs)):
             return ours["hidden"].sum() * torch.nan  # the training loop reports the divergence with its step
         distances, paid = [], []
@@ -151,18 +150,18 @@ class EarthMovers(nn.Module):
                 distances.append(flow[s, t].item() * layer_cost(*pair, real))  # F_st C_st
             paid.append(flow * costs)
         if self.training and self.update:
-            self.follow(paid)
+            self.update_weights(paid)
         return torch.stack(distances).sum()
 
     @torch.no_grad()
-    def follow(self, paid: list[Tensor]) -> None:
+    def update_weights(self, paid: list[Tensor]) -> None:
         """Update the weights of all layers from what each transport paid, (student layers, teacher layers)."""
+        if not any(each.any() for each in paid):
+            return  # the models agree in all layers: no layer is cheaper than others
         for weights, dim in ((self.student_weights, 1), (self.teacher_weights, 0)):
-            if not any(each.any() for each in paid):
-                continue  # the models agree in all layers: nothing says which layer is cheaper
-            weights.copy_(self.smooth(weights, paid, dim))
+            weights.copy_(self.new_weights(weights, paid, dim))
 
-    def smooth(self, weights: Tensor, paid: list[Tensor], dim: int) -> Tensor:
+    def new_weights(self, weights: Tensor, paid: list[Tensor], dim: int) -> Tensor:
         """Return the new weights (layers,) of one model, which sum to one; `dim` of `paid` is the other model's."""
         if self.smoothing == "softmax":
             costs = torch.stack(paid).sum(0).sum(dim).to(weights.device)  # (layers,)

@@ -14,7 +14,7 @@ from typing import Any
 from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, LOCKS, Attempt, file_of
-from retort.job_names import single, slug_of
+from retort.job_names import expand_groups, slug_of
 from retort.plan import slurm_submit
 
 FILE = Path("results/runs/failed.json")  # the configuration of the second run
@@ -38,7 +38,7 @@ def make_pages(workflow: Any, config: dict[str, Any]) -> None:
         workflow: Snakemake's workflow, after its last job.
         config: the configuration of the run.
     """
-    jobs = sorted((job for job in single(workflow.scheduler.failed) if not _is_made(job)), key=str)
+    jobs = sorted((job for job in expand_groups(workflow.scheduler.failed) if not _is_made(job)), key=str)
     stopped = workflow.scheduler._user_kill or not workflow.execution_settings.keep_going
     targets = [target for target in map(str, workflow.dag_settings.targets) if target.startswith(("all", "reports/"))]
     left_out = workflow.dag_settings.targets and not targets

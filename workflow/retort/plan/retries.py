@@ -41,13 +41,13 @@ class Restarts:
         slug = slug_of(job)
         if job.resources.get(IN_TURN) and handover.is_kept(attempts.LOCKS / slug):
             return 0  # it has succeeded: a job beside it has failed
-        folders = attempts.written_by(job.rule.name, slug, job.params.get("settings", ()))
-        failed = attempts.failed(attempts.file_of(slug), folders)
+        folders = attempts.checkpoint_folders(job.rule.name, slug, job.params.get("settings", ()))
+        failed = attempts.latest_failure(attempts.file_of(slug), folders)
         if failed is None:
             return retries
         if job.rule.name in attempts.TRAINS_FOR:
             retries = max(retries, 1)
-        elif failed.failures >= attempts.MOST:
+        elif failed.failures >= attempts.MAX_FAILURES:
             return 0
         return retries and retries + self._start_of(slug, failed, job.attempt) - 1
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from retort.job_names import single, slug_of
+from retort.job_names import expand_groups, slug_of
 from retort.plan.slurm_step import PLUGIN
 
 FIRST, LONGEST = 10.0, 300.0  # seconds of a pause, which doubles with each refusal
@@ -93,7 +93,7 @@ def forget_refusals(report: Callable[[Any, Any], None]) -> Callable[[Any, Any], 
     """Wrap the function that reports a submission: it first forgets the refusals of the job."""
 
     def reported(executor: Any, submitted: Any) -> None:
-        for each in single([submitted.job]):
+        for each in expand_groups([submitted.job]):
             _refused.pop(slug_of(each), None)
         report(executor, submitted)
 
@@ -109,7 +109,7 @@ def submit_again(report: Report) -> Report:
             report(executor, submitted, message)
             return
         if refusal.times == 1:
-            name = ", ".join(map(slug_of, single([submitted.job])))
+            name = ", ".join(map(slug_of, expand_groups([submitted.job])))
             executor.logger.warning(f"Slurm does not take {name} for now, and is asked again: {refusal.line}")
         pause = min(FIRST * 2.0 ** min(refusal.times - 1, 10), LONGEST)
         timer = threading.Timer(pause, _submit, [executor, submitted.job])
@@ -121,7 +121,7 @@ def submit_again(report: Report) -> Report:
 
 def _note_refusal(executor: Any, job: Any, message: str) -> Refusal:
     """Note that a job was refused, and return what is known of its refusals."""
-    slugs, now = [slug_of(each) for each in single([job])], time.monotonic()
+    slugs, now = [slug_of(each) for each in expand_groups([job])], time.monotonic()
     said = OF_SBATCH.search(message)
     line = "; ".join(filter(None, map(str.strip, (said[1] if said else message).splitlines())))
     before = _refused.get(slugs[0])

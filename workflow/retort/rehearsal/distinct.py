@@ -1,4 +1,4 @@
-"""Which trainings of a plan are distinct: one of each is enough to find what cannot be trained."""
+"""Find the distinct trainings of a plan: it is enough to run one of each kind to find what cannot be trained."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from retort.study.study import Study
 
 
 def distinct_trainings(plan: Plan) -> list[str]:
-    """Return the results of one training of each distinct combination, in the order of the plan.
+    """Return the results of one training for each distinct combination, in the order of the plan.
 
-    - Distillations are distinct in the objectives of their stages with their options and mappings, in the start, in the
-      family of the model, and on tasks in the type of the task.
-    - Fine-tunings are distinct in the start of a student that is not distilled, in the family and in the type of the
-      task; each task is learnt at least once.
+    - The combination of a distillation: objectives with options and mappings of each stage, initialisation, family of
+      the model, and on a task the type of the task.
+    - The combination of a fine-tuning: initialisation of a student that is not distilled, family, and type of the task.
+      Also, each task is learnt at least once.
     """
     study, chosen, met = plan.study, list[str](), set[Hashable]()
     for student, task in plan.pairs:
@@ -36,7 +36,7 @@ def distinct_trainings(plan: Plan) -> list[str]:
 
 
 def _training(plan: Plan, student: str, task: str) -> set[Hashable]:
-    """Return what a training on a task shows of the plan; the empty set for a teacher, which students need anyway."""
+    """Return the combinations that a training on a task covers; none for a teacher, which students need anyway."""
     study = plan.study
     if student in plan.task_specific:
         return {(*_distillation(study, student), _type(study.tasks[task]))}
@@ -69,7 +69,7 @@ def _term(term: Term) -> tuple[str, ...]:
 
 
 def _start(start: Initialisation) -> tuple[str, ...]:
-    """Return the keys of an initialisation that are given, and what layers are taken of."""
+    """Return the given keys of an initialisation, and the model whose layers are taken."""
     return (*sorted(key for key, value in start.model_dump().items() if value), start.of)
 
 

@@ -1,4 +1,4 @@
-"""What a rehearsal prints while it runs: a bar on a terminal, a line for each failure, and what it has met."""
+"""Print the progress of a rehearsal: a bar on a terminal, a line for each failure, and a summary."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 from retort.rehearsal.run import Done
 
 WIDTH = 30  # characters of the bar
-ANEW = "\r\033[K"  # begins a terminal's line anew, and removes what stood there
-EVERY = 60  # seconds between two lines where there is no terminal
+CLEAR_LINE = "\r\033[K"  # clears a terminal's line
+EVERY = 60  # seconds between two lines without a terminal
 
 
 class Progress:
-    """Prints how far a rehearsal is, to the standard error output.
+    """Print the progress of a rehearsal to standard error.
 
     Args:
-        folder: the folder in which it runs, for the paths of logs.
+        folder: the folder of the rehearsal, for the paths of logs.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.begun, self.told = folder, time.monotonic(), time.monotonic()
+        self.folder, self.begun, self.printed = folder, time.monotonic(), time.monotonic()
         self.done = self.failed = 0
         self.on_terminal = sys.stderr.isatty()
 
@@ -34,23 +34,23 @@ class Progress:
             self.failed += 1
             self._print(failure(job, self.folder))
         if self.on_terminal:
-            print(f"{ANEW}{self._state(total)}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() - self.told > EVERY:
-            self.told = time.monotonic()
+            print(f"{CLEAR_LINE}{self._state(total)}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - self.printed > EVERY:
+            self.printed = time.monotonic()
             self._print(self._state(total))
 
     def warn(self, text: str) -> None:
-        """Print what Snakemake warns of."""
+        """Print a warning of Snakemake."""
         if text.strip():
             self._print(text)
 
     def end(self) -> None:
-        """End the line of the bar, so that what is printed next has lines of its own."""
+        """End the line of the bar, so that further output begins on a new line."""
         if self.on_terminal and self.done:
             print(file=sys.stderr, flush=True)
 
     def _print(self, line: str) -> None:
-        print(f"{ANEW}{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
+        print(f"{CLEAR_LINE}{line}" if self.on_terminal else line, file=sys.stderr, flush=True)
 
     def _state(self, total: int) -> str:
         total = max(total, self.done)
@@ -60,7 +60,7 @@ class Progress:
 
 
 def failure(job: Done, folder: Path) -> str:
-    """Return a line about a job that failed: its rule, student and task, the last line of its log, and the log."""
+    """Return a message about a failed job: rule, wildcards, the last line of its log, and the path of the log."""
     path = folder / job.log
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     last = next((line.strip() for line in reversed(lines) if line.strip()), "no log")
@@ -68,7 +68,7 @@ def failure(job: Done, folder: Path) -> str:
 
 
 def summary(jobs: list[Done]) -> Iterator[str]:
-    """Yield a line for each rule with its number of jobs and their CPU time, and one with the memory that was met."""
+    """Yield a line for each rule with its number of jobs and their CPU time, and one with the peak memory."""
     by_rule = defaultdict[str, list[Done]](list)
     for job in jobs:
         by_rule[job.rule].append(job)

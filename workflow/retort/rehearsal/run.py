@@ -1,6 +1,6 @@
 """Run a plan in one process: Snakemake decides what runs and in which order, and every script runs here.
 
-So nothing is imported twice, and a training of two steps costs its two steps.
+So nothing is imported twice, and a short training takes little time.
 """
 
 from __future__ import annotations
@@ -23,20 +23,18 @@ from typing import Any, TextIO
 
 from retort import machine
 
-LINES = 3  # of an unexpected error that are told
-
 
 @dataclass(frozen=True)
 class Done:
     """A job that has run.
 
     Args:
-        rule: its rule.
+        rule: the rule of the job.
         wildcards: the values of its wildcards.
-        seconds: CPU time that it took.
-        peak: the most memory that the process held meanwhile, in MB; where there is no /proc, until then.
-        log: its log file.
-        failed: whether it failed.
+        seconds: the CPU time of the job.
+        peak: the peak memory of the process during the job, in MB; without /proc, the peak since the process began.
+        log: the log file.
+        failed: whether the job failed.
     """
 
     rule: str
@@ -49,12 +47,14 @@ class Done:
 
 @dataclass
 class Rehearsal:
-    """Runs the scripts of Snakemake's jobs in this process, and keeps what became of each job.
+    """Run the scripts of Snakemake's jobs in this process, and keep the outcome of each job.
 
     Args:
-        tell: called after each job with it and the number of jobs of the run.
-        warn: called with each error of Snakemake itself, and each of its warnings.
+        tell: called after each job, with the job and the number of jobs of the run.
+        warn: called with each error and each warning of Snakemake itself.
+        total: the number of jobs of the run.
         stopped: whether the user stopped the run.
+        jobs: the jobs that have run.
     """
 
     tell: Callable[[Done, int], None]
@@ -68,20 +68,20 @@ class Rehearsal:
         """Run the script of a job, in place of `snakemake.script.PythonScript.execute_script`.
 
         Args:
-            script: Snakemake's object for it.
-            path: the file that holds it.
+            script: Snakemake's object for the script.
+            path: the file of the script.
 
         Raises:
-            RuntimeError: the job failed; Snakemake then leaves out what depends on it.
+            RuntimeError: the job failed; Snakemake then skips the jobs that depend on it.
         """
         log = str(next(iter(script.log), os.devnull))
         with self._alone:  # scripts set environment variables, seeds and numbers of threads
             _forget_memory()
             begun, paths = time.process_time(), list(sys.path)
-            with _log(log) as lines, contextlib.redirect_stderr(lines):
-                failed = _fails(path)
+            with _open_log(log) as lines, contextlib.redirect_stderr(lines):
+                failed = not _run_script(path)
             seconds, peak = time.process_time() - begun, machine.max_rss_mb()
-            sys.path[:] = paths  # each script appends all of it again
+            sys.path[:] = paths  # each script of Snakemake adds paths
         done = Done(script.rulename, tuple(map(str, script.wildcards)), seconds, peak, log, failed)
         self.jobs.append(done)
         self.tell(done, self.total)
@@ -89,7 +89,7 @@ class Rehearsal:
             raise RuntimeError(f"{done.rule} failed: {log}")
 
     def count(self, jobs: int) -> None:
-        """Note how many jobs the run has, in place of `retort.run_hooks.start_forkserver`."""
+        """Set the number of jobs of the run, in place of `retort.run_hooks.start_forkserver`."""
         self.total = jobs
 
     @property
@@ -98,18 +98,18 @@ class Rehearsal:
         return sum(job.failed for job in self.jobs)
 
     def stop(self, number: int, frame: FrameType | None) -> None:
-        """Note that the user stops the run, and interrupt it as Python does."""
+        """Note that the user stops the run, and raise KeyboardInterrupt."""
         self.stopped = True
         signal.default_int_handler(number, frame)
 
 
 class Warnings(logging.Handler):
-    """Hands on what Snakemake warns of; its log file has everything.
+    """Pass Snakemake's warnings on to a rehearsal; Snakemake's log file has everything.
 
-    When a job has failed, which `tell` has told, Snakemake's own words on it are left out.
+    Pass nothing on after a job has failed: `tell` has reported it already.
 
     Args:
-        rehearsal: the run.
+        rehearsal: the rehearsal.
     """
 
     def __init__(self, rehearsal: Rehearsal) -> None:
@@ -117,38 +117,39 @@ class Warnings(logging.Handler):
         self.rehearsal = rehearsal
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand on a record."""
+        """Pass a record on."""
         if not self.rehearsal.failed and not self.rehearsal.stopped:
             self.rehearsal.warn(record.getMessage())
 
 
 def _forget_memory() -> None:
-    """Free what the job before has left, so that the next one says what it holds itself."""
-    gc.collect()  # models hold themselves in circles
-    gc.freeze()  # what is left lives on: to look at all of it after every job would take a second each time
+    """Free the memory of the last job, so that the peak of the next one is its own."""
+    gc.collect()  # models have reference cycles
+    gc.freeze()  # leave imported modules out of later collections, which would take a second each
     machine.reset_max_rss()
 
 
-def _fails(script: str) -> bool:
-    """Run a script and return whether it failed; what an interpreter would print goes to the standard error output."""
+def _run_script(script: str) -> bool:
+    """Run a script and return whether it succeeded; print a traceback to standard error if not."""
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as end:
-        return bool(end.code)
+        return not end.code
     except Exception:
         traceback.print_exc()
-        return True
-    return False
+        return False
+    return True
 
 
-def _log(path: str) -> TextIO:
+def _open_log(path: str) -> TextIO:
+    """Open a log file to append to it; make its folder."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     return open(path, "a", encoding="utf-8")
 
 
 @contextlib.contextmanager
 def in_this_process(rehearsal: Rehearsal) -> Iterator[None]:
-    """Let Snakemake run scripts in this process, and tell the rehearsal its warnings, as long as the context lasts."""
+    """Make Snakemake run scripts in this process and pass its warnings to the rehearsal, inside a block."""
     from snakemake.logging import LoggerManager
     from snakemake.script import PythonScript
 
@@ -159,7 +160,7 @@ def in_this_process(rehearsal: Rehearsal) -> Iterator[None]:
     run_hooks.start_forkserver = rehearsal.count
     LoggerManager._default_streamhandler = lambda manager: Warnings(rehearsal)
     interrupt = signal.getsignal(signal.SIGINT)
-    if interrupt is not signal.SIG_IGN:  # as it is in the background of some shells
+    if interrupt is not signal.SIG_IGN:  # some shells ignore it for processes in the background
         signal.signal(signal.SIGINT, rehearsal.stop)
     try:
         yield
@@ -177,6 +178,6 @@ def run(rehearsal: Rehearsal, arguments: list[str]) -> int:
             main(arguments)
         except SystemExit as end:
             return int(end.code or 0)
-        except KeyboardInterrupt:  # while Snakemake plans, or a second one while it ends
+        except KeyboardInterrupt:  # during planning, or a second one while Snakemake ends
             return 1
     return 0

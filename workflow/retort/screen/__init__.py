@@ -1,1 +1,1 @@
-"""What a terminal shows while Snakemake runs: a bar, the time left, the running jobs, and warnings."""
+"""The screen of a run on a terminal: a bar, the time left, the running jobs, and warnings."""

@@ -10,12 +10,12 @@ from typing import IO
 
 
 class CapturedErrors:
-    """Standard error, led into a file from when this is made until `release`; processes started meanwhile inherit it.
+    """Redirect standard error to a file until `release`, also that of processes started meanwhile.
 
-    A file cannot be full or closed as a pipe can be, so that no job stops because nobody reads.
+    With a pipe, jobs would stop whenever nobody reads it.
 
     Attributes:
-        terminal: the standard error that was there before.
+        terminal: the original standard error.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class CapturedErrors:
         os.dup2(self._file.fileno(), 2)
 
     def lines(self) -> Iterator[str]:
-        """Yield the whole lines that were written since the last call, and keep them for the log."""
+        """Yield the complete lines that were written since the last call, and keep them for the log."""
         new = os.pread(self._file.fileno(), 1 << 20, self._read) if self._open else b""
         self._read += len(new)
         self._log += new
@@ -40,7 +40,7 @@ class CapturedErrors:
             self._log = b""
 
     def release(self) -> Iterator[str]:
-        """Give standard error back to the terminal, and yield the lines that were not read yet."""
+        """Restore standard error, and yield the lines that were not read yet."""
         if self._open:
             os.dup2(self.terminal.fileno(), 2)
             yield from self.lines()

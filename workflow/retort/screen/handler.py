@@ -25,9 +25,9 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from retort.screen.captured import CapturedErrors
 from retort.screen.state import RunState
 
-SAID = re.compile(r"^    (\w+(\([^)]*\))?: .*)$")  # a line in which a job says what came out
-SHOWN = 12  # running jobs at most; a cluster has hundreds
-QUIET = {Quietness.RULES, Quietness.REASON}  # what plain lines leave out
+SAID = re.compile(r"^    (\w+(\([^)]*\))?: .*)$")  # a line of `Job.say`
+SHOWN = 12  # the most running jobs that are shown; a cluster has hundreds
+QUIET = {Quietness.RULES, Quietness.REASON}  # events that plain lines leave out
 
 
 def in_words(seconds: float) -> str:
@@ -37,7 +37,7 @@ def in_words(seconds: float) -> str:
 
 
 class Screen:
-    """A bar with the jobs that are done and the time left, above it what needs attention, below it the running jobs.
+    """A bar with the finished jobs and the time left; warnings above it, the running jobs below it.
 
     Args:
         captured: the captured standard error.
@@ -51,14 +51,14 @@ class Screen:
         self.live: Live | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show what a record of Snakemake changes."""
-        acts: dict[Any, Callable[[logging.LogRecord], None]] = {
+        """Update the screen after a record of Snakemake."""
+        actions: dict[Any, Callable[[logging.LogRecord], None]] = {
             LogEvent.RUN_INFO: self._begin,
             LogEvent.JOB_INFO: self._start,
             LogEvent.JOB_FINISHED: self._finish,
             LogEvent.JOB_ERROR: self._fail,
         }
-        acts.get(getattr(record, "event", None), self._message)(record)
+        actions.get(getattr(record, "event", None), self._message)(record)
 
     def _begin(self, record: logging.LogRecord) -> None:
         self.state.begin(vars(record).get("stats", {}))
@@ -80,7 +80,7 @@ class Screen:
         self.show(f"failed: {job.name if job else fields.get('rule_name')}{f'; log: {logs}' if logs else ''}", "red")
 
     def _message(self, record: logging.LogRecord) -> None:
-        """Show warnings and errors, and that there is nothing to do; the rest is in the log file."""
+        """Show warnings, errors and 'Nothing to be done'; the rest is only in the log file."""
         text = record.getMessage() if record.msg else ""
         if record.levelno >= logging.WARNING:
             self.show(text, "red" if record.levelno >= logging.ERROR else "yellow")
@@ -88,13 +88,13 @@ class Screen:
             self.show(text)
 
     def show(self, text: str, style: str = "") -> None:
-        """Print a line above the bar; a line that was printed before is not printed again."""
+        """Print a line above the bar, unless it was printed before."""
         if text.strip() and text not in self.shown:
             self.shown.add(text)
             self.console.print(Text(text, style=style))
 
     def read(self) -> None:
-        """Read what jobs have written: results go to the last line, anything else is shown; all of it to the log."""
+        """Read what jobs have written: show results in the last line, other lines above the bar; log everything."""
         with self.lock:
             for line in self.captured.lines():
                 self._read(line)
@@ -128,7 +128,7 @@ class Screen:
         return Group(bar, jobs, last)
 
     def close(self) -> None:
-        """Take the bar away, give the terminal back, and say how the run ended."""
+        """Remove the bar, restore the terminal, and print how the run ended."""
         self.read()
         if self.live is not None:
             self.live.stop()
@@ -154,7 +154,7 @@ class LogHandler(LogHandlerBase):
     """The handler that Snakemake makes for `--logger retort`."""
 
     def __post_init__(self) -> None:
-        """Take the terminal, or write plain lines where standard error is none, and in a dry run."""
+        """Open the screen; in a dry run, or if standard error is no terminal, write plain lines."""
         self.screen: Screen | None = None
         self.plain = ColorizingTextHandler(
             nocolor=self.common_settings.nocolor,
@@ -169,7 +169,7 @@ class LogHandler(LogHandlerBase):
             atexit.register(self.close)
 
     def _remembered(self) -> Path | None:
-        """Return Snakemake's log file, also after Snakemake has closed it."""
+        """Return Snakemake's log file, even after Snakemake has closed it."""
         self.log_file = _log_file() or self.log_file
         return self.log_file
 
@@ -181,7 +181,7 @@ class LogHandler(LogHandlerBase):
             self.plain.handle(record)
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Restore the terminal."""
         screen, self.screen = self.screen, None
         if screen:
             screen.close()
@@ -189,6 +189,6 @@ class LogHandler(LogHandlerBase):
 
     writes_to_stream = True
     writes_to_file = False
-    has_filter = True  # the screen chooses itself what it shows
+    has_filter = True  # Snakemake must not filter: the screen does
     has_formatter = True
     needs_rulegraph = False

@@ -1,4 +1,4 @@
-"""The state of a run: how many jobs are done, which are running, and how long the others will take."""
+"""The state of a run: finished jobs, running jobs, and an estimate of the time left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class RunningJob:
     """A job that is running.
 
     Args:
-        rule: its rule.
+        rule: the rule of the job.
         wildcards: the values of its wildcards.
         started: when it started, in seconds of the clock.
     """
@@ -33,6 +33,10 @@ class RunState:
 
     Args:
         clock: returns the time in seconds.
+        total: number of jobs of the run.
+        done: number of jobs that have succeeded.
+        failed: number of jobs that have failed.
+        running: Snakemake's number of a job -> the running job.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -45,7 +49,7 @@ class RunState:
     _began: float = 0.0
 
     def begin(self, jobs: Mapping[str, int]) -> None:
-        """Begin a run with these numbers of jobs by rule; Snakemake's 'total' and 'all' are no rules that take time."""
+        """Begin a run with these numbers of jobs by rule, and of all jobs by 'total'; the rule 'all' takes no time."""
         self.total = int(jobs.get("total", 0))
         self._left = {rule: count for rule, count in jobs.items() if rule not in ("total", "all")}
         self._began = self.clock()
@@ -55,14 +59,14 @@ class RunState:
         self.running[job] = RunningJob(rule, tuple(map(str, wildcards.values())), self.clock())
 
     def finish(self, job: int) -> None:
-        """Note that a job has ended well."""
+        """Note that a job has succeeded."""
         self.done += 1
         ended = self._end(job)
         if ended:
             self._took.setdefault(ended.rule, []).append(self.clock() - ended.started)
 
     def fail(self, job: int) -> RunningJob | None:
-        """Note that a job has failed, and return it; None if it was not known to run."""
+        """Note that a job has failed, and return it; None if it was not running."""
         self.failed += 1
         return self._end(job)
 
@@ -78,10 +82,10 @@ class RunState:
         return self.clock() - self._began if self.total else 0.0
 
     def seconds_left(self) -> float | None:
-        """Return how long the other jobs will take; None before a job has ended.
+        """Estimate the seconds until the end of the run; return None before a job has ended.
 
-        A job takes as long as the mean of its rule until now, and one of a rule that has not ended yet as long as the
-        mean of all. As many run at once as now.
+        A job is expected to take the mean time of its rule so far, or of all jobs if none of its rule has ended. As
+        many jobs as now are expected to run at once.
         """
         every = [seconds for took in self._took.values() for seconds in took]
         if not every:

@@ -28,7 +28,7 @@ from retort.training.evaluate import ScoreToWrite, dev_score, evaluate, write_sc
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, set_seed, training_rows
 from retort.training.shared_pass import Activations
-from retort.training.side_by_side import divergence_noted
+from retort.training.side_by_side import read_divergence
 
 
 @on_every_gpu
@@ -41,19 +41,19 @@ def distill_on_task(
     activations_folder: str | None,
     weights_folder: str | None,
 ) -> None:
-    """Distil a student on a task and write its score, which says so if the training diverged.
+    """Distil a student on a task and write its score; a divergence is recorded in the score.
 
     Args:
         job: the running job.
         settings: the settings of the distillation.
-        score: the score to write; its seed is that of the initial weights, the order of the batches and dropout.
+        score: the score to write; its seed is for the initial weights, the order of the batches and dropout.
         encoded_folder: the folder of the encoded task.
-        folders: those of the fine-tuned teacher, the published model and the parent.
+        folders: the folders of the fine-tuned teacher, the published model and the parent.
         activations_folder: the folder of the teacher's stored activations; None to run the teacher on every batch.
-        weights_folder: the folder to save the weights in, or None.
+        weights_folder: the folder in which the weights are saved; None to discard them.
 
     Raises:
-        RetortError: the task is encoded with another tokenizer than that of the model or the parent.
+        RetortError: the tokenizer of the model or the parent differs from the one that encoded the task.
     """
     check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
     set_seed(job, score.seed)
@@ -78,7 +78,7 @@ def _teacher_and_data(
     folders: StartFolders,
     activations_folder: str | None,
 ) -> TeacherAndData:
-    """Return the teacher, which runs on every batch or is read from disk, with batches of the training rows."""
+    """Return the teacher and the batches of the training rows; the teacher runs on every batch or is read from disk."""
     rows, heads = training_rows(encoded_folder, settings.task), settings.teacher.model.architecture.heads
 
     def score(model: nn.Module, metric: str) -> float:
@@ -86,20 +86,20 @@ def _teacher_and_data(
 
     def stored(keys: set[Key], _: bool) -> Activations:
         folder = Path(str(activations_folder))
-        if not has_stored(folder, keys):  # an earlier run of the study has deleted them at its end
+        if not has_stored(folder, keys):  # a run of the study deletes them at its end
             folder = job.checkpoints / "activations"
             folder.mkdir(parents=True, exist_ok=True)
             network = build.load(str(folders.teacher), *head_of(settings.task)).eval().to(job.device)
             store_activations(network, rows, basis(keys), folder, settings.precision, job.device)
         return StoredActivations(folder, rows, keys, heads)
 
-    runs = folders.teacher and not activations_folder
-    teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if runs else stored
+    is_online = folders.teacher and not activations_folder
+    teacher = online(str(folders.teacher), *head_of(settings.task), job.device) if is_online else stored
     return replace(task_specific(settings, rows, seed, teacher), score=score)
 
 
 def _distil(student: Student, source: TeacherAndData, parent: str | None) -> Diverged | None:
-    """Train every stage of one student, and return its divergence, or that of its parent, if there was one."""
+    """Train every stage of one student; return the divergence of the student or its parent, None if there was none."""
     try:
         divergence.check(parent)
         run_stages([student], source)
@@ -119,6 +119,8 @@ def distill_student(
 ) -> None:
     """Distil a task-agnostic student and save it in the folder `output`, ready to be fine-tuned.
 
+    If the student or its parent diverges, save the weights before that step with a note.
+
     Args:
         job: the running job.
         settings: the settings of the distillation, with its seed.
@@ -126,16 +128,14 @@ def distill_student(
         corpus_folders: corpus name -> folder of its blocks, for every corpus that a stage reads.
         folders: the folders of the teacher (with a masked-LM head if a stage reads its logits), the published model and
             the parent.
-        output: the folder to write.
-
-    If the training diverges, or that of the parent did, the weights before that step are saved with a note of it.
+        output: the folder to write to.
 
     Raises:
-        RetortError: the teacher needs a masked-LM head and has none; or the corpora are packed with another tokenizer
-            than that of the model or the parent.
+        RetortError: the teacher needs a masked-LM head and has none; or the tokenizer of the model or the parent
+            differs from the one that encoded the corpora.
     """
     trainee = corpus_student(job, settings, folders)
-    trainee.diverged = divergence_noted(trainee.checkpoint)
+    trainee.diverged = read_divergence(trainee.checkpoint)
     diverged = _distil(trainee, corpus_source(job, settings, corpus_folders, folders), folders.parent)
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
@@ -152,11 +152,10 @@ def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: Star
     Args:
         job: the running job.
         settings: the settings of the distillation.
-        folders: the folders that it starts from.
+        folders: the folders from which the student starts.
 
     Raises:
-        RetortError: the teacher needs a masked-LM head and has none; or a model of the folders is not what the study
-            describes.
+        RetortError: the teacher needs a masked-LM head and has none; or a model differs from the study's description.
     """
     check_same_tokenizer(folders.model, folders.tokenizer, folders.parent)
     set_seed(job, settings.seed)
@@ -177,6 +176,7 @@ def corpus_source(
 
 
 def _masked_lm_head(settings: CorpusDistillationSettings) -> str:
+    """Return the head of both models, a key of `build.HEADS`."""
     return "masked-lm" if settings.teacher.has_masked_lm else "none"
 
 

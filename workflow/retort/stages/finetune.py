@@ -14,7 +14,7 @@ from retort.models.cards import save_with_card
 from retort.settings import FinetuneSettings, GridSettings, PointSettings
 from retort.training.evaluate import Measured, ScoreToWrite, evaluate, measure, write_score
 from retort.training.finetuning import finetune_at
-from retort.training.grid import Trial, choose, lines_of, part_of
+from retort.training.grid import Trial, choose, part_of, read_lines
 from retort.training.launch import on_every_gpu
 from retort.training.setup import checkpoint_of, head_of, progress_of
 
@@ -37,13 +37,13 @@ def run_grid(
         student_folder: the folder of the distilled student.
         encoded_folder: the folder of the encoded task.
         part: the number of the part, from 1.
-        parts: the number of parts that the grid is cut into.
+        parts: the number of parts of the grid.
         trials_file: the file to write: a line for each point, with its status and its metric.
     """
     task, seed = settings.task, settings.seed
     points = part_of(settings.points, part, parts)
     checkpoint, progress = checkpoint_of(job, settings, seed), progress_of(job, len(points))
-    lines = checkpoint.notes()  # of the points that this job finished before it was killed
+    lines = checkpoint.notes()  # trials that this job finished before it was killed
     for number, point in points[len(lines) :]:
         try:
             model = finetune_at(
@@ -78,7 +78,7 @@ def finetune_student(
     Args:
         job: the running job.
         settings: the settings of the fine-tuning.
-        score: the score to write; its seed is that of the head's initial weights, the order of the batches and dropout.
+        score: the score to write; its seed is for the head's initial weights, the order of the batches and dropout.
         student_folder: the folder of the distilled student.
         encoded_folder: the folder of the encoded task.
         trials_files: the trials of all parts of the grid; empty without a grid.
@@ -86,7 +86,7 @@ def finetune_student(
     """
     point = PointSettings()
     seed, network = score.seed, None
-    checkpoint = checkpoint_of(job, settings, seed, lines_of(trials_files))
+    checkpoint = checkpoint_of(job, settings, seed, read_lines(trials_files))
     try:
         point = choose(trials_files, settings.points)
         network = finetune_at(job, settings, point, student_folder, encoded_folder, seed, checkpoint, progress_of(job))
@@ -107,6 +107,6 @@ def _save_weights(
     weights_folder: str,
     title: str,
 ) -> None:
-    """Save a fine-tuned student with its model card; if the training diverged, the student with a new head."""
+    """Save a fine-tuned student with its model card; if `network` is None, the distilled student with a new head."""
     network = network or build.load(student_folder, *head_of(settings.task))
     save_with_card(job, settings, network, student_folder, weights_folder, title)

@@ -17,7 +17,7 @@ from retort.tasks import task_type_of
 def fetch_source(job: Job, settings: FetchSettings, output: str) -> None:
     """Fetch the files of a source into the folder `output`, and write the settings to a file beside it.
 
-    The file outlives the folder: who deletes the folder to save space can run on without the hub.
+    With the file, later runs need no hub even if the user deletes the folder to save space.
     """
     count = sources.fetch(settings, Path(output), job.checkpoints)
     write_json(f"{output}.json", settings.model_dump(mode="json"))

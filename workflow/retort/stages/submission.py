@@ -1,4 +1,4 @@
-"""Predictions on test sets without labels, and the zip file of predictions that the GLUE server takes."""
+"""Predictions on test sets without labels, and the zip file of predictions for the GLUE server."""
 
 from __future__ import annotations
 
@@ -66,10 +66,7 @@ def write_submission(job: Job, settings: SubmissionSettings, answers_files: list
 
 
 def _note_mixed(job: Job, output: Path) -> None:
-    """Say on the terminal and in a file beside a submission that its answers were made by different code, if so.
-
-    The zip itself holds what the server takes, and nothing else.
-    """
+    """Warn if the answers of a submission were made by different code: on the terminal and in a file beside the zip."""
     note = output.with_suffix(".mixed.txt")
     note.unlink(missing_ok=True)
     if len(job.ancestors) > 1:

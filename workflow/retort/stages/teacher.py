@@ -42,8 +42,8 @@ def finetune_teacher(
         output: the folder to write.
 
     Raises:
-        RetortError: the training diverged, so that no student can be distilled from this teacher; or the task is
-            encoded with another tokenizer than the model's.
+        RetortError: the training diverged, so that no student can be distilled from this teacher; or the model's
+            tokenizer differs from the one that encoded the task.
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
     seed, best = settings.seed, settings.metric_for_best_model
@@ -60,7 +60,11 @@ def finetune_teacher(
 def _train(
     job: Job, run: TrainingRun, settings: TeacherSettings | TeacherHeadSettings, checkpoint: Checkpoint, diverged: str
 ) -> None:
-    """Train a teacher or its head; if the training diverges, raise a RetortError that begins with `diverged`."""
+    """Train a teacher or its head.
+
+    Raises:
+        RetortError: the training diverged; the message begins with `diverged`.
+    """
     try:
         train_in(job, run, settings.seed, settings.precision, checkpoint)
     except Diverged as error:
@@ -80,8 +84,8 @@ def fit_teacher_head(
 ) -> None:
     """Fit a masked-LM head of a teacher on a corpus, and save the teacher with its head in the folder `output`.
 
-    A sentence encoder is published without the head of its pre-training. A new head gives it an output distribution: it
-    is trained on top of the frozen encoder, and its decoder is tied to the word embeddings, as in BERT.
+    A sentence encoder is published without its masked-LM head. A new head gives it an output distribution. The head is
+    trained on top of the frozen encoder, and its decoder is tied to the word embeddings, as in BERT.
 
     Args:
         job: the running job.
@@ -94,7 +98,7 @@ def fit_teacher_head(
         output: the folder to write.
 
     Raises:
-        RetortError: the training diverged, or the corpus is packed with another tokenizer than the model's.
+        RetortError: the training diverged, or the model's tokenizer differs from the one that encoded the corpus.
     """
     check_same_tokenizer(model_folder, tokenizer_folder)
     set_seed(job, settings.seed)
@@ -112,7 +116,7 @@ def fit_teacher_head(
 def record_activations(
     job: Job, settings: ActivationSettings, encoded_folder: str, teacher_folder: str, output: str
 ) -> None:
-    """Store every activation that students of this teacher read on a task's training rows, in the folder `output`."""
+    """Store the teacher's activations on a task's training rows that its students read, in the folder `output`."""
     Path(output).mkdir(parents=True, exist_ok=True)
     keys = set(settings.activations)
     if not keys:

@@ -1,4 +1,4 @@
-"""Distil students of one teacher side by side: its pass over each batch is made once for all of them."""
+"""Distil students of one teacher side by side: the teacher makes one pass over a batch for all of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from retort.settings import CorpusDistillationSettings
 from retort.stages.distill import corpus_source, corpus_student
 from retort.training.distillation import Student, run_stages
 from retort.training.launch import on_every_gpu
-from retort.training.side_by_side import divergence_noted, leave_divergence, leave_last_state
+from retort.training.side_by_side import leave_divergence, leave_last_state, read_divergence
 
-RULE = TRAINS_FOR["distill_together"]  # the rule of the jobs that go on from the checkpoints
+RULE = TRAINS_FOR["distill_together"]  # the rule of the students' own jobs, which go on from the checkpoints
 
 
 def distill_together(
@@ -23,16 +23,16 @@ def distill_together(
     corpus_folders: dict[str, str],
     folders: dict[str, StartFolders],
 ) -> None:
-    """Train task-agnostic students on the same batches, and leave each its last state as a checkpoint of its own job.
+    """Train task-agnostic students on the same batches, and write each one's last state as a checkpoint of its own job.
 
-    That job then takes no step, and saves the student. One that diverges leaves the step at which it did. One at which
-    another process is at work is left to it.
+    That job then takes no step, and saves the student. A student that diverges leaves a note with the step. A student
+    that another process already trains is skipped.
 
     Args:
         job: the running job.
         settings: student -> settings of its distillation; all with the same teacher, corpora, batch sizes and seed.
         corpus_folders: corpus name -> folder of its blocks, for every corpus that a stage reads.
-        folders: student -> the folders that it starts from, all with the same teacher.
+        folders: student -> folders from which it starts, all with the same teacher.
     """
     with ExitStack() as locks:
         free = {}
@@ -53,7 +53,7 @@ def _train(
     corpus_folders: dict[str, str],
     folders: dict[str, StartFolders],
 ) -> None:
-    """Train students that no other process is at work on; one that cannot begin is left to its own job.
+    """Train students whose jobs are locked; one that cannot begin is left to its own job.
 
     Raises:
         RetortError: none of them can begin.
@@ -74,14 +74,15 @@ def _train(
 
 
 def _inputs(settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders) -> list[str]:
-    """Return what the job of a student reads, in the order of its rule: the state on disk is valid for these alone."""
+    """Return the inputs of a student's own job, in the order of its rule: its checkpoint is valid only for these."""
     corpora = [corpus_folders[stage.data] for stage in settings.stages]
     return list(filter(None, [*corpora, folders.teacher, folders.model, folders.tokenizer, folders.parent]))
 
 
 def _student(job: Job, settings: CorpusDistillationSettings, folders: StartFolders) -> Student:
+    """Return a student that leaves its outcome in the checkpoint of its own job."""
     student = corpus_student(job, settings, folders)
-    student.diverged = divergence_noted(student.checkpoint)
+    student.diverged = read_divergence(student.checkpoint)
     leave_last_state(student)
     leave_divergence(student)
     return student

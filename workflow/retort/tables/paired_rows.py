@@ -8,7 +8,7 @@ from pathlib import Path
 
 from retort.errors import RetortError
 from retort.formatters import number
-from retort.registry import in_a_list, unknown
+from retort.registry import quote_commas, unknown
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import score_address
 from retort.study.questions import runs, seeds_of
@@ -123,7 +123,7 @@ def _lines(address: str, rows: Iterable[str], differences: Differences, without:
     spread = "" if all_pairs.std is None else f", standard deviation {number(all_pairs.std, 2)}"
     tasks = ", ".join(dict.fromkeys(task for _, task in differences))
     return [
-        f"{address}: {in_a_list(first)}, less {in_a_list(second)}",
+        f"{address}: {quote_commas(first)}, less {quote_commas(second)}",
         f"mean difference {number(all_pairs.mean, 2)}{spread}, n = {all_pairs.n} pairs ({tasks})",
         *(f"{test.title}: {_result(test.run(differences))}" for test in TESTS),
         *(test.explanation for test in TESTS),

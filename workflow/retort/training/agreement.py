@@ -1,6 +1,6 @@
-"""What the processes of a training tell each other.
+"""Let the processes of a training agree on the step after which all end.
 
-A signal reaches them at different steps; they agree on the step after which all end.
+A signal may reach them at different steps.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from torch import distributed
 from retort.signals import Interruption
 
 T = TypeVar("T")
-SECONDS = 3.0  # from one question of several processes to the next: little of the time that a cluster gives ahead
-SHORTEST = 1e-6  # seconds of a step
+SECONDS = 3.0  # between two exchanges: little of the time between a cluster's signal and its limit
+SHORTEST = 1e-6  # seconds of a step, at least; it only prevents a division by zero
 
 
 def are_several() -> bool:
@@ -24,19 +24,19 @@ def are_several() -> bool:
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
-def told(own: T) -> list[T]:
-    """Return what each process of a training tells the others, in their order; `own` alone where there is one."""
+def gather(own: T) -> list[T]:
+    """Return the value of each process of a training, by rank; `[own]` if there is only one process."""
     if not are_several():
         return [own]
-    known = [own] * distributed.get_world_size()
-    distributed.all_gather_object(known, own)
-    return known
+    gathered = [own] * distributed.get_world_size()
+    distributed.all_gather_object(gathered, own)
+    return gathered
 
 
 class Agreement:
-    """The question of several processes, every few steps, whether one of them received a signal.
+    """An exchange between the processes every few steps: did one of them receive a signal?
 
-    They also tell each other how long their steps took. So all know after how many steps the next question comes.
+    They also exchange how long their steps took. From it follows after how many steps all of them exchange again.
 
     Args:
         interruption: the signals that reached this process.
@@ -44,21 +44,21 @@ class Agreement:
 
     def __init__(self, interruption: Interruption) -> None:
         self.interruption = interruption
-        self.steps = self.left = 1  # from the last question to the next, and what is left of them
-        self.asked = time.monotonic()
+        self.steps = self.left = 1  # steps from the last exchange to the next, and how many of them are left
+        self.exchanged = time.monotonic()
 
     def after_step(self) -> signal.Signals | None:
         """Return the signal that asks all processes to end after the step just taken; None if there is none."""
         if not are_several():
             return self.interruption.received
         self.left -= 1
-        return None if self.left else self._ask()
+        return None if self.left else self._exchange()
 
-    def _ask(self) -> signal.Signals | None:
+    def _exchange(self) -> signal.Signals | None:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.synchronize()  # the device may be some steps behind
-        known = told((self.interruption.received, (time.monotonic() - self.asked) / self.steps))
-        slowest = max(SHORTEST, *(seconds for _, seconds in known))
+        gathered = gather((self.interruption.received, (time.monotonic() - self.exchanged) / self.steps))
+        slowest = max(SHORTEST, *(seconds for _, seconds in gathered))
         self.steps = self.left = max(1, int(SECONDS / slowest))
-        self.asked = time.monotonic()
-        return next((received for received, _ in known if received), None)
+        self.exchanged = time.monotonic()
+        return next((received for received, _ in gathered if received), None)

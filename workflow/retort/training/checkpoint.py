@@ -1,11 +1,11 @@
 """Checkpoints for resuming a killed job.
 
-They lie outside the job's declared outputs, are valid for one set of settings only, are written atomically, have
-checksums and are never pickled. A damaged one is left out: the training begins anew, and a line says so.
+They are not among the job's declared outputs, are valid for one set of settings only, are written atomically, have
+checksums and are never pickled. A damaged one is ignored: the training begins anew, and a line says so.
 
-A training waits while its state is written. It could go on beside a thread that writes a copy of the state; but such a
-copy takes 12 bytes a parameter, and the writes take little of a job's time as it is: the next one comes after `SHARE`
-times as long as the last one took. Trainings that run side by side write together, and wait for the sum of their times.
+A training waits while its state is written. A thread could write a copy of the state meanwhile, but the copy would take
+12 bytes a parameter. Writes take little time anyway: the next one comes after `SHARE` times as long as the last one
+took. Trainings that run side by side write together, after `SHARE` times the sum of their writes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from retort.checksums import Maker, is_sealed, sealed
 from retort.training.state_files import StoredTensors, bytes_of, digest_of_file, write_groups
 
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
-SHARE = 60  # time between two writes over that of the last: at most 2 % of a training, also if the next takes longer
-FIRST_RATE = 3e8  # bytes a second, of a write before one was measured
+SHARE = 60  # time between two writes / time of the last: at most 2 % of a training, also if the next takes longer
+FIRST_RATE = 3e8  # bytes a second that a write is expected to reach before one was measured
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class State:
     Args:
         run: the number of its training run.
         step: the step after which it was written.
-        makers: the code that trained up to this step, each once.
-        origins: how the steps were taken, each way once, as `origins` has it; an empty one for the steps of older code,
-            which did not say it.
-        tensors: its tensors.
+        makers: every code that trained up to this step.
+        origins: every way in which the steps were taken, see `training.origins`; an empty one for steps of older code,
+            which did not record it.
+        tensors: tensor by name, see `pack`.
     """
 
     run: int
@@ -61,10 +61,10 @@ class Checkpoint:
     """The checkpoint of one job.
 
     Args:
-        folder: results/checkpoints/<names of the job>.
-        settings: the job's settings and seed, as JSON values; a state that was written under others is ignored.
+        folder: results/checkpoints/<slug of the job>.
+        settings: the job's settings and seed, as JSON values; a state with other settings is ignored.
         every: least number of seconds between two writes; 0 writes after every step.
-        maker: the code that this process runs; None if nobody asks.
+        maker: the code that this process runs; None if it is not to be recorded.
         say: called with a line about a damaged state.
     """
 
@@ -79,19 +79,19 @@ class Checkpoint:
         self.folder = Path(folder)
         self.key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         self.every = every
-        self.seconds = 0.0  # that a write takes
-        self.measured = False  # whether `seconds` follows from a write
-        self.last = time.monotonic()
+        self.seconds = 0.0  # duration of a write
+        self.measured = False  # whether `seconds` was measured
+        self.last = time.monotonic()  # when the last write ended
         self.say = say
         self.maker = maker
         self.state = self._read()
         noted = [Maker(**line["maker"]) for line in self._note_lines() if line["key"] == self.key and line["maker"]]
-        trained = [*(self.state.makers if self.state else []), *noted, *([maker] if maker else [])]
-        self.makers = list(dict.fromkeys(trained))
+        makers = [*(self.state.makers if self.state else []), *noted, *([maker] if maker else [])]
+        self.makers = list(dict.fromkeys(makers))  # each once
         self.origins = [*self.state.origins] if self.state else []
 
     def _read(self) -> State | None:
-        """Return the state on disk, or None if there is none that is whole and of these settings."""
+        """Return the state on disk; None if it is missing, damaged or of other settings."""
         try:
             header = json.loads((self.folder / "state.json").read_text())
             if not is_sealed(header):
@@ -111,15 +111,15 @@ class Checkpoint:
             return None
 
     def past(self, run: int) -> bool:
-        """Return True if the state on disk is of a later training run, so that this one is done."""
+        """Return whether the state on disk is of a later training run, so that this one is done."""
         return self.state is not None and self.state.run > run
 
     def notes(self) -> list[Any]:
-        """Return what `note` wrote for a job of these settings, in order, up to the first line that is not whole."""
+        """Return the notes of a job with these settings, in order, up to the first damaged line."""
         return [line["note"] for line in self._note_lines() if line["key"] == self.key]
 
     def _note_lines(self) -> list[dict[str, Any]]:
-        """Return the lines of the notes, up to the first that is not whole: a kill cuts the last one."""
+        """Return the lines of the notes file, up to the first damaged one: a kill may cut the last line."""
         try:
             texts = (self.folder / "notes.jsonl").read_text(errors="replace").splitlines()
         except OSError:
@@ -136,30 +136,36 @@ class Checkpoint:
         return lines
 
     def note(self, note: Any) -> None:
-        """Add the result of a finished training run to the notes on disk; a line that is not whole is dropped."""
+        """Add the result of a finished training run, as a JSON value, to the notes file; drop damaged lines."""
         maker = self.maker and self.maker.model_dump()
         lines = [*self._note_lines(), sealed({"key": self.key, "note": note, "maker": maker})]
         self._write("notes.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
     def note_origin(self, origin: dict[str, Any]) -> None:
-        """Note how the steps that follow are taken; the state says so when it is written next."""
+        """Set how the steps from now on are taken; the next write records it."""
         self.origins = [*(other for other in self.origins if other != origin), origin]
 
     def expect(self, parameters: dict[str, nn.Parameter]) -> None:
-        """Before a write was measured, expect the time that one of these parameters with their moments may take."""
+        """Estimate the time of a write from the size of parameters and their two moments, until one was measured."""
         if not self.measured:
-            size = (1 + len(STATES[:2])) * sum(map(bytes_of, parameters.values()))
+            size = 3 * sum(map(bytes_of, parameters.values()))
             self.seconds = size / FIRST_RATE
 
     def write(self, run: int, step: int, tensors: Mapping[str, Tensor]) -> None:
-        """Write the state atomically: a kill at any moment leaves either the old state or the new one."""
+        """Write the state atomically: a kill at any moment leaves either the old state or the new one.
+
+        Args:
+            run: the number of the training run.
+            step: the number of steps that it has taken.
+            tensors: the state, see `pack`.
+        """
         began = time.monotonic()
         self.folder.mkdir(parents=True, exist_ok=True)
         files = write_groups(self.folder, f"run-{run}-step-{step}", tensors)
         makers = [maker.model_dump() for maker in self.makers]
-        about = {"key": self.key, "run": run, "step": step, "makers": makers, "origins": self.origins}
-        self._write("state.json", json.dumps(sealed({**about, "files": files})))
-        # until here the header names the old files, which are removed only after it
+        header = {"key": self.key, "run": run, "step": step, "makers": makers, "origins": self.origins}
+        self._write("state.json", json.dumps(sealed({**header, "files": files})))
+        # only now: until here the header named the old files
         for old in {*self.folder.glob("*.safetensors"), *self.folder.glob(f".*{PART}")}:
             if old.name not in files:
                 old.unlink()
@@ -169,7 +175,7 @@ class Checkpoint:
     def _write(self, name: str, text: str) -> None:
         """Write a file of the folder so that not even a crash of the machine loses it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if (self.folder / name).is_dir():  # no file can take the place of a folder; reading it has told of the damage
+        if (self.folder / name).is_dir():  # a file cannot replace a folder; `_read` has reported the damage
             shutil.rmtree(self.folder / name)
         with replacing(self.folder / name) as part:
             part.write_text(text)
@@ -178,7 +184,7 @@ class Checkpoint:
 
 
 class ReadCheckpoint(Checkpoint):
-    """The checkpoint of a job as those of its processes see it that do not write it."""
+    """The checkpoint of a job in a process that only reads it."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -191,23 +197,24 @@ class ReadCheckpoint(Checkpoint):
         """Write nothing."""
 
 
-def wait(checkpoints: Sequence[Checkpoint]) -> float:
-    """Return the seconds from the last write to the next, of checkpoints that are written one after another."""
+def write_interval(checkpoints: Sequence[Checkpoint]) -> float:
+    """Return the seconds from the last write to the next, for checkpoints that are written together."""
     every = max(checkpoint.every for checkpoint in checkpoints)
     return max(every, SHARE * sum(checkpoint.seconds for checkpoint in checkpoints)) if every else 0.0
 
 
 def are_due(checkpoints: Sequence[Checkpoint]) -> bool:
-    """Return whether it is time to write these checkpoints, all of them; False if there are none."""
+    """Return whether it is time to write these checkpoints together; False if there are none."""
     if not checkpoints:
         return False
-    return time.monotonic() - max(checkpoint.last for checkpoint in checkpoints) >= wait(checkpoints)
+    last = max(checkpoint.last for checkpoint in checkpoints)
+    return time.monotonic() - last >= write_interval(checkpoints)
 
 
 def pack(
     parameters: dict[str, nn.Parameter], buffers: dict[str, Tensor], optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
-    """Return all that the next step depends on as named tensors: weights, buffers, moments and random state."""
+    """Return the state of a training as tensors by name: weights, buffers, moments and random state."""
     tensors = {"random": torch.get_rng_state()}
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()

@@ -1,4 +1,4 @@
-"""Distillation as training runs: a student, a teacher with its data, and the stages between them."""
+"""Distillation as training runs: a student, a teacher with its data, and a training run for each stage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from retort.training import origins
 from retort.training.best import keep_best
 from retort.training.checkpoint import Checkpoint
 from retort.training.division import Comparison, no_teacher
-from retort.training.loop import Ended, Trainer, Training, TrainingRun, train_together
+from retort.training.loop import OnEnd, Trainer, Training, TrainingRun, train_together
 from retort.training.progress import Progress
 from retort.training.setup import division_of, head_of, progress_of
 from retort.training.shared_pass import Activations, SharedPass
@@ -48,12 +48,12 @@ class TeacherAndData:
 
     Args:
         shape: the teacher's sizes.
-        activations: takes the (activation, layer) keys that a stage reads, and whether the teacher keeps its
-            dropout; returns a function from a batch to those activations of the teacher.
-        rows: takes a stage; returns the number of rows or blocks that an epoch of it has.
-        batches: takes the number of a stage and the stage; returns its batches by number.
+        activations: (keys, dropout) -> function from a batch to the teacher's activations. `keys` are the (activation,
+            layer) pairs that a stage reads; `dropout` says whether the teacher keeps its dropout.
+        rows: stage -> number of rows or blocks in an epoch.
+        batches: (number of the stage, stage) -> its batches by number.
         labels: the labels of all rows; None for a corpus.
-        score: scores a model on the task's validation split by a metric; None for a corpus.
+        score: (model, metric) -> the metric on the task's validation split; None for a corpus.
     """
 
     shape: Shape
@@ -69,17 +69,17 @@ class Student:
     """A student that is distilled, alone or beside others.
 
     Args:
-        job: the job whose log and checkpoint it has.
+        job: the job that it belongs to, with its log.
         network: the initialised student, which is trained in place.
         settings: the settings of the distillation.
         seed: of dropout and of the initial weights of the objectives' parameters.
         num_labels: number of outputs of both models' heads.
         checkpoint: where its state is read from and written to.
-        ended: called when a stage has taken its last step, with the state after it.
-        on_divergence: called with the error, its step counted over all stages, if a loss or gradient is not finite.
+        on_end: called after the last step of a stage, with the training run and its state.
+        on_divergence: called with the error if a loss or gradient is NaN or infinite; steps count over all stages.
 
     Attributes:
-        diverged: that error; None if there was none.
+        diverged: the error with which the student diverged; None if it did not.
     """
 
     job: Job
@@ -88,16 +88,16 @@ class Student:
     seed: int
     num_labels: int
     checkpoint: Checkpoint
-    ended: Ended | None = None
+    on_end: OnEnd | None = None
     on_divergence: Callable[[Diverged], None] = lambda error: None
     diverged: Diverged | None = field(default=None, init=False)
 
     def trains(self, number: int) -> bool:
-        """Return whether this stage is still to be trained."""
+        """Return whether the stage with this number, from 1, is still to be trained."""
         return number <= len(self.settings.stages) and not (self.diverged or self.checkpoint.past(number))
 
     def loss(self, number: int, source: TeacherAndData) -> WeightedSum:
-        """Make the student ready for a stage, and return the loss of the stage."""
+        """Prepare the student for the stage with this number, and return the loss of the stage."""
         stage = self.settings.stages[number - 1]
         build.prepare(self.network, stage.schedule)
         torch.manual_seed(self.seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
@@ -107,9 +107,9 @@ class Student:
 
 
 def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
-    """Train every stage of students that see the same batches; a job that was killed resumes from its checkpoints.
+    """Train every stage of students that see the same batches; resume from their checkpoints.
 
-    The teacher makes one pass over a batch for all of them. A student that diverges is left as it is.
+    The teacher makes one pass over a batch for all students. A student that diverges is not trained any further.
 
     Args:
         students: the students; their stages have the same data, batch sizes and seed.
@@ -117,12 +117,13 @@ def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
     """
     progress = [progress_of(student.job, len(student.settings.stages)) for student in students]
     for number in range(1, max(len(student.settings.stages) for student in students) + 1):
-        training = [pair for pair in zip(students, progress, strict=True) if pair[0].trains(number)]
-        if training:
-            _train_stage(number, training, source)
+        left = [pair for pair in zip(students, progress, strict=True) if pair[0].trains(number)]
+        if left:
+            _train_stage(number, left, source)
 
 
 def _train_stage(number: int, students: list[tuple[Student, Progress]], source: TeacherAndData) -> None:
+    """Train the stage with this number, from 1, of students side by side."""
     first = students[0][0]
     losses = [student.loss(number, source) for student, _ in students]
     teacher = _teacher_of(losses, source, first.settings.stages[number - 1].teacher_dropout)
@@ -131,7 +132,7 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], source: 
         run = _training_run(student, number, loss, teacher, source)
         seed, job = student.seed * 1000 + number, student.job
         trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
-        training = Training(trainer, student.checkpoint, progress, student.ended, student.on_divergence)
+        training = Training(trainer, student.checkpoint, progress, student.on_end, student.on_divergence)
         if training.left:
             origins.begin(job, student.checkpoint, loss, next(student.network.parameters()).device)
         trainings.append(training)
@@ -142,7 +143,7 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], source: 
 
 
 def _teacher_of(losses: list[WeightedSum], source: TeacherAndData, dropout: bool) -> Activations:
-    """Return the teacher up to the last layer that any of the losses reads; it runs once on a batch."""
+    """Return the teacher's activations that any of the losses reads; the teacher runs once on a batch."""
     keys = set[Key]().union(*(loss.needs("teacher") for loss in losses))
     if not keys:
         return no_teacher
@@ -153,6 +154,7 @@ def _teacher_of(losses: list[WeightedSum], source: TeacherAndData, dropout: bool
 def _training_run(
     student: Student, number: int, loss: WeightedSum, teacher: Activations, source: TeacherAndData
 ) -> TrainingRun:
+    """Return the training run of the stage with this number, from 1."""
     recorder = Recorder(student.network, loss.needs("student"))
     stages = student.settings.stages
     *before, steps = (stage.schedule.steps_on(source.rows(stage)) for stage in stages[:number])
@@ -174,7 +176,10 @@ def _training_run(
 
 
 def online(folder: Path | str, head: str, num_labels: int, device: str) -> Teacher:
-    """Load a teacher that runs on every batch, up to the last layer read; in eval mode unless it keeps its dropout."""
+    """Load a teacher that runs on every batch, up to the last layer that is read.
+
+    The alternative is to read its stored activations. The teacher is in eval mode unless it keeps its dropout.
+    """
     model = build.load(folder, head, num_labels).to(device)
     return lambda keys, dropout: Recorder(model.train(dropout), keys)
 
@@ -183,7 +188,7 @@ def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, 
     """Return a teacher that was fine-tuned on a task, with batches of the task's training rows."""
     _, outputs = head_of(settings.task)
 
-    def of_stage(number: int, stage: StageSettings) -> TaskBatches:
+    def batches_of(number: int, stage: StageSettings) -> TaskBatches:
         schedule = stage.schedule
         cut = rows.cut(schedule.max_length)
         return TaskBatches(cut, schedule.batch_size, seed * 1000 + number, schedule.group_by_length)
@@ -192,7 +197,7 @@ def task_specific(settings: TaskDistillationSettings, rows: Encoded, seed: int, 
         shape=_teacher_shape(settings.teacher.model, outputs),
         activations=activations,
         rows=lambda _: len(rows),
-        batches=of_stage,
+        batches=batches_of,
         labels=rows.labels if rows.labelled else None,
     )
 

@@ -1,4 +1,4 @@
-"""How the loss and the gradient of a batch are computed: at once, or in parts that take less memory."""
+"""How the loss and the gradient of a batch are computed: all rows at once, or in parts that need less memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Loss = Callable[[Batch], tuple[Tensor, Values]]
 
 
 def no_teacher(batch: Batch) -> dict[Key, Tensor]:
-    """Return no activations: the teacher of a training on labels."""
+    """Return no activations, in place of a teacher, for a training on labels."""
     return {}
 
 
@@ -31,8 +31,8 @@ class Comparison:
 
     Args:
         loss: the terms of the loss.
-        student: takes a batch; returns the activations of the student that the loss reads.
-        teacher: the same of the teacher.
+        student: batch -> activations of the student that the loss reads.
+        teacher: batch -> activations of the teacher that the loss reads.
     """
 
     loss: WeightedSum
@@ -47,18 +47,18 @@ class Comparison:
     def __call__(self, batch: Batch) -> tuple[Tensor, Values]:
         """Return the scalar loss of a batch, and its terms by label."""
         teacher = self.of_teacher(batch)
-        value: tuple[Tensor, Values] = self.loss(self.student(batch), teacher, batch)
-        return value
+        loss_and_terms: tuple[Tensor, Values] = self.loss(self.student(batch), teacher, batch)
+        return loss_and_terms
 
 
 class Division(Protocol):
-    """How batches are divided among passes through the device."""
+    """A way to divide a batch into passes through the device."""
 
     def batches(self, batches: Dataset[Batch]) -> Dataset[Any]:
-        """Return the batches by number, as `backward` takes them."""
+        """Return the batches by number, in the form that `backward` takes."""
 
     def seed_dropout(self, seed: int, step: int) -> None:
-        """Seed the dropout of a step, counted from 1, where several processes draw it."""
+        """Seed the dropout of a step, counted from 1, if several processes train together."""
 
     def backward(
         self, loss: Any, batch: Any, autocast: Autocast, parameters: Iterable[nn.Parameter]

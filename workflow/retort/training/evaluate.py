@@ -30,15 +30,16 @@ from retort.training.setup import LOGITS
 
 @torch.no_grad()
 def predict(model: nn.Module, encoded: Encoded, width: tuple[int, ...], precision: str, device: str) -> np.ndarray:
-    """Return the (rows, *width) logits of every row of a split, in the order of the split, without dropout."""
+    """Return the logits (rows, *width) of all rows of a split, in the order of the split, without dropout."""
     model.eval().to(device)
     recorder = Recorder(model, {LOGITS})
     all_logits = torch.zeros(len(encoded), *width)  # (rows, *width)
     with torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), float32_products(precision):
         for rows, batch in in_order(encoded, 64):
             batch_logits = recorder(batch.to(device))[LOGITS].float().cpu()
-            own = (rows, *(slice(size) for size in batch_logits.shape[1:]))  # a shorter batch fills the beginning
-            all_logits[own] = batch_logits  # type: ignore[index]
+            # logits of a batch of shorter rows may have fewer columns; the others stay 0
+            where = (rows, *(slice(size) for size in batch_logits.shape[1:]))
+            all_logits[where] = batch_logits  # type: ignore[index]
     recorder.close()
     logits: np.ndarray = all_logits.numpy()
     return logits
@@ -50,9 +51,9 @@ class Measured:
 
     Args:
         split: the name of the split.
-        metrics: metric by name; with subsets also by subset, as 'accuracy/de', and 'accuracy/all' over the rows of all.
-        answers: by encoded split (a split, or one subset of it); every metric can be computed again from them.
-        sample: encoded split -> (rows, rows of the whole set), for those of which only a sample was read.
+        metrics: metric by name; with subsets, one for each ('accuracy/de') and one over all rows ('accuracy/all').
+        answers: answers by encoded split (a split, or one subset of it), from which all metrics can be computed again.
+        sample: encoded split -> (rows, rows of the whole set), for splits of which only a sample was read.
         unlabelled: the encoded splits without labels.
     """
 
@@ -87,19 +88,19 @@ def measure(
 def dev_score(
     model: nn.Module, encoded_folder: Path | str, metric: str, task: TaskSettings, precision: str, device: str
 ) -> float:
-    """Return a metric of a model on the validation split, by which the best epoch is chosen."""
+    """Return a metric of a model on the validation split, which decides between epochs and grid points."""
     return measure(model, encoded_folder, task.validation_split, task, precision, device).metrics[metric]
 
 
 def evaluate(job: Job, model: nn.Module, encoded_folder: Path | str, settings: ScoreSettings) -> Measured:
-    """Measure every metric on the task's evaluation split, whose score is reported."""
+    """Measure every metric on the task's evaluation split, for the reported score."""
     task = settings.task
     return measure(model, encoded_folder, task.evaluation_split, task, settings.precision, job.device)
 
 
 @dataclass(frozen=True)
 class ScoreToWrite:
-    """Of which model a score is, and where it is written.
+    """The model of a score, and the files to which the score is written.
 
     Args:
         student: the name of the student or teacher.
@@ -129,22 +130,22 @@ def write_score(
     chosen: PointSettings | None = None,
     origins: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write a score file, and the answers that it was computed from to a file beside it.
+    """Write a score file, and beside it a file with the answers that the score was computed from.
 
-    The score file also holds its settings and its origin, and the checksums of itself and of the answers. That of a
-    training run that diverged has the status 'diverged' and its step, and no metrics.
+    The score file also holds its settings and its origin, and the checksums of itself and of the answers. After a
+    divergence it has the status 'diverged' and the step, and no metrics.
 
     Args:
         job: the running job.
         to_write: the model, and the files to write.
         settings: the settings of the job.
-        result: what was measured, or the divergence.
+        result: the measurement, or the divergence.
         chosen: the point of the grid that was trained; None for a training without a grid.
-        origins: how the steps of the training were taken, as its checkpoint has it.
+        origins: how the steps of the training were taken, see `Checkpoint.origins`.
     """
     if not job.writes:
         return
-    outcome = _of_divergence(result) if isinstance(result, Diverged) else _of_measurement(result)
+    outcome = _describe_divergence(result) if isinstance(result, Diverged) else _describe_measurement(result)
     score = {
         "student": to_write.student,
         "task": to_write.task,
@@ -160,7 +161,7 @@ def write_score(
 
 
 def _origin(job: Job, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how and from what a job made a score: time, memory, device, versions, parents."""
+    """Return the origin of a score: time, memory, device, versions, parents."""
     return {
         "seconds": job.seconds(),
         **memory(job.device),
@@ -173,19 +174,19 @@ def _origin(job: Job, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a score file says of a training: its fields, the answers, and a line for the terminal."""
+    """The outcome of a training: fields of the score file, the answers, and a line for the terminal."""
 
     fields: dict[str, Any]
     answers: dict[str, Any]
     line: str
 
 
-def _of_divergence(error: Diverged) -> _Outcome:
+def _describe_divergence(error: Diverged) -> _Outcome:
     fields: dict[str, Any] = {"split": None, "status": "diverged", "step": error.step, "metrics": {}}
     return _Outcome(fields, {}, f"diverged at step {error.step}")
 
 
-def _of_measurement(measured: Measured) -> _Outcome:
+def _describe_measurement(measured: Measured) -> _Outcome:
     fields = {
         "split": measured.split,
         "status": "ok",
@@ -195,9 +196,10 @@ def _of_measurement(measured: Measured) -> _Outcome:
         **({"unlabelled": measured.unlabelled} if measured.unlabelled else {}),
     }
     answers = {name: asdict(stored) for name, stored in measured.answers.items()}
-    return _Outcome(fields, answers, _line(measured.metrics))
+    return _Outcome(fields, answers, _format_metrics(measured.metrics))
 
 
-def _line(metrics: dict[str, float]) -> str:
+def _format_metrics(metrics: dict[str, float]) -> str:
+    """Return the metrics in a line; with subsets only those over all rows."""
     whole = {name: value for name, value in metrics.items() if name.endswith(f"/{ALL}")} or metrics
     return "  ".join(f"{name} {value:.4f}" for name, value in whole.items())

@@ -1,4 +1,4 @@
-"""Fine-tuning on labels, and fitting of a masked-LM head, as training runs; a point of a grid is fine-tuned here."""
+"""Training runs without a teacher: fine-tuning on labels, a point of a grid, and fitting of a masked-LM head."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from retort.training.setup import LOGITS, head_of, set_seed, train_in, training_
 
 
 def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: TaskSettings, seed: int) -> TrainingRun:
-    """Return a training run that fine-tunes a model on a task, with the loss of the labels only."""
+    """Return a training run that fine-tunes a model on the labels of a task."""
     task_type, rows = task_type_of(task), encoded.cut(schedule.max_length)
     loss = single_loss(task_type.loss, build.shape_of(model, task_type.outputs(task)))
     recorder = Recorder(model, {LOGITS})
@@ -42,7 +42,7 @@ def supervised(model: nn.Module, encoded: Encoded, schedule: Schedule, task: Tas
 
 
 def masked_lm_head(model: nn.Module, blocks_folder: Path | str, settings: TeacherHeadSettings) -> TrainingRun:
-    """Return a training run that fits the masked-LM head of a model on a corpus; the encoder is frozen."""
+    """Return a training run that fits the masked-LM head of a model on a corpus; freeze the encoder."""
     build.freeze(model, ["encoder"])
     build.set_dropout(model, 0.0)
     schedule, probability = settings.schedule, settings.corpus.masking.probability
@@ -68,7 +68,7 @@ def fine_tuning(
     seed: int,
     best: str | None,
 ) -> TrainingRun:
-    """Return a training run that fine-tunes a model on an encoded task, and prepare the model for its schedule.
+    """Prepare a model for a schedule, and return a training run that fine-tunes it on an encoded task.
 
     Args:
         job: the running job.
@@ -76,8 +76,8 @@ def fine_tuning(
         encoded_folder: the folder of the encoded task.
         settings: the settings that hold the task and the precision.
         schedule: the schedule.
-        seed: of the order of the batches and dropout.
-        best: the metric on dev by which the best weights are kept; None to keep the last.
+        seed: seed of the order of the batches and of dropout.
+        best: the metric on dev that decides which epoch's weights are kept; None to keep the last weights.
     """
     build.prepare(model, schedule)
     rows = training_rows(encoded_folder, settings.task)
@@ -99,7 +99,7 @@ def finetune_at(
     progress: Progress,
     number: int = 1,
 ) -> nn.Module:
-    """Fine-tune a student at a point of a grid with a seed, and return the model.
+    """Fine-tune a student with the hyper-parameters of a grid point, and return the model.
 
     Args:
         job: the running job.
@@ -107,13 +107,13 @@ def finetune_at(
         point: the point.
         student_folder: the folder of the distilled student.
         encoded_folder: the folder of the encoded task.
-        seed: of the head's initial weights, the order of the batches and dropout.
+        seed: seed of the head's initial weights, the order of the batches and dropout.
         checkpoint: the job's checkpoint.
         progress: the job's progress.
         number: the position of the training run in its job, from 1.
 
     Raises:
-        Diverged: the training diverged, or that of the student did.
+        Diverged: the fine-tuning diverged, or the distillation of the student had.
     """
     divergence.check(student_folder)
     set_seed(job, seed)

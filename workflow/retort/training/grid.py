@@ -18,10 +18,10 @@ class Trial:
     """A point of a grid that was tried.
 
     Args:
-        number: its number in the whole grid, from 1.
+        number: the number of the point in the whole grid, from 1.
         point: the point.
-        dev: its metric on the validation split; None if its training diverged.
-        step: the step at which its training diverged; None if it did not.
+        dev: the metric on the validation split; None if the training diverged.
+        step: the step at which the training diverged; None if it did not.
     """
 
     number: int
@@ -36,10 +36,10 @@ class Trial:
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> Trial:
-        """Return the trial that a line of a trials file describes.
+        """Return the trial of a line of a trials file.
 
         Raises:
-            ValueError: it describes none: a key is absent or not known, or the metric is no number.
+            ValueError: a key is missing or unknown, or the metric is no number.
         """
         point = {key: value for key, value in line.items() if key in PointSettings.model_fields}
         outcome = {key: value for key, value in line.items() if key not in {*point, "number", "status"}}
@@ -50,18 +50,18 @@ class Trial:
 
 
 def part_of(points: list[PointSettings], part: int, parts: int) -> list[tuple[int, PointSettings]]:
-    """Return the points of one part of a grid that is cut into `parts`, each with its number in the whole grid.
+    """Return (number, point) for the points of one of the `parts` parts of a grid.
 
     Parts and points are counted from 1. A part holds every `parts`-th point, so that all parts cost about the same. The
-    number of a point seeds its training, so that results do not depend on how the grid is cut.
+    number of a point in the whole grid seeds its training, so results do not depend on the number of parts.
     """
     return list(enumerate(points, start=1))[part - 1 :: parts]
 
 
 def choose(trials_files: list[str], points: list[PointSettings]) -> PointSettings:
-    """Return the grid point with the best dev metric, the first in the grid's order on a tie.
+    """Return the grid point with the best dev metric; on a tie, the first in the grid's order.
 
-    Without a grid, the point changes nothing.
+    Without a grid, return a point that changes nothing.
 
     Args:
         trials_files: the trials of all parts of the grid; empty without a grid.
@@ -86,7 +86,8 @@ def read_trials(trials_files: list[str], points: list[PointSettings]) -> list[Tr
     Raises:
         RetortError: a line is no trial, or the files do not hold exactly one trial of each point of the grid.
     """
-    trials = sorted((trial for path in trials_files for trial in _trials(Path(path))), key=lambda trial: trial.number)
+    unsorted = (trial for path in trials_files for trial in _read_file(Path(path)))
+    trials = sorted(unsorted, key=lambda trial: trial.number)
     folder = Path(trials_files[0]).parent
     numbers = [trial.number for trial in trials]
     for number in range(1, len(points) + 1):
@@ -100,9 +101,10 @@ def read_trials(trials_files: list[str], points: list[PointSettings]) -> list[Tr
     return trials
 
 
-def _trials(path: Path) -> list[Trial]:
+def _read_file(path: Path) -> list[Trial]:
+    """Return the trials of one file."""
     trials = []
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_read_lines(path), start=1):
         try:
             trials.append(Trial.from_json(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -110,13 +112,13 @@ def _trials(path: Path) -> list[Trial]:
     return trials
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise RetortError(f"{path} cannot be read ({error})", remedy(path)) from None
 
 
-def lines_of(trials_files: list[str]) -> list[str]:
+def read_lines(trials_files: list[str]) -> list[str]:
     """Return the lines in the trials files of all parts of a grid."""
-    return [line for path in trials_files for line in _lines(Path(path))]
+    return [line for path in trials_files for line in _read_lines(Path(path))]

@@ -1,7 +1,7 @@
 """Run a stage in a process for each GPU of its job.
 
-Every process runs the whole stage: it trains on its rows of each batch, and the processes add up their gradients, so
-that all have the same weights at any time. The first one alone writes files.
+Every process runs the whole stage, but trains on its own rows of each batch. The processes add up their gradients, so
+all have the same weights at any time. Only process 0 writes files.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ Stage = TypeVar("Stage", bound=Callable[..., None])
 
 
 def on_every_gpu(stage: Stage) -> Stage:
-    """Make a stage run in as many processes as its job has GPUs; with one GPU or none it runs in this process.
+    """Make a stage run in as many processes as its job has GPUs; with one GPU or none, in this process.
 
-    Its first argument is the job; the others must be such as can be sent to another process. It is not begun if the
+    The first argument of the stage is the job; the others must be picklable. The stage raises an error at once if the
     machine has fewer GPUs than the job was promised.
     """
 
@@ -58,10 +58,17 @@ def on_every_gpu(stage: Stage) -> Stage:
 
 
 def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Run a stage in a process for each GPU, and raise the error of the first process if it has one.
+    """Run a stage in a process for each GPU.
+
+    Args:
+        job: the running job.
+        stage: the module and the name of the stage.
+        arguments: the positional arguments of the stage after the job.
+        options: the keyword arguments of the stage.
 
     Raises:
-        RuntimeError: a process failed; it says what ended the one that failed first, and the log has its traceback.
+        RetortError: the stage raised it in process 0.
+        RuntimeError: a process failed. The message is that of the process that failed first; the log has its traceback.
     """
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -82,7 +89,7 @@ def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], option
             rdzv_endpoint="localhost:0",
             local_addr="localhost",
             start_method=START,
-            max_restarts=0,  # who starts the job again is Slurm or Snakemake; it goes on from its checkpoint
+            max_restarts=0,  # Slurm or Snakemake starts the job again; it goes on from its checkpoint
             logs_specs=DefaultLogsSpecs(folder, redirects=dict.fromkeys(range(1, job.gpus), Std.ALL)),
         )
         first = Path(folder, FIRST)
@@ -98,22 +105,22 @@ def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], option
 
 
 def _root_cause(failed: ChildFailedError, first: Path, job: Job) -> str:
-    """Return what ended the process that failed first, and log its traceback; if it left none, what torch says."""
+    """Return the error of the process that failed first, and log its traceback; torch's message if it left none."""
     if first.exists():
         reason, *trace = first.read_text("utf-8").splitlines()
         job.log.write("".join(f"{line}\n" for line in trace))
         job.log.flush()
         return reason
     rank, failure = failed.get_first_failure()
-    message: Any = failure.message  # a dict if it is that of an exception
+    message: Any = failure.message  # a dict if an exception ended the process
     return f"process {rank}: {message['message'] if isinstance(message, dict) else message}"
 
 
 @contextlib.contextmanager
-def _noting(first: str) -> Iterator[None]:
-    """Write down the error that ends the block, with its traceback, unless that of another process is there.
+def _note_first_error(first: str) -> Iterator[None]:
+    """Write an error that ends the block to a file, with its traceback, unless another process has written one.
 
-    The other processes fail once the first one leaves the group, and torch may name any of them.
+    When one process fails, the others fail because it left the group, and torch may report any of them.
     """
     try:
         yield
@@ -132,7 +139,7 @@ def _process(
     arguments: tuple[Any, ...],
     options: dict[str, Any],
 ) -> Outcome:
-    """Run a stage in this process, one of several; return its error, and the code that the model was resumed from."""
+    """Run a stage in this process, one of several; return its error, and the code of the resumed checkpoint."""
     rank = int(os.environ["RANK"])
     with open(os.devnull if rank else log, "a", encoding="utf-8") as stream:
         job = Job(**known, log=stream, rank=rank)
@@ -140,7 +147,7 @@ def _process(
             torch.cuda.set_device(rank)
         torch.distributed.init_process_group(BACKENDS[job.device])
         try:
-            with _noting(first), kept_for_next_training():
+            with _note_first_error(first), kept_for_next_training():
                 getattr(importlib.import_module(stage[0]), stage[1])(job, *arguments, **options)
         except RetortError as error:
             return error, job.resumed_from
@@ -151,7 +158,7 @@ def _process(
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the main module: a new process would run it, and that is the script of the job."""
+    """Hide the main module, the script of the job: `spawn` would run it again in each new process."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:

@@ -11,18 +11,18 @@ from retort.batch import Batch
 from retort.signals import leave_to_parent
 
 
-def loaded(batches: Dataset[Batch], start: int, stop: int, device: str, num_workers: int) -> Generator[Batch]:
+def load_batches(batches: Dataset[Batch], start: int, stop: int, device: str, num_workers: int) -> Generator[Batch]:
     """Yield the batches with the numbers from `start` to `stop` - 1, on the device.
 
-    Their bytes do not depend on `num_workers`. Close the generator (`contextlib.closing`) to end the worker processes;
-    if this process is killed, they notice within seconds and end by themselves.
+    They do not depend on `num_workers`. Close the generator (`contextlib.closing`) to end the worker processes; if this
+    process is killed, they end by themselves within seconds.
 
     Args:
         batches: the batches by number.
         start: the number of the first batch.
         stop: one more than the number of the last batch.
         device: 'cpu' or 'cuda'; for a GPU the batches are pinned, and copied while it computes.
-        num_workers: processes that prepare batches; with 0 this process does.
+        num_workers: processes that prepare batches; 0 for this process.
     """
     loader = DataLoader(
         batches,
@@ -30,9 +30,9 @@ def loaded(batches: Dataset[Batch], start: int, stop: int, device: str, num_work
         sampler=range(start, stop),
         num_workers=num_workers,
         pin_memory=device == "cuda",
-        # forked workers share the data that are mapped to memory; nothing of a data set is pickled
+        # forked workers share memory-mapped data, so no data set is pickled
         multiprocessing_context="fork" if num_workers else None,
-        # its seed for the workers, which draw nothing from it; else it would draw from the random state of dropout
+        # the loader draws a seed for its workers; without a generator, it would change the random state of dropout
         generator=torch.Generator(),
         worker_init_fn=leave_to_parent if num_workers else None,
     )

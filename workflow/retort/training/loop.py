@@ -22,7 +22,7 @@ from retort.training.agreement import Agreement
 from retort.training.checkpoint import Checkpoint, State, are_due, pack, unpack
 from retort.training.division import UNDIVIDED, Division, Loss
 from retort.training.guard import Guard
-from retort.training.loader import loaded
+from retort.training.loader import load_batches
 from retort.training.progress import Progress
 from retort.training.random_state import RandomState
 
@@ -35,11 +35,11 @@ class TrainingRun:
         modules: the modules to train; parameters that take no gradient are left alone.
         schedule: learning rate and the other settings, as in specs/protocol.py.
         steps: the number of steps.
-        batches: the batch of each step by its number, from 0; `data` has those of tasks and of corpora.
-        loss: a function from a batch to (loss, its terms by name); the only thing in which teachers, distillation and
-            fine-tuning differ. A batch can be divided where it is a `Comparison`.
+        batches: the batch of each step by its number, from 0; package `data` has data sets for tasks and corpora.
+        loss: batch -> (loss, its terms by name); only the loss differs between teachers, distillation and fine-tuning.
+            To train on parts of batches, it must be a `Comparison`.
         number: the position of the training run in its job, from 1.
-        steps_before: steps of the job's earlier training runs, added to the step that is reported if the loss diverges.
+        steps_before: steps of the job's earlier training runs, added to the step that a divergence reports.
         close: called when the training run is done, to remove the hooks from the modules.
         after_step: called after each step with its number, from 1.
     """
@@ -55,7 +55,7 @@ class TrainingRun:
     after_step: Callable[[int], None] = lambda step: None
 
 
-Ended = Callable[[TrainingRun, dict[str, Tensor]], None]  # takes a run that has ended, and the tensors of its state
+OnEnd = Callable[[TrainingRun, dict[str, Tensor]], None]  # takes a finished run and its state, tensors by name
 
 
 def train(
@@ -68,17 +68,17 @@ def train(
     num_workers: int = 0,
     division: Division = UNDIVIDED,
 ) -> None:
-    """Train the modules of a training run in place, from the checkpoint's step if it holds a state of this run.
+    """Train the modules of a training run in place; resume if the checkpoint holds a state of this run.
 
     Args:
-        run: what is trained, on which batches and with which loss.
+        run: the training run.
         seed: seed of the dropout.
         checkpoint: where the state is read from and written to.
         progress: where steps and losses are reported.
-        precision: 'bfloat16' runs the forward pass under autocast, 'tf32' multiplies matrices on a GPU in that; weights
-            and moments are always in float32.
+        precision: 'bfloat16' runs the forward pass under autocast, 'tf32' multiplies matrices on a GPU in TF32, and
+            'float32' does neither. Weights and moments are always in float32.
         device: 'cpu' or 'cuda'.
-        num_workers: processes that prepare batches beside the training; no number depends on it.
+        num_workers: processes that prepare batches; results do not depend on it.
         division: how batches are divided among passes through the device.
 
     Raises:
@@ -93,24 +93,24 @@ def train(
 
 
 def train_together(trainings: Sequence[Training], device: str, num_workers: int = 0) -> None:
-    """Train several training runs, which see the same batches: on each batch, one after another takes its step.
+    """Train several training runs on the same batches: on each batch, each run takes a step.
 
-    Each ends in the same bytes as alone. They may have different numbers of steps, or go on from different ones. One
-    that diverges takes no further step, and the others go on.
+    Each ends in the same bytes as if trained alone. They may have different numbers of steps, or resume at different
+    steps. A run that diverges takes no further step; the others go on.
 
     Args:
         trainings: the training runs, with equal batches.
         device: 'cpu' or 'cuda'.
-        num_workers: processes that prepare batches beside the training; no number depends on it.
+        num_workers: processes that prepare batches; results do not depend on it.
 
     Raises:
         Interrupted: a signal asked the training to end; all states are written.
     """
-    for numbers in merged([training.left for training in trainings]):
-        # closed also after an error, so that the processes that prepare batches end with the training
+    for numbers in merge_ranges([training.left for training in trainings]):
+        # `closing` ends the processes that prepare batches, also after an error
         with (
             Interruption() as interruption,
-            closing(loaded(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches,
+            closing(load_batches(trainings[0].batches, numbers.start, numbers.stop, device, num_workers)) as batches,
         ):
             agreement = Agreement(interruption)
             for number, batch in zip(numbers, batches, strict=True):
@@ -124,31 +124,31 @@ def train_together(trainings: Sequence[Training], device: str, num_workers: int 
                         training.see_divergence()
                         training.save()
                     raise Interrupted(received, number + 1)
-                took = [training for training in trainings if number + 1 in training.left]
-                if are_due([training.checkpoint for training in took]):
-                    for training in took:
+                unfinished = [training for training in trainings if number + 1 in training.left]
+                if are_due([training.checkpoint for training in unfinished]):
+                    for training in unfinished:
                         training.save()
 
 
-def merged(ranges: Iterable[range]) -> list[range]:
-    """Return the fewest ranges that together hold the same numbers, in order."""
-    found: list[range] = []
+def merge_ranges(ranges: Iterable[range]) -> list[range]:
+    """Merge ranges that overlap or touch, and return them in order: [0-3, 2-5, 7-9] become [0-5, 7-9]."""
+    merged: list[range] = []
     for each in sorted(filter(None, ranges), key=lambda each: each.start):
-        if found and each.start <= found[-1].stop:
-            found[-1] = range(found[-1].start, max(found[-1].stop, each.stop))
+        if merged and each.start <= merged[-1].stop:
+            merged[-1] = range(merged[-1].start, max(merged[-1].stop, each.stop))
         else:
-            found.append(each)
-    return found
+            merged.append(each)
+    return merged
 
 
 class Training:
-    """A training run that is under way, alone or beside others.
+    """A training run in progress, alone or beside others.
 
     Args:
         trainer: takes its steps.
         checkpoint: where its state is read from and written to.
         progress: where its steps and losses are reported.
-        ended: called when it has taken its last step, with the state after it; see `Ended`.
+        on_end: called after its last step with the run and its state.
         on_divergence: called with the error if it diverges.
 
     Attributes:
@@ -160,13 +160,13 @@ class Training:
         trainer: Trainer,
         checkpoint: Checkpoint,
         progress: Progress,
-        ended: Ended | None = None,
+        on_end: OnEnd | None = None,
         on_divergence: Callable[[Diverged], None] = lambda error: None,
     ) -> None:
         self.trainer, self.run, self.checkpoint, self.progress = trainer, trainer.run, checkpoint, progress
-        self.ended, self.on_divergence = ended, on_divergence
+        self.on_end, self.on_divergence = on_end, on_divergence
         self.diverged: Diverged | None = None
-        torch.manual_seed(trainer.seed)  # for dropout; each run has its own, so that a job can resume at any
+        torch.manual_seed(trainer.seed)  # for dropout; each run has its own seed, so that a job can resume at any run
         self.step = trainer.resume(checkpoint.state)
         checkpoint.expect(trainer.parameters)
         self.random = RandomState()
@@ -177,16 +177,16 @@ class Training:
 
     @property
     def batches(self) -> Dataset[Any]:
-        """The batches by number, as its steps take them."""
+        """The batches by number, in the form that `take` takes."""
         return self.trainer.division.batches(self.run.batches)
 
     @property
     def left(self) -> range:
-        """The numbers of the batches, from 0, of the steps that are left."""
+        """The numbers, from 0, of the batches that are left."""
         return range(0) if self.diverged else range(self.step, self.run.steps)
 
     def take(self, batch: Any) -> None:
-        """Take the next step on its batch, and report it."""
+        """Take the next step, on its batch, and report it."""
         self.step += 1
         try:
             with self.random.in_use():
@@ -202,21 +202,21 @@ class Training:
         run, step, trainer, progress = self.run, self.step, self.trainer, self.progress
         trainer.step(step, batch)
         run.after_step(step)
-        if progress.due(step):
-            progress.step(step, *trainer.numbers(raises=progress.logs(step)))
-        if step == run.steps and self.ended:
-            self.ended(run, trainer.state())
+        if progress.is_due(step):
+            progress.step(step, *trainer.numbers(raises=progress.is_logged(step)))
+        if step == run.steps and self.on_end:
+            self.on_end(run, trainer.state())
         self._end_if_done()
 
     def see_divergence(self) -> None:
-        """End a training that has diverged since its last line in the log; of several processes, all must ask."""
+        """End a training that has diverged since its last line in the log; all processes must call this."""
         if self.left and (error := self.trainer.diverged()):
             self._diverge(error)
 
     def save(self) -> None:
-        """Write a checkpoint of a training that has steps left and has not diverged.
+        """Write a checkpoint if steps are left and the training has not diverged.
 
-        It does not end one that has: of several processes, one alone writes, and all must end after the same step.
+        Do not end a training that has: only one process writes, but all must end after the same step.
         """
         if self.step and self.left and not self.trainer.diverged():
             with self.random.in_use():
@@ -228,13 +228,14 @@ class Training:
 
 
 class Trainer:
-    """All that the steps of one training run change: its optimiser, its divergence, and its last loss.
+    """Take the steps of one training run; hold its optimiser, its divergence and its last loss.
 
-    A step queues its work on the device and waits for nothing; what the host wants to know it asks for afterwards.
+    A step only queues its work on the device. To read the loss or a divergence, call `numbers` or `diverged`, which
+    wait for the device.
 
     Args:
         run: the training run.
-        seed: of the dropout.
+        seed: seed of the dropout.
         precision: 'bfloat16' for autocast, 'tf32' for products of matrices on a GPU, or 'float32'.
         device: 'cpu' or 'cuda'.
         division: how batches are divided among passes through the device.
@@ -251,19 +252,17 @@ class Trainer:
         self.value, self.values = torch.zeros((), device=device), dict[str, Tensor]()
 
     def step(self, step: int, batch: Any) -> None:
-        """Take a step, counted from 1, on a batch as the division makes it; no step is taken after a divergence."""
+        """Take a step, counted from 1, on a batch of `division.batches`; after a divergence, change no weight."""
         optim.set_rate(self.optimiser, optim.rate(step, self.run.steps, self.run.schedule))
         self.division.seed_dropout(self.seed, step)
         parameters = self.parameters.values()
         with float32_products(self.precision):
             self.value, self.values = self.division.backward(self.run.loss, batch, self.autocast, parameters)
-        # of all gradients together, before clipping
-        norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)
-        # before the update: a NaN must not reach the weights
-        optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))
+        norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)  # before clipping
+        optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))  # a NaN must not reach the weights
 
     def numbers(self, raises: bool = True) -> tuple[float, dict[str, float]]:
-        """Return the loss and its terms by name; waits once for the device.
+        """Return the loss of the last step and its terms by name; wait once for the device.
 
         Args:
             raises: raise an error if a step diverged.
@@ -278,12 +277,12 @@ class Trainer:
         return value, dict(zip(self.values, values, strict=True))
 
     def diverged(self) -> Diverged | None:
-        """Return the error of the first step that diverged, None if none did; waits for the device."""
+        """Return the error of the first step that diverged, None if none did; wait for the device."""
         first = int(self.guard.first.item())
         return Diverged(self.run.steps_before + first) if first else None
 
     def state(self) -> dict[str, Tensor]:
-        """Return all that the next step depends on."""
+        """Return the state as tensors by name, see `pack`."""
         return pack(self.parameters, self.buffers, self.optimiser)
 
     def resume(self, state: State | None) -> int:

@@ -1,4 +1,4 @@
-"""AdamW with linear warm-up and decay; weights that take no gradient are not given to the optimiser."""
+"""AdamW with linear warm-up and decay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retort.specs.protocol import Schedule
 
 
 def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
-    """Return every parameter, frozen ones too, by a name that is unique over the modules."""
+    """Return every parameter, also frozen ones, by a name that is unique over the modules: '0.layer.weight'."""
     return {
         f"{index}.{name}": parameter
         for index, module in enumerate(modules)
@@ -21,20 +21,18 @@ def parameters(*modules: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def buffers(*modules: nn.Module) -> dict[str, Tensor]:
-    """Return the buffers, such as memory banks, by a name that is unique over the modules."""
+    """Return every buffer, such as a memory bank, by a name that is unique over the modules."""
     return {
         f"{index}.{name}": buffer for index, module in enumerate(modules) for name, buffer in module.named_buffers()
     }
 
 
 def adamw(weights: Iterable[nn.Parameter], schedule: Schedule) -> torch.optim.AdamW:
-    """Return AdamW for the weights that take a gradient; biases and layer norms have no weight decay, as in BERT."""
+    """Return AdamW for the weights that are not frozen; biases and layer norms have no weight decay, as in BERT."""
     trained = [p for p in weights if p.requires_grad]
-    plain = [p for p in trained if p.ndim < 2]  # vectors: biases and layer norms
-    decayed = [p for p in trained if p.ndim >= 2]
     groups = [
-        {"params": decayed, "weight_decay": schedule.weight_decay},
-        {"params": plain, "weight_decay": 0.0},
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": schedule.weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},  # vectors: biases and layer norms
     ]
     return torch.optim.AdamW(
         [group for group in groups if group["params"]],
@@ -49,8 +47,8 @@ def rate(step: int, steps: int, schedule: Schedule) -> float:
     """Return the learning rate of a step, counted from 1.
 
     With n steps, w of them warm-up, and peak rate r: r * step / w up to step w, then r * (n - step + 1) / (n - w + 1),
-    which would be zero one step after the last. `decay_steps` takes the place of n after the warm-up; a constant rate
-    is r after it.
+    which would reach zero at step n + 1. `decay_steps` replaces n after the warm-up. The type
+    'constant_with_warmup' keeps r after the warm-up.
     """
     warm = max(1, round(schedule.warmup_ratio * steps))  # w >= 1
     if step <= warm:
@@ -76,12 +74,12 @@ def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
 
 
 def clip_grad_norm(weights: Iterable[nn.Parameter], largest: float) -> Tensor:
-    """Scale the gradients to a joint norm of at most `largest` (0: no limit); return the norm before, a scalar."""
-    return torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf)  # inf: only measured
+    """Scale the gradients to a joint norm of at most `largest` (0: no limit); return the norm before as a scalar."""
+    return torch.nn.utils.clip_grad_norm_(list(weights), largest or math.inf)
 
 
 def update(optimiser: torch.optim.Optimizer, found_inf: Tensor) -> None:
-    """Update the weights by their gradients, and drop the gradients; a `found_inf` of 1 leaves weights as they are."""
+    """Update the weights and drop the gradients; if `found_inf` is 1, only drop the gradients."""
     optimiser.found_inf = found_inf  # type: ignore[attr-defined] # what GradScaler gives to a fused optimiser
     optimiser.step()
     optimiser.zero_grad(set_to_none=True)

@@ -1,10 +1,10 @@
 """Batches in parts: loss and gradient of the whole batch, while only some of its rows are in a device's memory.
 
 Most terms of a loss are means over rows, tokens or labels: a part adds its share of them, and the gradients of the
-parts add up. A term that needs all examples at once, such as a contrast of examples, has its gradient cached: all parts
-run without a graph, the term is computed on what was recorded of all of them, and its gradient with respect to that is
-where backpropagation starts when each part runs again, with the same dropout. Gao et al. (2021), "Scaling deep
-contrastive learning batch size under memory limited setup", section 3.2.
+parts add up. A joint term, such as a contrast of examples, needs all examples at once. Its gradient is cached: first
+all parts run without a graph, and the term is computed on the activations of all of them. Then each part runs again
+with the same dropout, and backpropagation starts from the term's gradient with respect to its activations. Gao et al.
+(2021), "Scaling deep contrastive learning batch size under memory limited setup", section 3.2.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class DividedBatch:
 
     Args:
         whole: all rows.
-        parts: some rows each, in order, padded to the length of the whole batch.
-        first: the first row of this process, and the first masked position where the batch has some.
-        counts: 1; or 0 for a process that has no rows of its own, and computes a row that counts for another.
+        parts: the rows of this process in parts, in order, padded to the length of the whole batch.
+        first: the first row and the first masked position of this process, as indices in the whole batch.
+        counts: the weight of this process's gradient: 1, or 0 if it has no row of its own and computes row 0 only to
+            run the same operations as the others.
     """
 
     whole: Batch
@@ -45,18 +46,18 @@ class DividedBatch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> DividedBatch:
         """Return the batch with every tensor on the device; see `Batch.to`."""
-        return self._mapped(lambda batch: batch.to(device, non_blocking=non_blocking))
+        return self._map(lambda batch: batch.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> DividedBatch:
         """Return the batch in pinned memory; torch's DataLoader calls this."""
-        return self._mapped(lambda batch: batch.pin_memory())
+        return self._map(lambda batch: batch.pin_memory())
 
-    def _mapped(self, function: Callable[[Batch], Batch]) -> DividedBatch:
+    def _map(self, function: Callable[[Batch], Batch]) -> DividedBatch:
         return replace(self, whole=function(self.whole), parts=[function(part) for part in self.parts])
 
 
-def divided(batch: Batch, micro_batch: int | None, rank: int = 0, size: int = 1) -> DividedBatch:
-    """Divide a batch among processes, and the rows of a process into parts of nearly equal size.
+def divide(batch: Batch, micro_batch: int | None, rank: int = 0, size: int = 1) -> DividedBatch:
+    """Divide a batch among processes, and the rows of this process into parts of nearly equal size.
 
     Args:
         batch: the batch, on the CPU.
@@ -76,24 +77,24 @@ def divided(batch: Batch, micro_batch: int | None, rank: int = 0, size: int = 1)
 
 
 class DividedBatches(Dataset[DividedBatch]):
-    """Batches by number, each divided; the arguments are those of `divided`."""
+    """Batches by number, each divided; the arguments are those of `divide`."""
 
     def __init__(self, batches: Dataset[Batch], micro_batch: int | None, rank: int, size: int) -> None:
         self.batches, self.micro_batch, self.rank, self.size = batches, micro_batch, rank, size
 
     def __getitem__(self, number: int) -> DividedBatch:
-        """Return a batch."""
-        return divided(self.batches[number], self.micro_batch, self.rank, self.size)
+        """Return the divided batch with this number."""
+        return divide(self.batches[number], self.micro_batch, self.rank, self.size)
 
 
 @dataclass
 class _Pass:
-    """A part on its way through both models.
+    """The passes of a part of a batch through both models.
 
     Args:
         part: the part.
-        teacher: what was recorded of the teacher; None before it has run.
-        random: the random state before the student first ran; None if it has not.
+        teacher: the teacher's activations; None before the teacher has run.
+        random: the random state before the student's first pass; None before that pass.
         gradients: the cached gradient of each activation of the student that a joint term reads.
     """
 
@@ -105,7 +106,7 @@ class _Pass:
 
 @dataclass(frozen=True)
 class InParts:
-    """Batches that go through the device in parts, and through several devices where several processes share them.
+    """Batches that go through the device in parts, or through several devices with a process for each.
 
     Args:
         micro_batch: the most rows of a part; None for one part in each process.
@@ -120,7 +121,7 @@ class InParts:
         return DividedBatches(batches, self.micro_batch, self.processes.rank, self.processes.size)
 
     def seed_dropout(self, seed: int, step: int) -> None:
-        """Seed the dropout of a step where several processes draw it."""
+        """Seed the dropout of a step if several processes train together."""
         self.processes.seed_dropout(seed, step)
 
     def backward(
@@ -143,16 +144,16 @@ class InParts:
     def _joint(self, loss: Comparison, batch: DividedBatch, passes: list[_Pass], autocast: Autocast) -> Values:
         """Run all parts without a graph and cache the gradient of the joint terms; return this process's share of them.
 
-        The maps of these terms get their gradient here, and their state moves on once, as for an undivided batch.
+        The objectives' own parameters get their gradient here. Their buffers are updated once, as for a whole batch.
         """
-        recorded, taught = zip(*(_without_graph(loss, each, autocast) for each in passes), strict=True)
+        of_student, of_teacher = zip(*(_run_without_graph(loss, each, autocast) for each in passes), strict=True)
         joint = loss.loss.joint
         ours, theirs = (sorted(set().union(*(term.keys(side) for term in joint))) for side in ("student", "teacher"))
-        student = {key: self._whole(batch, key, [of[key] for of in recorded]).requires_grad_() for key in ours}
-        teacher = {key: self._whole(batch, key, [of[key] for of in taught]) for key in theirs}
+        student = {key: self._whole(batch, key, [part[key] for part in of_student]).requires_grad_() for key in ours}
+        teacher = {key: self._whole(batch, key, [part[key] for part in of_teacher]) for key in theirs}
         with autocast():
             values = loss.loss.of_joint(student, teacher, batch.whole)
-        size = self.processes.size  # every process computes these terms, so that each gives its share to the sums
+        size = self.processes.size  # every process computes these terms whole, and adds 1/size of them to the sums
         learned = [parameter for parameter in loss.loss.parameters() if parameter.requires_grad]
         total = torch.stack(list(values.values())).sum()
         gradients = torch.autograd.grad(total, [*student.values(), *learned], allow_unused=True)
@@ -162,13 +163,13 @@ class InParts:
         for key, gradient in zip(ours, gradients, strict=False):
             if gradient is not None:
                 start = batch.first[_is_of_positions(key, batch)]
-                for each, of in zip(passes, recorded, strict=True):
-                    each.gradients[key] = gradient[start : start + len(of[key])]
-                    start += len(of[key])
+                for each, part in zip(passes, of_student, strict=True):
+                    each.gradients[key] = gradient[start : start + len(part[key])]
+                    start += len(part[key])
         return {label: value.detach() / size for label, value in values.items()}
 
     def _whole(self, batch: DividedBatch, key: Key, of_parts: list[Tensor]) -> Tensor:
-        """Return an activation of the whole batch from its parts."""
+        """Return an activation of the whole batch from those of this process's parts."""
         of_positions = _is_of_positions(key, batch)
         rows = batch.whole.positions if of_positions else batch.whole.input_ids
         assert rows is not None
@@ -177,12 +178,12 @@ class InParts:
 
 
 def _is_of_positions(key: Key, batch: DividedBatch) -> bool:
-    """Return whether an activation has a row for each masked position, and not for each example."""
+    """Return whether an activation has a row for each masked position, in place of one for each example."""
     return key == ("logits", None) and batch.whole.positions is not None
 
 
-def _without_graph(loss: Comparison, each: _Pass, autocast: Autocast) -> tuple[Activations, Activations]:
-    """Run both models on a part, and return what was recorded of student and teacher."""
+def _run_without_graph(loss: Comparison, each: _Pass, autocast: Autocast) -> tuple[Activations, Activations]:
+    """Run both models on a part without a graph, and return the activations of student and teacher."""
     with torch.no_grad(), autocast():
         each.teacher = loss.of_teacher(each.part)
         each.random = RandomState()
@@ -190,7 +191,7 @@ def _without_graph(loss: Comparison, each: _Pass, autocast: Autocast) -> tuple[A
 
 
 def _backward(loss: Comparison, batch: DividedBatch, each: _Pass, autocast: Autocast) -> Values:
-    """Add the gradient of a part to the parameters; return what it adds to the terms that are not joint."""
+    """Add the gradient of a part to the parameters; return the part's share of the terms that are not joint."""
     with autocast():
         teacher = loss.of_teacher(each.part) if each.teacher is None else each.teacher
         with each.random.in_use() if each.random else contextlib.nullcontext():
@@ -198,6 +199,6 @@ def _backward(loss: Comparison, batch: DividedBatch, each: _Pass, autocast: Auto
         values = loss.loss.of_part(student, teacher, each.part, batch.whole)
     roots = [(value, torch.full_like(value, batch.counts)) for value in values.values()]
     roots += [(student[key], gradient * batch.counts) for key, gradient in each.gradients.items()]
-    roots = [(root, gradient) for root, gradient in roots if root.requires_grad]  # frozen parts have no graph
+    roots = [(root, gradient) for root, gradient in roots if root.requires_grad]  # frozen modules have no graph
     torch.autograd.backward([root for root, _ in roots], [gradient for _, gradient in roots])
     return {label: value.detach() * batch.counts for label, value in values.items()}

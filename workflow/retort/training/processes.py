@@ -10,27 +10,27 @@ import torch
 import torch.distributed
 from torch import Tensor
 
-BUCKET = 1 << 25  # numbers that are summed over the processes at once: 128 MiB of float32
+BUCKET = 1 << 25  # elements that one all-reduce sums, at most: 128 MiB of float32
 
 
 class Processes(Protocol):
-    """What a training needs of the processes that share it."""
+    """The operations between the processes that train one model together."""
 
     rank: int  # of this process, from 0
     size: int  # the number of processes
 
     def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Replace each tensor by its sum over the processes, which all call this with tensors of the same shapes."""
+        """Replace each tensor by its sum over the processes; all must call this with tensors of the same shapes."""
 
     def whole(self, rows: Tensor, first: int, total: int) -> Tensor:
-        """Return the rows (total, ...) of all processes; this one has those from `first` on."""
+        """Return the rows (total, ...) of all processes; `rows` are this one's, from index `first` on."""
 
     def seed_dropout(self, seed: int, step: int) -> None:
-        """Seed the dropout of a step, so that processes draw for their own rows."""
+        """Seed the dropout of a step differently in each process."""
 
 
 class Alone:
-    """One process, which has every row: it sums nothing, and its dropout goes on from step to step."""
+    """A single process, which has every row; its random state goes on from step to step."""
 
     rank, size = 0, 1
 
@@ -67,13 +67,13 @@ class Group:
         return joined
 
     def seed_dropout(self, seed: int, step: int) -> None:
-        """Seed the dropout by the seed, the step and the rank: a resumed run needs no state of other processes."""
+        """Seed the dropout by the seed, the step and the rank, so that a checkpoint holds no state of each process."""
         (drawn,) = np.random.SeedSequence([seed, step, self.rank]).generate_state(1, np.uint64)
         torch.manual_seed(int(drawn))
 
 
 def buckets(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return the tensors in order, in lists of one dtype and of at most about BUCKET numbers."""
+    """Return the tensors in order, in lists of one dtype and of at most BUCKET elements, or of one larger tensor."""
     lists: list[list[Tensor]] = []
     count = 0
     for tensor in tensors:

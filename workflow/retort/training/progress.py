@@ -15,8 +15,8 @@ class Progress:
     """The progress of one job.
 
     Args:
-        name: what is trained, as the terminal shows it.
-        log: the log file that the loss terms are written to.
+        name: the name of the job, for the terminal.
+        log: the log file, for the loss terms.
         runs: number of training runs of the job.
     """
 
@@ -31,11 +31,11 @@ class Progress:
 
     @property
     def _run(self) -> str:
-        """The current training run, as lines begin; empty if the job has only one."""
+        """The beginning of lines about the current training run; empty if the job has only one."""
         return f"stage {self.number} of {self.runs}, " if self.runs > 1 else ""
 
     def begin(self, number: int, start: int, steps: int) -> None:
-        """Report that a training run begins after `start` steps, which are not 0 if a killed job is resumed."""
+        """Report that a training run begins after `start` steps; more than 0 if it is resumed."""
         self.number, self.steps, self.first = number, steps, start
         self.started = self.reported = time.monotonic()
         resumed = f", resumed at step {start}" if start else ""
@@ -43,17 +43,17 @@ class Progress:
         if start:
             self._say(f"{self._run}resumed at step {start} of {steps}")
 
-    def logs(self, step: int) -> bool:
+    def is_logged(self, step: int) -> bool:
         """Return whether the log gets a line about a step: every LOGGED steps, and at the last."""
         return step % LOGGED == 0 or step == self.steps
 
-    def due(self, step: int) -> bool:
+    def is_due(self, step: int) -> bool:
         """Return whether a finished step is reported, in the log or, every EVERY seconds, on the terminal."""
-        return self.logs(step) or time.monotonic() - self.reported >= EVERY
+        return self.is_logged(step) or time.monotonic() - self.reported >= EVERY
 
     def step(self, step: int, loss: float, terms: Mapping[str, float]) -> None:
         """Report a finished step that is due."""
-        if self.logs(step):
+        if self.is_logged(step):
             values = "  ".join(f"{name} {value:.5f}" for name, value in terms.items())
             self.log.write(f"step {step:5d}  loss {loss:.5f}  {values}\n")
             self.log.flush()
@@ -64,6 +64,6 @@ class Progress:
             self._say(f"{self._run}step {step} of {self.steps}, loss {loss:.3f}, {left:.0f} s left")
 
     def end(self, step: int) -> None:
-        """Report that a training run is done."""
+        """Log that a training run is done."""
         self.log.write(f"{self._run}done after step {step}\n")
         self.log.flush()

@@ -1,4 +1,4 @@
-"""The random state of a training that takes turns with others."""
+"""A random state that torch takes for a block, so that trainings side by side have one each."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import torch
 
 
 class RandomState:
-    """A random state of torch, that of the CPU and of the GPU: at first the one that torch has now."""
+    """A random state of torch's CPU and GPU generators; it begins as the present one."""
 
     def __init__(self) -> None:
-        self._keep()
+        self._copy()
 
-    def _keep(self) -> None:
+    def _copy(self) -> None:
         self.cpu = torch.get_rng_state()
         self.cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Give torch this state for a block, and keep the state that it then has."""
+        """Set torch to this state for a block, and update it to the state at the end of the block."""
         torch.set_rng_state(self.cpu)
         if self.cuda is not None:
             torch.cuda.set_rng_state(self.cuda)
         yield
-        self._keep()
+        self._copy()

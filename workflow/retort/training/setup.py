@@ -22,26 +22,24 @@ LOGITS = ("logits", None)
 
 
 def set_seed(job: Job, seed: int) -> None:
-    """Set torch's threads to those of the job, and the seed from which initial weights are drawn."""
+    """Set torch's number of threads to the job's, and the seed of initial weights."""
     torch.set_num_threads(job.threads)
     torch.manual_seed(seed)
 
 
 def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Checkpoint:
-    """Return the job's checkpoint, from which it resumes after a kill.
-
-    It is valid for these settings, and for results of the same content as those that the job reads.
+    """Return the job's checkpoint; a state is ignored if it was written with other arguments or other input files.
 
     Args:
         job: the running job.
-        settings: its settings; a state of other settings is ignored, and so for the other arguments.
-        seed: its seed.
-        *inputs: JSON values that the job reads and that its settings do not fix.
+        settings: the settings of the job.
+        seed: the seed of the job.
+        *inputs: further JSON values on which the training depends.
     """
     maker, contents = this_code(), [parent.sha256 for parent in job.parents.values()]
     key = [settings.as_json(), seed, contents, *inputs]
-    made = Checkpoint if job.writes else ReadCheckpoint
-    checkpoint = made(job.checkpoints, key, job.checkpoint_seconds, maker, job.say)
+    checkpoint_type = Checkpoint if job.writes else ReadCheckpoint
+    checkpoint = checkpoint_type(job.checkpoints, key, job.checkpoint_seconds, maker, job.say)
     job.resumed_from |= {other for other in checkpoint.makers if other != maker}
     if job.resumed_from:
         job.say("goes on from a checkpoint of other code; the score says so")
@@ -49,7 +47,7 @@ def checkpoint_of(job: Job, settings: Settings, seed: int, *inputs: Any) -> Chec
 
 
 def division_of(job: Job) -> Division:
-    """Return how a job divides its batches: among its processes, and into as small parts as it was told."""
+    """Return how a job divides its batches: among its processes, and into parts of at most `micro_batch` rows."""
     if job.processes == 1 and job.micro_batch is None:
         return UNDIVIDED
     return InParts(job.micro_batch, ALONE if job.processes == 1 else Group())
@@ -67,22 +65,22 @@ def training_rows(encoded_folder: Path | str, task: TaskSettings) -> Encoded:
 
 
 def progress_of(job: Job, runs: int = 1) -> Progress:
-    """Return what prints the progress of a job that has this number of training runs."""
+    """Return the progress of a job with this number of training runs."""
     return Progress(job.name, job.log, runs)
 
 
 def train_in(
     job: Job, run: TrainingRun, seed: int, precision: str, checkpoint: Checkpoint, progress: Progress | None = None
 ) -> None:
-    """Train the modules of a training run in place, on the device of a job and in the parts of its batches.
+    """Train the modules of a training run in place, with the device, workers and division of batches of a job.
 
     Args:
         job: the running job.
         run: the training run.
         seed: seed of the dropout.
-        precision: of the forward pass.
+        precision: 'bfloat16', 'tf32' or 'float32', see `train`.
         checkpoint: the job's checkpoint.
-        progress: where steps and losses are reported; that of a job with one training run if left out.
+        progress: where steps and losses are reported; None for that of a job with one training run.
 
     Raises:
         Diverged: the loss or a gradient became NaN or infinite.

@@ -14,12 +14,12 @@ Activations = Callable[[Batch], dict[Key, Tensor]]
 
 
 class SharedPass:
-    """The activations of a teacher, computed when the first student asks for a batch, and kept as long as the batch.
+    """The activations of a teacher, computed once for each batch, and kept as long as the batch exists.
 
-    They are the same tensors for every student, so no loss may change them.
+    Every student gets the same tensors, so no loss may change them in place.
 
     Args:
-        activations: takes a batch; returns all activations of the teacher that any of the students reads.
+        activations: batch -> all activations of the teacher that any of the students reads.
     """
 
     def __init__(self, activations: Activations) -> None:
@@ -27,7 +27,7 @@ class SharedPass:
         self.kept: WeakIdKeyDictionary = WeakIdKeyDictionary()  # Batch -> activations
 
     def __call__(self, batch: Batch) -> dict[Key, Tensor]:
-        """Return the activations on a batch."""
+        """Return the teacher's activations on a batch."""
         if batch not in self.kept:
             self.kept[batch] = self.activations(batch)
         kept: dict[Key, Tensor] = self.kept[batch]

@@ -1,4 +1,4 @@
-"""Leave the outcome of a student that was trained beside others where its own job looks for it: in its checkpoint."""
+"""Leave the outcome of a student that was trained beside others in the checkpoint of its own job."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from retort.training.checkpoint import Checkpoint
 from retort.training.distillation import Student
 from retort.training.loop import TrainingRun
 
-DIVERGED, CODE = "diverged", "code"  # the keys of a note: the step of a divergence, the code that diverged
+DIVERGED, CODE = "diverged", "code"  # keys of a note: the step of a divergence, and the code that was running
 
 
 def leave_last_state(student: Student) -> None:
-    """Make a student write the state after the last step of its last stage; its own job then takes no step."""
+    """Make a student write its state after the last step of its last stage, so that its own job takes no step."""
 
     def write(run: TrainingRun, state: dict[str, Tensor]) -> None:
         if run.number == len(student.settings.stages):
             student.checkpoint.write(run.number, run.steps, state)
 
-    student.ended = write
+    student.on_end = write
 
 
 def leave_divergence(student: Student) -> None:
-    """Make a student note the step at which it diverges, at once; nobody trains it again, nor does its own job."""
+    """Make a student note the step at which it diverges, so that no job trains it again."""
 
     def note(error: Diverged) -> None:
         student.checkpoint.note({DIVERGED: error.step, CODE: this_code().code})
@@ -32,7 +32,7 @@ def leave_divergence(student: Student) -> None:
     student.on_divergence = note
 
 
-def divergence_noted(checkpoint: Checkpoint) -> Diverged | None:
-    """Return the divergence under this code that is noted in the checkpoint of a student; None if none is."""
+def read_divergence(checkpoint: Checkpoint) -> Diverged | None:
+    """Return the divergence that the checkpoint of a student notes for this code; None if it notes none."""
     steps = [note[DIVERGED] for note in checkpoint.notes() if note.get(CODE) == this_code().code]
     return Diverged(steps[0]) if steps else None

@@ -1,7 +1,7 @@
 """The tensors of a training's state on disk: a safetensors file for each group of tensors.
 
-`save_file` holds the host's copies of all tensors of its file at once: of a state on a GPU, 12 bytes a parameter with
-AdamW. Written group after group, a state needs memory for the copies of one group only; it is read a tensor at a time.
+`save_file` copies all tensors of its file to the host at once: for a state on a GPU, 12 bytes a parameter with AdamW.
+Written group after group, a state needs host memory for one group only. It is read tensor by tensor.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from torch import Tensor
 
 from retort.atomic import flush, replacing
 
-GROUP = 1 << 26  # bytes of a group, unless one tensor alone is larger
+GROUP = 1 << 26  # the most bytes of a group, unless one tensor alone is larger
 
 
 def write_groups(folder: Path, name: str, tensors: Mapping[str, Tensor]) -> dict[str, str]:
     """Write tensors to the files `<name>.<number>.safetensors` of a folder; return file -> digest.
 
-    Each is on the disk before it has its name, so that a crash of the machine does not lose it either.
+    Each is flushed to the disk before it gets its name, so that not even a crash of the machine loses it.
     """
     digests = {}
     for number, names in enumerate(groups(tensors), start=1):
@@ -56,7 +56,7 @@ def bytes_of(tensor: Tensor) -> int:
 
 
 def digest_of_file(path: Path) -> str:
-    """Return the digest of a file; SHA-256 would take a noticeable part of the time of a write."""
+    """Return the XXH3 digest of a file; SHA-256 would noticeably slow down a write."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 22):
@@ -65,13 +65,13 @@ def digest_of_file(path: Path) -> str:
 
 
 class StoredTensors(Mapping[str, Tensor]):
-    """The tensors of some files by name, each read when it is asked for.
+    """The tensors of safetensors files by name, each read on access.
 
     Args:
         files: the safetensors files.
 
     Raises:
-        SafetensorError: a file is not whole.
+        SafetensorError: a file is damaged.
     """
 
     def __init__(self, files: list[Path]) -> None:

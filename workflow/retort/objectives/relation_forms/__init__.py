@@ -2,8 +2,8 @@
 
 All forms take the same arguments and return the same number and the same gradients, up to rounding:
 
-- `cached`: a few heads at a time, small enough for a CPU's cache; what runs on a CPU.
-- `plain`: the same in PyTorch with as few passes through memory as its operations allow; what a GPU falls back to.
-- `fused`: Triton kernels that never write a relation to memory; what runs on a GPU after `choice` has compared it with
-  `plain` on that GPU.
+- `cached`: PyTorch, a few heads at a time, which fit into a CPU's cache; runs on CPUs.
+- `plain`: PyTorch, with as few passes through memory as possible; runs on GPUs where `fused` does not.
+- `fused`: Triton kernels that never write a relation to memory; runs on a GPU once `choice` has compared it with
+  `plain` there.
 """

@@ -1,8 +1,8 @@
 """The KL divergence between relations, computed a few heads at a time.
 
 A relation has heads x length x length numbers: at 48 heads, relations are most of what a step writes to memory. Here
-only those of a few heads exist at any time, small enough for a cache, and the gradient is computed before they are
-dropped.
+only the relations of a few heads exist at a time, which fit into a cache. Their gradient is computed at once, and they
+are dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.objectives.base import heads_of, wide
-from retort.objectives.relation_forms.pieces import form_of, head_chunks, merged, padding_bias
+from retort.objectives.relation_forms.pieces import form_of, head_chunks, merge_heads, padding_bias
 
 CACHED = 1 << 18  # numbers of a relation that fit into a CPU's cache: 1 MiB of float32
 
@@ -66,7 +66,7 @@ class _Cached(torch.autograd.Function):
                     by_columns.append(d_scores.mT @ rows[:, chunk])  # d loss / d columns = (d loss / d S)^T rows
         if by_rows:
             scale = 1 / math.sqrt(rows.shape[-1])  # rows were a / sqrt(size)
-            ctx.save_for_backward(merged(by_rows).mul_(scale).to(a.dtype), merged(by_columns).to(b.dtype))
+            ctx.save_for_backward(merge_heads(by_rows).mul_(scale).to(a.dtype), merge_heads(by_columns).to(b.dtype))
         return total
 
     @staticmethod

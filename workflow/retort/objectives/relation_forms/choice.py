@@ -1,4 +1,4 @@
-"""Which form computes the divergence between relations on a device."""
+"""Choose the form that computes the divergence between relations on a device."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from retort.objectives.relation_forms.pieces import Form, Vectors
 from retort.objectives.relation_forms.plain import plain
 from retort.precision import float32_products
 
-TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-2}  # of the norm of the loss and of each gradient
-# Batch, length, width, teacher width and heads of what forms are compared on: blocks that are not full, head sizes that
-# are no powers of two, and the widest heads that the kernels take, which need most of a GPU's memory on the chip.
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 1e-2}  # relative error of the loss and of each gradient, as norms
+# (batch, length, width, teacher width, heads) of the batches on which forms are compared: partly filled blocks, head
+# sizes that are no powers of two, and the widest heads that the kernels take, which need most on-chip memory
 COMPARED = ((3, 70, 10, 40, 2), (2, 40, 64, 64, 1))
-TIMED = (4, 512, 48 * 8, 48 * 16, 48)  # the same of the batch that forms are timed on
-RUNS = 3  # after a first one, which compiles
+TIMED = (4, 512, 48 * 8, 48 * 16, 48)  # the same sizes, of the batch on which forms are timed
+RUNS = 3  # timed runs, after a first one that compiles
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The form for a device, and why.
+    """The form for a device, and the reason.
 
     Args:
         form: the function.
-        name: its name.
-        reason: what decided, in a few words.
+        name: the name of the form.
+        reason: why it was chosen, in a few words.
     """
 
     form: Form
@@ -41,32 +41,32 @@ class Choice:
         return f"{self.name}: {self.reason}"
 
 
-CHOICES: dict[torch.device, Choice] = {}  # of this process: one for each GPU that a relation was computed on
+CHOICES: dict[torch.device, Choice] = {}  # the choices of this process so far, by GPU
 
 
 def form_on(device: torch.device) -> Form:
-    """Return the form that runs on a device: on a CPU always `cached`, whatever else is installed."""
-    return cached if device.type == "cpu" else _chosen(device).form
+    """Return the form that runs on a device; on a CPU always `cached`."""
+    return cached if device.type == "cpu" else _choose_once(device).form
 
 
-def ahead(device: torch.device, before: str = "") -> str:
-    """Choose the form that will run on a device; return it and why; empty on a CPU, where there is no choice.
+def choose_ahead(device: torch.device, before: str = "") -> str:
+    """Choose the form that will run on a device; return 'name: reason', or an empty string on a CPU.
 
     Args:
         device: the device.
-        before: what this function returned for the steps that a resumed training has taken; it goes on with that form
-            if it runs there.
+        before: for a resumed training, what this function returned before: that form is chosen again if it works on
+            this device.
     """
-    return "" if device.type == "cpu" else str(_chosen(device, before))
+    return "" if device.type == "cpu" else str(_choose_once(device, before))
 
 
-def same_for_all(device: torch.device, own: str, forms: Iterable[str]) -> str:
-    """Choose one form for all devices of a training and return it: the plain one if it was chosen for one of them.
+def agree(device: torch.device, own: str, forms: Iterable[str]) -> str:
+    """Choose one form for all devices of a training and return it: `plain` if one of them chose it, else `own`.
 
     Args:
         device: the device of this process.
-        own: what `ahead` chose for it.
-        forms: what it chose for each device.
+        own: what `choose_ahead` returned for this device.
+        forms: what it returned for each device of the training.
     """
     form = next((form for form in forms if form.startswith("plain")), own)
     if form != own:
@@ -74,17 +74,17 @@ def same_for_all(device: torch.device, own: str, forms: Iterable[str]) -> str:
     return form
 
 
-def _chosen(device: torch.device, before: str = "") -> Choice:
-    """Return what was chosen for a GPU; this process chooses once."""
+def _choose_once(device: torch.device, before: str = "") -> Choice:
+    """Return the choice for a GPU; choose at the first call only."""
     if device not in CHOICES:
         CHOICES[device] = choose(device, before)
     return CHOICES[device]
 
 
 def choose(device: torch.device, before: str = "") -> Choice:
-    """Choose the form for a GPU: the kernels, if they agree with `plain` there and are no slower.
+    """Choose the form for a GPU: `fused`, if it agrees with `plain` there and is not slower.
 
-    A training that began with a form goes on with it, whatever is faster; but for kernels that do not agree there.
+    A resumed training keeps its form, even if it is slower; but `fused` must agree with `plain` on this GPU, too.
     """
     name, _, kept = before.partition(": ")
     if name == "plain":
@@ -105,29 +105,29 @@ def choose(device: torch.device, before: str = "") -> Choice:
 
 
 def disagreement(form: Form, device: torch.device) -> str:
-    """Return where a form differs from `plain` by more than rounding, on small examples; empty where nowhere.
+    """Return a message if a form differs from `plain` by more than rounding on small examples, else an empty string.
 
-    The examples have padding, an example that is all padding, a floor, rows that are the columns and rows that are not.
+    The examples have padding, an example that is all padding, a floor, and rows equal to and other than the columns.
     """
     cases = itertools.product(COMPARED, TOLERANCE.items(), ((True, 0.0), (False, 0.0), (False, 0.01)))
     for sizes, (dtype, tolerance), (same, floor) in cases:
         problem = _Problem.draw(sizes, dtype, same, device)
         for value, expected in zip(problem.solve(form, floor), problem.solve(plain, floor), strict=True):
             error = float((value - expected).norm() / expected.norm())
-            if not error <= tolerance:  # also where it is not a number
+            if not error <= tolerance:  # True for NaN, too
                 return f"the kernels differ by {error:.1e} in {dtype} (sizes {sizes}, floor {floor})"
     return ""
 
 
 def slowness(form: Form, device: torch.device) -> str:
-    """Return by how much a form is slower than `plain` on a batch of a usual size; empty where it is not."""
+    """Return a message if a form is slower than `plain` on a batch of a usual size, else an empty string."""
     problem = _Problem.draw(TIMED, torch.bfloat16, True, device)
     seconds, plain_seconds = _seconds(problem, form), _seconds(problem, plain)
     return f"the kernels take {seconds / plain_seconds:.1f} times as long" if seconds > plain_seconds else ""
 
 
 def _seconds(problem: _Problem, form: Form) -> float:
-    """Return the least time of several runs, forward and backward."""
+    """Return the shortest time of several runs, forward and backward, in seconds."""
     times = []
     for _ in range(RUNS + 1):
         start = time.perf_counter()
@@ -138,11 +138,11 @@ def _seconds(problem: _Problem, form: Form) -> float:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Random vectors with padding, to compare forms on.
+    """Random vectors with padding, on which forms are compared.
 
     Args:
-        student: two tensors (batch, length, width); one tensor twice where the rows are the columns.
-        teacher: the same of the teacher.
+        student: two tensors (batch, length, width), rows and columns; may be one tensor twice.
+        teacher: the same for the teacher.
         heads: number of heads.
         keys: (batch, length), True at the real tokens.
     """

@@ -1,4 +1,4 @@
-"""The KL divergence between relations by Triton kernels: forward the rows' sums, backward the gradients."""
+"""The KL divergence between relations by Triton kernels, forward and backward."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from retort.objectives.relation_forms import kernels
 from retort.objectives.relation_forms.pieces import Vectors, form_of
 from retort.objectives.relation_forms.plain import plain
 
-WIDEST = 64  # head size whose blocks fit into a GPU's registers and shared memory; wider heads are few: see `plain`
-NARROWEST = 16  # what Triton's product of blocks needs
+WIDEST = 64  # the largest head size whose blocks fit into a GPU's registers and shared memory; `plain` does wider heads
+NARROWEST = 16  # the smallest size that Triton's `dot` takes
 
 
 @dataclass(frozen=True)
 class _Launch:
-    """How the kernels are started for vectors of these shapes.
+    """The launch configuration of the kernels for vectors of one shape.
 
     Args:
-        batch: examples.
+        batch: number of examples.
         length: tokens of an example.
-        heads: heads that the widths are split into.
+        heads: number of heads that the widths are split into.
         scalars: the kernels' scalar arguments, in order.
-        constants: the kernels' compile-time arguments that both have.
-        block: tokens of a block of rows, or of mine; and of columns, or of others.
+        constants: the compile-time arguments that both kernels take.
+        block: block sizes in tokens: (ROWS, COLUMNS) of `row_divergence`, (MINE, OTHERS) of `gradient`.
     """
 
     batch: int
@@ -46,7 +46,7 @@ class _Launch:
 
 
 def _launch(student: Tensor, teacher: Tensor, heads: int, floor: float) -> _Launch:
-    """Plan the kernels for student and teacher vectors (batch, length, width)."""
+    """Return the launch configuration for student and teacher vectors (batch, length, width)."""
     constants: dict[str, Any] = {"FLOOR": floor > 0, "num_stages": 2}
     for letter, x in (("S", student), ("T", teacher)):
         size = x.shape[-1] // heads
@@ -116,7 +116,7 @@ _by_kernels = form_of(_Fused)
 
 
 def fused(student: Vectors, teacher: Vectors, heads: int, *more: Any) -> Tensor:
-    """Return the scalar sum; float64, and heads wider than WIDEST, are computed by `plain`."""
+    """Return the scalar sum of `relation_divergence`; float64 and heads wider than WIDEST are left to `plain`."""
     widest = max(student[0].shape[-1], teacher[0].shape[-1]) // heads
     exact = torch.float64 in (student[0].dtype, teacher[0].dtype)
     return (plain if exact or widest > WIDEST else _by_kernels)(student, teacher, heads, *more)

@@ -1,8 +1,9 @@
 """The KL divergence between relations on a GPU in PyTorch alone, with few passes through memory.
 
-A relation has heads x length x length numbers, and every operation on it reads or writes it once more: 20 passes for
-value and gradient, where `cached` has 33. What can be done on vectors is done there: the row weights multiply what the
-products return and read, and the padding bias is one more feature of the columns, whose partner in the rows is 1.
+A relation has heads x length x length numbers, and every operation on it reads or writes them once more: 20 passes for
+value and gradient, where `cached` has 33. Passes are saved by operations on vectors in place of relations. The row
+weights multiply inputs and outputs of matrix products. The padding bias is an extra feature of the columns, and the
+rows have a 1 there.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from retort.objectives.base import heads_of, wide
-from retort.objectives.relation_forms.pieces import form_of, head_chunks, merged, padding_bias
+from retort.objectives.relation_forms.pieces import form_of, head_chunks, merge_heads, padding_bias
 
-LAUNCHED = 1 << 25  # numbers of a relation that keep a GPU busy: 128 MiB of float32
+LAUNCHED = 1 << 25  # numbers of a relation computed at once, enough to keep a GPU busy: 128 MiB of float32
 
 
 class _Plain(torch.autograd.Function):
@@ -33,10 +34,8 @@ class _Plain(torch.autograd.Function):
     ) -> Tensor:
         """Return the scalar loss of the student's vectors a (rows) and b (columns) and the teacher's c and d."""
         with torch.autocast(a.device.type, enabled=False):
-            factors = [
-                *_with_bias(a, b, keys, heads),
-                *_with_bias(c, d, keys, heads),
-            ]  # (batch, heads, length, size + 1)
+            # (batch, heads, length, size + 1) each
+            factors = [*_add_bias(a, b, keys, heads), *_add_bias(c, d, keys, heads)]
             row_weights = weights.to(factors[0].dtype)[:, None, :]  # (batch, 1, row)
             differentiate = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
             total, by_rows, by_columns = row_weights.new_zeros(()), [], []
@@ -47,10 +46,10 @@ class _Plain(torch.autograd.Function):
                 if d_scores is not None:
                     by_rows.append(d_scores @ columns[..., :-1])  # d loss / d rows, without w
                     by_columns.append(d_scores.mT @ (rows[..., :-1] * row_weights[..., None]))  # (w d S)^T rows
-                del d_scores  # a relation: free it before the next chunk makes its own
+                del d_scores  # free the memory of a relation before the next chunk
         if differentiate:
             scale = row_weights.mT / math.sqrt(a.shape[-1] // heads)  # w; rows were a / sqrt(size)
-            ctx.save_for_backward(merged(by_rows).mul_(scale).to(a.dtype), merged(by_columns).to(b.dtype))
+            ctx.save_for_backward(merge_heads(by_rows).mul_(scale).to(a.dtype), merge_heads(by_columns).to(b.dtype))
         return total
 
     @staticmethod
@@ -60,8 +59,8 @@ class _Plain(torch.autograd.Function):
         return gradient.to(by_rows.dtype) * by_rows, gradient.to(by_columns.dtype) * by_columns, *[None] * 6
 
 
-def _with_bias(rows: Tensor, columns: Tensor, keys: Tensor, heads: int) -> tuple[Tensor, Tensor]:
-    """Return [rows / sqrt(size), 1] and [columns, bias], with product S + bias; (batch, heads, length, size + 1)."""
+def _add_bias(rows: Tensor, columns: Tensor, keys: Tensor, heads: int) -> tuple[Tensor, Tensor]:
+    """Return [rows / sqrt(size), 1] and [columns, bias], (batch, heads, length, size + 1); the product is S + bias."""
     rows, columns = (heads_of(wide(x), heads) for x in (rows, columns))
     bias = padding_bias(keys, rows).mT.expand(*columns.shape[:-1], 1)  # (batch, heads, column, 1)
     rows = F.pad(rows / math.sqrt(rows.shape[-1]), (0, 1), value=1.0)
@@ -75,16 +74,15 @@ def _chunk(s: Tensor, u: Tensor, floor: float, differentiate: bool) -> tuple[Ten
         s: scores of the student, (batch, chunk, row, column).
         u: scores of the teacher, likewise.
         floor: student probabilities below it are raised to it; 0 leaves them as they are.
-        differentiate: whether d S is wanted.
+        differentiate: whether to compute d S.
     """
     log_q = F.log_softmax(s, dim=-1)
     log_p = F.log_softmax(u, dim=-1)
     del s, u
     p = log_p.exp()
     bounded = log_q.clamp(min=math.log(floor)) if floor else log_q
-    kl = (p[..., None, :] @ log_p.sub_(bounded)[..., None]).flatten(
-        -3
-    )  # sum_k p (log p - log q), a product of matrices
+    # sum_k p (log p - log q), as a matrix product
+    kl = (p[..., None, :] @ log_p.sub_(bounded)[..., None]).flatten(-3)
     del log_p, bounded
     if not differentiate:
         return kl, None
