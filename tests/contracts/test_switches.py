@@ -85,8 +85,8 @@ def test_heads_are_drawn_once_or_for_each_batch() -> None:
     batches = [batch_of(Case("mha-output-relation"), PADDED) for _ in range(64)]
     for number, batch in enumerate(batches):
         batch.rows = torch.tensor([number, 1000 + number, 7])
-    drawn = torch.stack([objective.drawn(batch, each) for batch in batches])
-    assert torch.equal(objective.drawn(batches[3], each), drawn[3])
+    drawn = torch.stack([objective.draw_heads(batch, each) for batch in batches])
+    assert torch.equal(objective.draw_heads(batches[3], each), drawn[3])
     assert (drawn.double().mean(0) - 0.5).abs().max() < 0.25  # each of two heads about as often, in every split
     assert set(drawn.unique().tolist()) == {0, 1}
 

@@ -171,7 +171,7 @@ def _new_attempt(old: Attempt | None, here: str) -> Attempt:
     )
 
 
-def leaves_the_rest(rule: str, error: Exception) -> bool:
+def counts_as_done(rule: str, error: Exception) -> bool:
     """Return whether a failed job counts as done, because the jobs for which it trains can do the rest.
 
     So a student that cannot be trained does not stop its companions: each goes on alone, and only that student fails.

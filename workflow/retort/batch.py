@@ -24,7 +24,7 @@ class Batch:
         rows: (batch,) the number of each example in its data set, for memory banks, on the CPU; None if not needed.
         positions: (positions,) indices of the masked tokens in the batch flattened to (batch * length,), for
             masked-LM; None for other tasks.
-        padded: whether any token is padding, so that nothing waits for the GPU to ask; None before `to` was called.
+        padded: whether any token is padding, computed on the CPU to save a wait for the GPU; None before `to`.
     """
 
     input_ids: Tensor

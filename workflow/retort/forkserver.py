@@ -86,7 +86,7 @@ def _start(folder: Path, environment: dict[str, str], preloaded: tuple[str, ...]
         listener.bind(address)
         listener.listen(64)  # from here on, clients can connect, and wait until the server has imported the modules
         command = [sys.executable, "-m", "retort.forkserver", str(listener.fileno()), *preloaded]
-        # nobody writes to the pipe of its standard input, but the pipe closes whenever and however this process ends
+        # its standard input is a pipe without data, which closes when this process ends for whatever reason
         server = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[listener.fileno()])
     _servers.append(server)
     return address

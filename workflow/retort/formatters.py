@@ -115,7 +115,7 @@ def with_std(mean: float | None, std: float | None, decimals: int) -> str:
 
 
 def signed(difference: float, decimals: int) -> str:
-    """Return a difference with its sign: '+0.3' or '−1.2'; one that rounds to zero has no sign."""
+    """Return a difference with its sign: '+0.3' or '−1.2', but '0.0' if it rounds to zero."""
     text = number(difference, decimals)
     return text if difference < 0 or not text.strip("0.") else f"+{text}"
 

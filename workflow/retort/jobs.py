@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, parents, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, checkpoint_folders, file_of, leaves_the_rest
+from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, checkpoint_folders, counts_as_done, file_of
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import explain, first_line
 from retort.job_names import shown, slug
@@ -151,7 +151,7 @@ def job(snakemake: Any) -> Iterator[Job]:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as log:  # the disk may be full
             log.write(traceback.format_exc())
         line = explain(error) or parents.damage(_results(snakemake.input))
-        if is_done := leaves_the_rest(snakemake.rule, error):
+        if is_done := counts_as_done(snakemake.rule, error):
             line = f"{line or first_line(error)}; left to {TRAINS_FOR[snakemake.rule]}"
             _stamp(snakemake.output)
         if line is None:

@@ -28,7 +28,7 @@ def start_forkserver_on_node(jobs: int) -> None:
 
 
 def _server_environment() -> dict[str, str]:
-    """Return the environment variables of a server: those of this process without tokens, and its settings."""
+    """Return the environment variables of a server: this process's without tokens, and settings of libraries."""
     kept = {name: value for name, value in os.environ.items() if name not in TOKENS}
     # numpy's threads would not survive a fork; the hub's library reads its variable when it is imported
     return kept | {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

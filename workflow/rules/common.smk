@@ -80,7 +80,7 @@ onstart:  # not in dry runs, nor in jobs on a cluster: imports here do not slow 
         guard_scale(plan.study)
         run_sources.begin(plan.study, fetched)
         link_moved_folders(plan.study)
-        planned.having(companions=companions.groups).keep()
+        planned.with_decisions(companions=companions.groups).keep()
         make_first(workflow.dag, pages.first)
         if expect_early(workflow.dag, "make_index"):
             from retort.report.index import begin_index

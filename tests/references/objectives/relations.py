@@ -67,7 +67,7 @@ def mha_output_relation(student: Activations, teacher: Activations, batch: Batch
     group = case.teacher.heads // splits or 1
     picks = [draw.randrange(group) for _ in range(splits)]
     if case.options.get("redraw"):
-        picks = learned.drawn(batch, torch.arange(splits)).tolist()
+        picks = learned.draw_heads(batch, torch.arange(splits)).tolist()
     read = "undropped-context" if case.options.get("student_dropout") is False else "context"
     for i, n in enumerate(lengths(batch, case)):
         ours = chunks(student[read][i, :n], splits)

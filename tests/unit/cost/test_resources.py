@@ -161,9 +161,12 @@ def test_the_papers_largest_step_fits_any_gpu(
     assert asked.micro_batch(STUDENT, "distill_student", 1) == rows
 
 
-@pytest.mark.parametrize(("gigabytes", "rows"), [(141, [0, 480, 320, 240, 240]), (80, [480, 240, 160, 120, 120])])
+@pytest.mark.parametrize(
+    ("gigabytes", "rows"),
+    [(141, [0, 480, 320, 240, 240]), (80, [480, 240, 160, 120, 120]), (None, [0, 480, 320, 240, 240])],
+)
 def test_a_job_for_which_a_gpu_was_too_small_takes_fewer_rows_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float, rows: list[int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, rows: list[int]
 ) -> None:
     asked = needs(tmp_path, monkeypatch, "paper", cluster=cluster(tmp_path, {"gpu_memory_gb": gigabytes}))
     found = [asked.micro_batch(STUDENT, "distill_student", 1)]

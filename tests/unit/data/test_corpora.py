@@ -20,7 +20,7 @@ from retort.data.corpora import build_corpus
 from retort.data.corpus_parts import tokenize_part
 from retort.data.corpus_texts import CorpusTexts
 from retort.data.files import sha256
-from retort.data.mixing import apportioned
+from retort.data.mixing import apportion
 from retort.data.token_shards import read_shard
 from retort.errors import RetortError
 from retort.settings import CorpusSettings
@@ -126,7 +126,7 @@ def test_languages_keep_their_shares(tmp_path: Path, folder: Path, encoder: Path
     assert abs(english["blocks"] - len(most) * 0.2) < 1
     sized = build_blocks(tmp_path / "c", folder, encoder, corpus(blocks=50))
     sizes = [(folder / name).stat().st_size for name in ("en.txt", "sw.txt")]
-    assert [component["blocks"] for component in sized.info.components] == apportioned(50, sizes)
+    assert [component["blocks"] for component in sized.info.components] == apportion(50, sizes)
 
 
 def test_no_more_text_is_read_than_the_share_needs(
@@ -201,7 +201,7 @@ def test_a_part_that_was_killed_goes_on_from_its_shards(
     damaged = list(kept)[2]
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
     corpus_texts = CorpusTexts.open(corpus(), {"texts": folder}, encoder)
-    monkeypatch.setattr(corpus_parts, "_move", lambda own, output: own.rename(output))
+    monkeypatch.setattr(corpus_parts, "_move_files", lambda own, output: own.rename(output))
     tokenize_part(corpus_texts, (1, 1), tmp_path / "1", tmp_path / "state")
     changed = [path.name for path, time in kept.items() if (tmp_path / "1" / path.name).stat().st_mtime_ns != time]
     assert changed[0] == damaged.name  # the first two shards are kept, the third is made again

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from retort.data.mixing import apportioned, smoothed, taken
+from retort.data.mixing import apportion, divide_blocks, smooth
 from retort.data.packing import Documents, packers
 from retort.data.vocabulary import Special, special_tokens
 from retort.errors import RetortError
@@ -99,23 +99,23 @@ def test_a_tokenizer_as_robertas(tmp_path: Path) -> None:
 
 
 def test_shares_are_kept_to_the_rounding() -> None:
-    assert apportioned(10, [0.5, 0.25, 0.25]) == [5, 3, 2]
+    assert apportion(10, [0.5, 0.25, 0.25]) == [5, 3, 2]
     for total in (1, 7, 100, 12_345):
-        shares = smoothed([300, 20, 1], 0.3)
-        counts = apportioned(total, shares)
+        shares = smooth([300, 20, 1], 0.3)
+        counts = apportion(total, shares)
         assert sum(counts) == total
         assert all(abs(count - total * share) < 1 for count, share in zip(counts, shares, strict=True))
-    assert smoothed([8, 1], 1 / 3) == pytest.approx([2 / 3, 1 / 3])
+    assert smooth([8, 1], 1 / 3) == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_what_is_taken_of_each_part() -> None:
     names = ["0-en", "1-sw"]
-    assert taken([70, 30], None, None, names) == [70, 30]
-    assert taken([70, 30], [0.5, 0.5], None, names) == [30, 30]
-    assert taken([70, 30], [0.5, 0.5], 20, names) == [10, 10]
+    assert divide_blocks([70, 30], None, None, names) == [70, 30]
+    assert divide_blocks([70, 30], [0.5, 0.5], None, names) == [30, 30]
+    assert divide_blocks([70, 30], [0.5, 0.5], 20, names) == [10, 10]
     with pytest.raises(
         RetortError, match=r"component 1-sw fills 30 blocks, and its share is 40; 'blocks' can be at most 60"
     ):
-        taken([70, 30], [0.5, 0.5], 80, names)
+        divide_blocks([70, 30], [0.5, 0.5], 80, names)
     with pytest.raises(RetortError, match="the texts fill 0 blocks: the corpus is empty"):
-        taken([0, 0], None, None, names)
+        divide_blocks([0, 0], None, None, names)

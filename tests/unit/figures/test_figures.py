@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
-from retort.figures.layers import spaced
+from retort.figures.layers import spread_apart
 from retort.figures.make import plot_figure
 from retort.figures.pareto import front
 from retort.tables.make import make_table
 from retort.tables.tidy import Line, Status, read, write
-from retort.tables.verdicts import judged
+from retort.tables.verdicts import judge_lines
 
 from tests.tiny import results
 from tests.tiny.results import SCORES, change_record, line, paths, quiet, write_results
@@ -91,8 +91,8 @@ def test_front_keeps_what_nothing_beats_at_both():
 
 
 def test_labels_are_moved_apart_in_their_order():
-    assert spaced([1.0, 1.0], 2.0) == [0.0, 2.0]
-    assert spaced([5.0, 1.0], 2.0) == [5.0, 1.0]
+    assert spread_apart([1.0, 1.0], 2.0) == [0.0, 2.0]
+    assert spread_apart([5.0, 1.0], 2.0) == [5.0, 1.0]
 
 
 def test_p_values_by_level():
@@ -107,7 +107,7 @@ def test_p_values_by_level():
 
 def forest(lines: list[Line]) -> str:
     """Draw the verdicts of some lines and return the SVG."""
-    write("verdicts.csv", judged(lines, lambda _: (1.0, 0.6)))
+    write("verdicts.csv", judge_lines(lines, lambda _: (1.0, 0.6)))
     plot_verdicts(quiet(), "verdicts.csv", {"svg": "verdicts.svg", "png": "verdicts.png"})
     return Path("verdicts.svg").read_text()
 

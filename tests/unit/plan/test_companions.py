@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from retort.checksums import Maker, Parent, take
-from retort.plan.companions import Companions, jobs_of, wanted
+from retort.plan.companions import Companions, jobs_of, needed_students
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
 from retort.settings.card import section
@@ -92,12 +92,12 @@ def test_the_jobs_of_the_papers_hold_each_student_once(paper: Plan) -> None:
 
 
 def test_a_file_tells_whom_it_needs(paper: Plan) -> None:
-    assert wanted(paper, []) == wanted(paper, ["all"]) == paper.task_agnostic
+    assert needed_students(paper, []) == needed_students(paper, ["all"]) == paper.task_agnostic
     student = "udagawa2023-od-last-6l-mono"
-    assert wanted(paper, [f"results/trials/{student}/rte/1-of-1.jsonl"]) == sorted(
+    assert needed_students(paper, [f"results/trials/{student}/rte/1-of-1.jsonl"]) == sorted(
         [student, "udagawa2023-hs-last-6l-mono"], key=paper.task_agnostic.index
     )
-    table = wanted(paper, ["reports/minilmv2/table1.html"])
+    table = needed_students(paper, ["reports/minilmv2/table1.html"])
     assert 0 < len(table) < len(paper.task_agnostic)
     assert all(name.startswith("minilmv2-") for name in table)
 

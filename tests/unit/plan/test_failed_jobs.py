@@ -12,7 +12,7 @@ from retort.plan import failed_jobs
 from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
 from retort.specs.config import read_config
-from retort.tables.collect import score_cell
+from retort.tables.collect import measure_score
 from retort.tables.tidy import Status, sentence
 
 from tests.tiny.make import STUDY
@@ -59,10 +59,10 @@ def test_a_failed_result_is_left_out_and_its_cell_says_why() -> None:
     plan, all_made = planned(**{SCORE: f"{LOG}: no luck"}), planned()
     name = next(name for _, name in plan.study.exhibits if SCORE in Exhibits(all_made).scores("tiny", name))
     assert set(Exhibits(all_made).scores("tiny", name)) - set(Exhibits(plan).scores("tiny", name)) == {SCORE}
-    cell = score_cell(plan.study, {}, "tiny-kd", "mood", "accuracy").fields
+    cell = measure_score(plan.study, {}, "tiny-kd", "mood", "accuracy").fields
     assert (cell["status"], cell["reason"]) == (Status.FAILED, f"{LOG}: no luck")
     assert sentence(cell["status"], cell["reason"]) == f"failed ({LOG}: no luck)"
-    assert score_cell(all_made.study, {}, "tiny-kd", "mood", "accuracy").fields["status"] is Status.MISSING
+    assert measure_score(all_made.study, {}, "tiny-kd", "mood", "accuracy").fields["status"] is Status.MISSING
 
 
 def test_the_second_run_knows_that_it_is_the_second() -> None:

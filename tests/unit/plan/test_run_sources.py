@@ -18,7 +18,7 @@ from retort.plan.source_check import record_of
 from retort.specs.config import Config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.collect import score_cell
+from retort.tables.collect import measure_score
 from retort.tables.tidy import Status
 
 from tests.tiny.edit import change, set_value, write
@@ -122,7 +122,7 @@ def test_a_dry_run_asks_nobody_and_tells_what_a_run_will_ask(
 ) -> None:
     on_hub(config, "texts", commit=None, found=None)
     plan = Plan(config, run_sources.without_asking)
-    assert plan.list
+    assert plan.cells
     assert hub.paths() == []
     assert lines(capsys) == [
         "study/sources/texts.yaml: hub.commit: none yet; a run asks the hub for that of main, and writes it down"
@@ -141,7 +141,7 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
         "left out: study/sources/far.yaml: hub: the hub has no dataset someone/far; is it private? `hf auth login`, "
         "or give data_dir in config.yaml, with its files in the folder Texts"
     ]
-    whole, part = {cell.student for cell in Plan(config).list}, {cell.student for cell in plan.list}
+    whole, part = {cell.student for cell in Plan(config).cells}, {cell.student for cell in plan.cells}
     left = {name for name in whole if plan.study.students.get(name) and "far" in _corpora(plan.study, name)}
     assert left
     assert part == whole - left
@@ -149,7 +149,7 @@ def test_what_is_missing_is_left_out_and_all_else_is_planned(
     assert scores
     assert not any(f"/{name}/" in score for score in scores for name in left)
     name = sorted(left)[0]
-    cell = score_cell(plan.study, {}, name, "mood", "accuracy").fields
+    cell = measure_score(plan.study, {}, name, "mood", "accuracy").fields
     assert (cell["status"], cell["reason"], cell["mean"]) == (Status.MISSING, reason, None)
     params = ExhibitParams(plan.study)
     names = [SimpleNamespace(paper="tiny", table=table) for paper, table in plan.study.exhibits if "table" in table]
@@ -177,7 +177,7 @@ def test_a_hub_out_of_reach_is_asked_once(
         "or give data_dir in config.yaml, with its files in the folder Texts"
         for name in ("far", "texts")
     ]
-    assert plan.list == []
+    assert plan.cells == []
     assert set(plan.config.run_sources.missing) == {"sources/far", "sources/texts"}
 
 
@@ -210,13 +210,13 @@ def test_what_is_missing_cannot_be_asked_for_by_name(config: Config, hub: TinyHu
 
 def test_a_folder_without_files_is_left_out(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines(capsys) == []
-    assert planned(config).list == []  # the folder of the texts was not made
+    assert planned(config).cells == []  # the folder of the texts was not made
     assert lines(capsys) == ["left out: study/sources/texts.yaml: path: texts is no folder; put the files there"]
     Path("texts").mkdir()
     planned(config)
     assert lines(capsys) == ["left out: study/sources/texts.yaml: path: texts is empty; put the files there"]
     (Path("texts") / "rated.txt").write_text("0")
-    assert planned(config).list
+    assert planned(config).cells
     assert lines(capsys) == []
 
 

@@ -65,7 +65,7 @@ def test_the_cell_says_what_the_server_is_sent(tmp_path: Path) -> None:
 def test_no_score_is_asked_for_and_the_zip_is(tmp_path: Path) -> None:
     config = read_config(study_config(tmp_path))
     plan = Plan(config)
-    assert {cell.task for cell in plan.list} == {"rating"}
+    assert {cell.task for cell in plan.cells} == {"rating"}
     submit = Submit(plan)
     wanted = [f"reports/submissions/{name}/seed-1.zip" for name in ("tiny-teacher", "tiny-kd", "tiny-attention")]
     assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == wanted
@@ -84,7 +84,7 @@ def test_smaller_scales_leave_the_zip_to_users(tmp_path: Path) -> None:
     assert submit.of_table(SimpleNamespace(paper="tiny", table="table1")) == []
     assert plan.kept("weights") == []
     assert tasks(plan.study) == {"rating", "mood"}
-    assert {cell.seed for cell in plan.list if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
+    assert {cell.seed for cell in plan.cells if (cell.student, cell.task) == ("tiny-kd", "mood")} == {1, 2, 3}
 
 
 def dev_scores(student: str) -> dict[tuple[str, str, int], Any]:

@@ -26,13 +26,13 @@ def asked(*answers: dict[str, str] | None, submitted: Iterable[str] | None = Non
     """Return what the plugin is told when Slurm gives these answers of jobs that were submitted before."""
     given, watch = iter(answers), slurm_status.Watch()
     jobs = {job for answer in answers for job in answer or {}} if submitted is None else submitted
-    watch.of_submitted(lambda executor, jobs: None)(None, [SimpleNamespace(external_jobid=job) for job in jobs])
+    watch.note_active(lambda executor, jobs: None)(None, [SimpleNamespace(external_jobid=job) for job in jobs])
 
     async def query(command: str, logger: Any) -> slurm_status.Answer:
         answer = next(given)
         return answer, None if answer is None else 0.1
 
-    told = watch.noticing(query)
+    told = watch.report_lost(query)
     return [asyncio.run(told("squeue", None))[0] for _ in answers]
 
 
@@ -74,7 +74,7 @@ def test_the_plugin_keeps_its_jobs_while_the_database_is_out_of_reach(
     async def query(command: str, logger: Any) -> slurm_status.Answer:
         return answer, None if answer is None else 0.1
 
-    monkeypatch.setattr(plugin, "query_job_status", slurm_status.Watch().noticing(query))
+    monkeypatch.setattr(plugin, "query_job_status", slurm_status.Watch().report_lost(query))
     jobs = [SimpleNamespace(external_jobid="1", aux={})]
 
     async def active() -> list[Any]:

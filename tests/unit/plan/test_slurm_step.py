@@ -32,7 +32,7 @@ def executor(array_jobs: str | None = None) -> Any:
 
 def submitted(own: Any, given: Any) -> list[str]:
     """Return the command of a job, of which Snakemake's own part is 'snakemake --mode remote'."""
-    make = slurm_step.in_a_step(lambda executor, job: "snakemake --mode remote")
+    make = slurm_step.run_in_step(lambda executor, job: "snakemake --mode remote")
     return shlex.split(make(own, given))
 
 
@@ -100,5 +100,5 @@ def test_a_job_with_more_to_write_is_told_earlier(resources: dict[str, int], sec
     ],
 )
 def test_every_job_is_told_ahead_of_its_end(extra: str | None, added: str) -> None:
-    make = slurm_step.told_ahead(lambda job, params, settings: f"sbatch {params} {settings}")
+    make = slurm_step.with_signal(lambda job, params, settings: f"sbatch {params} {settings}")
     assert make(job(slurm_extra=extra), "-t 10", settings="--requeue") == f"sbatch -t 10 --requeue {added}".strip()

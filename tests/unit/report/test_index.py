@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.report.html import TEMPLATES
-from retort.report.index import _printed, begin_index, entry_of, make_index, show_so_far
+from retort.report.index import _read_printed, begin_index, entry_of, make_index, show_so_far
 from retort.report.outcome import ClaimCounts, openings
 from retort.report.tally import Tally, cell_parts, claim_parts
 from retort.specs.config import read_config
@@ -73,7 +73,7 @@ def test_the_index_shows_the_first_table_of_a_study_of_ours(index: str) -> None:
 
 def test_entries_that_older_code_wrote_count_as_none(tmp_path: Path) -> None:
     (tmp_path / "printed.json").write_text('{"tiny": {"slug": "tiny", "tally": {}}}')
-    assert _printed(tmp_path / "printed.json") == []
+    assert _read_printed(tmp_path / "printed.json") == []
 
 
 def test_an_index_without_an_audit(config: dict[str, Any]) -> None:

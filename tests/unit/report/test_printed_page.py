@@ -40,7 +40,7 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     index, page = printed_paper(tmp_path)
     page = without_copies(page)
-    assert page.count("Not run, for no student stands for these rows yet") == 1
+    assert page.count("Not run, since these rows have no student yet") == 1
     assert '<td><span class="ours">75.2</span></td>' in page
     assert "–</span>" not in page
     assert "0 of 6<small>6 not run at this scale</small>" in page
@@ -105,9 +105,7 @@ def test_a_page_opens_with_what_came_out(tmp_path: Path, monkeypatch: pytest.Mon
     assert "Claims: 1. Hold: 0; do not hold: 0; undecided, as other runs may turn them: 1" in " ".join(top.split())
     assert '<a href="#tiny-claim-a-beats-b">A beats B &amp; &lt;co&gt;.</a>' in top
     assert "runs of each student would decide it" in top
-    by_itself = (
-        "by itself, where the luck of the runs turns it in at most 2.5 % of draws; so of many decided claims some may"
-    )
+    by_itself = "by itself, if chance turns it in at most 2.5 % of draws; so of many decided claims some may"
     assert by_itself in top
     assert by_itself in index
 
@@ -153,7 +151,7 @@ def test_a_claim_on_cells_of_which_some_are_recorded_holds_so_far(config: dict[s
     record(tmp_path / "study", {"A & <b>_1": {"Acc. %": [80.0, 1.0]}, "B": {"Acc. %": [70.0, 1.0]}})
     page = page_again(config)
     top = " ".join(page.partition("<nav")[0].split())
-    assert "turn them: 0; on some of their cells, by the means, hold so far: 1; do not: 0." in top
+    assert "turn them: 0; by the means of some of their cells, hold so far: 1; do not hold so far: 0." in top
     assert "<summary>Hold so far (1)</summary>" in top
     assert '<span class="where">on 2 of 4 cells</span>' in top
     claims = page[page.index('id="tiny-claims"') :]

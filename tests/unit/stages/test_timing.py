@@ -14,7 +14,7 @@ from retort.specs.timing import Timing, timing
 from retort.stages.profile import profile_student
 from retort.study.cells import profiled
 from retort.study.load import open_study, read
-from retort.study.questions import further
+from retort.study.questions import further_timings
 from retort.tables.tidy import Line
 
 from tests.tiny.results import STAMP, collected, quiet
@@ -58,13 +58,15 @@ def test_tables_ask_for_batches_and_only_their_students_are_timed_so(tmp_path: P
     ]
     assert "further" not in resolve.profile(study, "tiny-kd").as_json()
     config = write_study(tmp_path / "again", table2=table(BATCHES))
-    assert further(open_study(read_config(config)), "tiny-attention") == [{"batch": 16, "length": 32}]
+    assert further_timings(open_study(read_config(config)), "tiny-attention") == [{"batch": 16, "length": 32}]
 
 
 def test_a_processor_is_timed_beside_the_device_of_the_job(tmp_path: Path) -> None:
     columns = [{"label": name.upper(), "metric": "latency", "timing": name} for name in ("gpu", "cpu")]
     config = write_study(tmp_path / "study", table2=table(columns))
-    assert further(open_study(read_config(config)), "tiny-attention") == [{"batch": 1, "length": 32, "device": "cpu"}]
+    assert further_timings(open_study(read_config(config)), "tiny-attention") == [
+        {"batch": 1, "length": 32, "device": "cpu"}
+    ]
     on_gpu, on_cpu = profile([2.0, 4.0], batch_1_length_32_cpu=[9.0]), profile([9.0], "cpu: <any>")
     lines = lines_of(config, {"tiny-attention": on_gpu, "tiny-teacher": on_cpu})
     assert (lines["tiny-attention", "GPU"].mean, lines["tiny-attention", "CPU"].mean) == (3.0, 9.0)
@@ -106,7 +108,7 @@ def test_a_mistake_gets_one_clear_line(tmp_path: Path, columns: Any, more: dict[
 
 def test_a_table_may_ask_for_the_time_of_each_batch(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study", table2=table(BATCHES, spread="batches"))
-    found = further(open_study(read_config(config)), "tiny-attention")
+    found = further_timings(open_study(read_config(config)), "tiny-attention")
     assert found == [
         {"batch": 1, "length": 32, "values": "batches"},
         {"batch": 16, "length": 32, "values": "batches"},

@@ -181,7 +181,7 @@ def test_the_output_distribution_is_read_through_the_published_head(study: Study
     name = "udagawa2023-od-last-4l-mono"
     assert resolve.corpus_distillation(study, name).teacher.as_json()["head"] == "published"
     assert questions.fitted_on(study, name) is None
-    assert questions.read_on(study, "udagawa2023-hs-last-4l-mono") is None
+    assert questions.corpus_of_output(study, "udagawa2023-hs-last-4l-mono") is None
     assert "head" not in resolve.corpus_distillation(study, "udagawa2023-hs-last-4l-mono").teacher.as_json()
 
 

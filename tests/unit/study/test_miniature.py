@@ -24,7 +24,7 @@ from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.collect import Scores
 from retort.tables.kinds import settings, training_cost
-from retort.tables.rehearsed import for_claims, marked
+from retort.tables.rehearsed import for_claims, withhold_verdicts
 from retort.tables.tidy import Line, Status, write
 
 
@@ -85,7 +85,7 @@ def test_grids_have_two_points_and_students_one_seed_or_two_if_paired_tests_comp
     for student, task in [pair for pair in printed.pairs if pair[0] in printed.task_agnostic]:
         points = len(printed.settings.grids[student][task].points)
         assert len(miniature.settings.grids[student][task].points) == min(points, 2), (student, task)
-    assert {cell.seed for cell in miniature.list} <= {cell.seed for cell in printed.list}
+    assert {cell.seed for cell in miniature.cells} <= {cell.seed for cell in printed.cells}
     seeds = {name: questions.seeds_of(miniature.study, name) for name in miniature.study.running}
     assert seeds["wang2023-kd"] == seeds["wang2023-att-kl-1-2-3"] == [1, 2]
     assert {student for student, each in seeds.items() if each != [1]} == {
@@ -129,10 +129,10 @@ LINE = Line("p", "table1", "r", "c", "s", "t", "m", "x100", 70.0, mean=50.0, n=1
 
 
 def test_numbers_of_a_rehearsal_have_a_mark_and_no_verdict(printed: Plan, miniature: Plan) -> None:
-    (line,) = marked(miniature.study, "mlkd2024", [LINE])
+    (line,) = withhold_verdicts(miniature.study, "mlkd2024", [LINE])
     assert (line.mean, line.verdict, line.p, line.low) == (50.0, "", None, None)
     assert line.note.startswith("rehearsed")
-    assert marked(printed.study, "mlkd2024", [LINE]) == [LINE]
+    assert withhold_verdicts(printed.study, "mlkd2024", [LINE]) == [LINE]
 
 
 def test_no_claim_is_judged_on_rehearsed_numbers(printed: Plan, miniature: Plan) -> None:
@@ -159,7 +159,7 @@ def test_counts_of_made_data_are_not_held_against_print(printed: Plan, miniature
     def verdicts(study: Study) -> set[str]:
         table = table_of(study, "minilmv2", "table11")
         lines = table.collect(Inputs(study, "minilmv2", "table11", {}, {}))
-        return set(table.verdicts(marked(study, "minilmv2", lines)).values())
+        return set(table.verdicts(withhold_verdicts(study, "minilmv2", lines)).values())
 
     assert "agrees" in verdicts(printed.study)
     assert verdicts(miniature.study) == set()

@@ -15,8 +15,8 @@ from retort.study.load import open_study
 from retort.tables import certainty
 from retort.tables.certainty import TRIED, Outcome
 from retort.tables.comparison_types import NumberedCell, Reached
-from retort.tables.judge import Known, Side
-from retort.tables.outcomes import Sorted, outcomes, side_of_lines, sort_claims
+from retort.tables.judge import Coverage, Side
+from retort.tables.outcomes import ClaimsByOutcome, outcomes, side_of_lines, sort_claims
 
 from tests.tiny.edit import CLAIMS, set_value
 from tests.tiny.results import made
@@ -49,13 +49,13 @@ def test_each_claim_is_sorted_once_also_if_some_of_its_cells_have_no_number() ->
     mean = both.model_copy(update={"compare": "mean-above"})
     claims = {"part": both, "mostly": mostly, "mean": mean}
     above = sort_claims({name: outcome(claim, side(9.0)) for name, claim in claims.items()})
-    assert above == Sorted(so_far={"part": Known(2, 6), "mostly": Known(2, 6)}, without=["mean"])
+    assert above == ClaimsByOutcome(so_far={"part": Coverage(2, 6), "mostly": Coverage(2, 6)}, without=["mean"])
     below = sort_claims({name: outcome(claim, side(-9.0)) for name, claim in claims.items()})
-    assert below == Sorted(fail=["part"], not_so_far={"mostly": Known(2, 6)}, without=["mean"])
+    assert below == ClaimsByOutcome(fail=["part"], not_so_far={"mostly": Coverage(2, 6)}, without=["mean"])
 
 
 def test_a_claim_that_its_numbers_leave_open_is_without_them() -> None:
-    assert sort_claims({"a": Outcome(None, known=Known(2, 2))}) == Sorted(without=["a"])
+    assert sort_claims({"a": Outcome(None, known=Coverage(2, 2))}) == ClaimsByOutcome(without=["a"])
 
 
 FALLING = Statement.model_validate(
@@ -140,7 +140,7 @@ def test_a_time_a_speed_up_and_a_change_have_the_error_of_their_runs(unit: str) 
     assert outcome(FALLING, falling).holds is None
     alone = outcome(ABOVE, side(9.0, std=None, n=1, unit=unit))
     assert alone == Outcome(None, unknown=True)
-    assert sort_claims({"a": alone}) == Sorted(undecided={"a": None})
+    assert sort_claims({"a": alone}) == ClaimsByOutcome(undecided={"a": None})
 
 
 def test_an_order_of_rows_that_chance_made_is_not_shown() -> None:

@@ -11,7 +11,7 @@ from retort.specs.config import Config, read_config
 from retort.specs.rows import CellSpec
 from retort.study.load import open_whole, open_written
 from retort.study.study import Study
-from retort.tables.deviations import unnamed
+from retort.tables.deviations import unknown_names
 
 from tests.tiny.edit import set_value
 from tests.tiny.variant import write_study
@@ -25,7 +25,7 @@ def study() -> Study:
 
 @pytest.mark.slow
 def test_every_deviation_of_the_papers_names_a_cell_or_a_setting(study: Study) -> None:
-    assert unnamed(study) == []
+    assert unknown_names(study) == []
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, 
     config = write_study(tmp_path / "study")
     set_value(tmp_path / "study", "papers/tiny/paper.yaml", "deviations", to=[choice])
     set_value(tmp_path / "study", "papers/tiny/paper.yaml", "ours", to=False)
-    said = unnamed(open_written(read_config(config)))
+    said = unknown_names(open_written(read_config(config)))
     if right:
         assert said == []
     else:
@@ -52,7 +52,7 @@ def test_a_name_is_a_setting_a_table_or_a_place_in_one(tmp_path: Path, of: str, 
 def test_published_check_fails_on_a_name_that_is_neither(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("retort.tables.deviations.unnamed", lambda study: ["some: the deviation 'x' names 'y'"])
+    monkeypatch.setattr("retort.tables.deviations.unknown_names", lambda study: ["some: the deviation 'x' names 'y'"])
     assert main(["published", "check"]) == 1
     assert "the deviation 'x' names 'y'" in capsys.readouterr().out
 

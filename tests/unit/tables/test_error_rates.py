@@ -11,7 +11,7 @@ from retort.specs.judging import ASSUMED_STD, MARGIN
 from retort.tables.compare import holm
 from retort.tables.difference import INFINITE, LEVEL, Part, welch
 from retort.tables.tidy import Line
-from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judged
+from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE, judge_lines
 
 from tests.conftest import ROOT
 from tests.error_rates import HALF, RUNS, Runs, decided, runs_of, tables, verdict_shares
@@ -76,7 +76,7 @@ def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) 
         for at, (mean, deviation, printed, published_deviation) in enumerate(numbers_of_cells)
     ]  # fmt: skip
     assumed = np.broadcast_to(runs.assumed, len(lines))
-    verdicts = [one.verdict for one in judged(lines, lambda one: (MARGIN.points, float(assumed[int(one.row)])))]
+    verdicts = [one.verdict for one in judge_lines(lines, lambda one: (MARGIN.points, float(assumed[int(one.row)])))]
     agrees, differs = (cells[0] for cells in decided(apart, runs))
     assert verdicts == [AGREES if yes else DIFFERS if no else INCONCLUSIVE
                         for yes, no in zip(agrees, differs, strict=True)]  # fmt: skip
@@ -84,7 +84,7 @@ def test_the_simulation_decides_as_the_code_of_tables(runs: Runs, apart: float) 
 
 @pytest.mark.parametrize(("std", "n"), [(0.4, 4), (0.4, 6), (0.6, 8)])
 def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
-    (open_,) = judged([line(70.5, 70.0, std=std, n=3, published_n=n, published_half=0.05)], limits)
+    (open_,) = judge_lines([line(70.5, 70.0, std=std, n=3, published_n=n, published_half=0.05)], limits)
     needed = int(open_.runs_needed)
     draw = np.random.default_rng(1)
     sides = [std * draw.standard_normal((400, runs)) for runs in (needed, n)]
@@ -92,5 +92,5 @@ def test_the_runs_that_are_asked_for_suffice(std: float, n: int) -> None:
     for mine, theirs in zip(*sides, strict=True):
         one = line(70 + mine.mean(), 70 + theirs.mean(), n=needed, published_n=n, published_half=0.05,
                    ours=mine.std(ddof=1), published_std=theirs.std(ddof=1))  # fmt: skip
-        agree += judged([one], limits)[0].verdict == AGREES
+        agree += judge_lines([one], limits)[0].verdict == AGREES
     assert agree / 400 == pytest.approx(0.8, abs=0.1)  # enough, and not many more than enough

@@ -294,7 +294,7 @@ def test_a_quoted_row_may_have_ours_beside_it(tmp_path: Path, monkeypatch: pytes
     assert (line.published, line.mean, line.status) == (70.0, pytest.approx(72), "ok")
     assert line.note.startswith("published: quoted (Else (2020)); ours: trained here")
     untrained: Any = SimpleNamespace(students={"tiny-kd": SimpleNamespace(stages=[])})
-    line = lines._beside(replace(line, note=""), "Else (2020)", untrained)
+    line = lines._note_quoted(replace(line, note=""), "Else (2020)", untrained)
     assert line.note.startswith("published: quoted (Else (2020)); ours: the public checkpoint")
     scale = {**small(tmp_path / "idle", table), "scale": "pocket"}
     assert made(scale)[0][0].state == "quoted (Else (2020)); ours: not run at this scale"

@@ -9,7 +9,7 @@ import yaml
 from retort.errors import RetortError, StudyError
 from retort.specs.config import read_config
 from retort.study.load import open_study
-from retort.tables.recordings import OTHER_SETTINGS, record_scale, remark
+from retort.tables.recordings import OTHER_SETTINGS, record_scale, remark_on_recording
 
 from tests.tiny.edit import set_value
 from tests.tiny.results import SCORES, change_record, made
@@ -95,7 +95,8 @@ def test_a_table_names_the_tasks_of_its_own_recorded_cells_and_what_was_read_of_
     path.write_text(yaml.safe_dump(kept))
     study = open_study(read_config(reduced))
     assert (
-        "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)" in remark(study, "tiny", "table1")[0]
+        "; tasks: mood (a sample: 8 of 16 rows of train), over which means are)"
+        in remark_on_recording(study, "tiny", "table1")[0]
     )
 
 

@@ -17,7 +17,7 @@ from retort.study.load import open_study, read
 from retort.tables.compare import holm
 from retort.tables.kinds.scores import ScoresTable
 from retort.tables.tidy import Line
-from retort.tables.verdicts import HOPELESS, judged, rule, size_verdict, spreads
+from retort.tables.verdicts import HOPELESS, judge_lines, rule, size_verdict, spreads
 
 from tests.conftest import ROOT
 from tests.tiny.edit import set_value
@@ -27,7 +27,7 @@ from tests.tiny.variant import TABLE
 
 def one(cell: Line, margin: float = 1.0, assumed: float = 0.6) -> Line:
     """Return the line with the verdict that it has in a table of its own."""
-    return judged([cell], lambda _: (margin, assumed))[0]
+    return judge_lines([cell], lambda _: (margin, assumed))[0]
 
 
 def test_welch_by_hand():
@@ -61,7 +61,7 @@ def test_a_table_is_a_family_of_tests():
     # p of one cell alone is below 5 %; beside forty others Holm's correction takes it above
     alone = line(71.3, 70.0, std=0.7, n=4)
     assert one(alone).verdict == "differs"
-    many = judged([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: (1.0, 0.6))
+    many = judge_lines([alone, *(line(70.0, 70.0, row=f"R{n}", std=0.7, n=4) for n in range(40))], lambda _: (1.0, 0.6))
     assert many[0].verdict == "inconclusive"
     assert [cell.p_holm for cell in many] == pytest.approx(holm([cell.p or 0.0 for cell in many]))
 
@@ -69,7 +69,7 @@ def test_a_table_is_a_family_of_tests():
 def test_no_other_cell_lends_its_spread():
     wide = line(50.0, 50.0, std=30.0, row="wide")
     near = line(70.1, 70.0, std=0.1)
-    cells = judged([near, wide], lambda _: (1.0, 0.6))
+    cells = judge_lines([near, wide], lambda _: (1.0, 0.6))
     assert (cells[0].low, cells[0].high) == (one(near).low, one(near).high)
 
 
@@ -109,7 +109,7 @@ def test_what_single_runs_can_show_and_what_not():
     def many(apart: float, assumed: float, cells: int = 1) -> Line:
         zeros = [line(70.0, 70.0, row=f"R{n}", n=1, published_half=0.05) for n in range(1, cells)]
         first = line(70.0 + apart, 70.0, n=1, published_half=0.05)
-        return judged([first, *zeros], lambda _: (1.0, assumed))[0]
+        return judge_lines([first, *zeros], lambda _: (1.0, assumed))[0]
 
     same = many(0.0, 0.6)
     assert (same.verdict, same.runs_needed) == ("inconclusive", "none")  # not even equal numbers agree

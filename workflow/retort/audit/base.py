@@ -1,8 +1,8 @@
 """The input and output of the audit's checks.
 
 A check goes through printed numbers and returns those that cannot be right, or cannot both be right. A finding says
-what is printed, what it would have to be, where, and why; it does not say which of two numbers is the wrong one. The
-first line of a check's docstring is printed as the heading of its findings.
+what is printed, where, what it would have to be, and why. It leaves open which of two numbers is wrong. The page of the
+audit prints the first line of a check's docstring, without "Check that", as the heading of its findings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TINY = 1e-9  # tolerance: in binary, a distance of exactly half a digit may come
 
 @dataclass(frozen=True)
 class Entry:
-    """One printed number: its cell, what it measures, and the number of runs of which it is the mean (0: unknown)."""
+    """One printed number: paper, table and cell, and the number of runs behind it (0 if unknown)."""
 
     paper: str
     table: str
@@ -41,10 +41,12 @@ class Entry:
 
     @property
     def measure(self) -> tuple[str, ...]:
-        """A key of what is measured: entries of one model with the same key should have the same number."""
+        """What is measured, as a key: entries of one model with the same key should have the same number."""
         cell = self.cell
         if cell.metric == AVERAGE:
-            metrics = {task: metric.partition("/")[0] for task, metric in cell.tasks.items()}  # columns name no subset
+            metrics = {
+                task: metric.partition("/")[0] for task, metric in cell.tasks.items()
+            }  # a column of an average names no subset
             return (cell.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
         return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, cell.timing)
 
@@ -67,7 +69,7 @@ def entries_of(paper: str, name: str, table: Exhibit) -> list[Entry]:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
+    """A number that cannot be right: where it is printed, what is printed, what it would have to be, and why."""
 
     paper: str
     where: str
@@ -78,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of a check: how many things it looked at, and its findings."""
+    """The result of a check: how many items (cells, pairs, rows, ...) it looked at, and its findings."""
 
     count: int
     findings: list[Finding]
@@ -86,15 +88,15 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Build:
-    """What a model is made of, as far as two papers can be compared by it.
+    """What a model is made of; models of two papers with equal builds can be compared.
 
     Args:
         teacher: the published model that it learns from; for a model that is only fine-tuned, that model itself.
         architecture: its sizes.
-        vocabulary: tokens in its vocabulary.
-        positions: the longest text that it takes, in tokens.
+        vocabulary: number of tokens in its vocabulary.
+        positions: maximal length of its input, in tokens.
         objectives: the objectives of its stages; empty if it is only fine-tuned.
-        published: whether its weights are published ones, fine-tuned as they are.
+        published: whether published weights are fine-tuned without distillation.
     """
 
     teacher: str
@@ -107,14 +109,14 @@ class Build:
 
 @dataclass(frozen=True)
 class Printed:
-    """The input of a check: all that papers print, and facts to compare it with.
+    """The input of a check: all that papers print, and facts to compare them with.
 
     Args:
         tables: every printed table, by (paper, name).
         entries: every printed number of a table of models.
         statements: what each paper's text says and claims about its numbers, by paper.
-        facts: the sizes of each data set and the scores of the most frequent answer, by task.
-        models: what each student and teacher of the papers is, by name.
+        facts: the sizes of each data set and the scores of the majority class, by task.
+        models: the build of each student and teacher, by name.
     """
 
     tables: dict[tuple[str, str], Exhibit]
@@ -150,7 +152,7 @@ def span(entries: list[Entry]) -> str:
 
 
 def _builds(study: Study) -> dict[str, Build]:
-    """Return what each student and teacher is."""
+    """Return the build of each student and teacher by name."""
     builds = {}
     for name, teacher in study.teachers.items():
         model = study.models[teacher.model]
@@ -167,8 +169,8 @@ def _builds(study: Study) -> dict[str, Build]:
     return builds
 
 
-def _once(findings: list[Finding]) -> list[Finding]:
-    """Return findings in which the same numbers contradict each other for the same reason as one, with all places."""
+def _merge(findings: list[Finding]) -> list[Finding]:
+    """Merge findings with the same two numbers and the same reason into one that names all places."""
     places: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         numbers = sorted((finding.printed, finding.other))
@@ -179,7 +181,7 @@ def _once(findings: list[Finding]) -> list[Finding]:
 
 
 def printed(study: Study) -> Printed:
-    """Collect the input of the checks: all that papers print, without the studies of our own."""
+    """Collect the input of the checks from all papers, without studies of our own."""
     tables = printed_tables(study)
     return Printed(
         tables,
@@ -198,11 +200,11 @@ def audit(study: Study) -> dict[str, CheckResult]:
     """Run every check and return the results by the name of the check."""
     everything = printed(study)
     results = {name: checks[name](everything) for name in checks}
-    return {name: CheckResult(result.count, _once(result.findings)) for name, result in results.items()}
+    return {name: CheckResult(result.count, _merge(result.findings)) for name, result in results.items()}
 
 
 def as_text(results: dict[str, CheckResult]) -> str:
-    """Return the audit as text: for each check what it checks, then one line for each finding."""
+    """Return the audit as text: for each check its condition, then a line for each finding."""
     lines = []
     for name, result in results.items():
         lines += [f"{name}: {condition_of(name)} {len(result.findings)} of {result.count} do not hold."]
@@ -214,5 +216,5 @@ def as_text(results: dict[str, CheckResult]) -> str:
 
 
 def condition_of(name: str) -> str:
-    """Return the condition that a check holds the numbers to, as its docstring gives it."""
+    """Return the condition that a check tests, from its docstring."""
     return condition(checks[name].__doc__ or "")

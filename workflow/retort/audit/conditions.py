@@ -11,9 +11,9 @@ from retort.audit.base import CheckResult, Entry, Finding, Printed, by_column, c
 from retort.specs.printed import CHANGE, OF_A_MODEL
 from retort.tables.layout import label_of
 
-UNNAMED = "not named"  # how a table's file says that the paper names no source
+UNNAMED = "not named"  # part of `quoted` in the files of tables, if the paper names no source
 SERVED = {"cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli"}  # tasks with a test server
-GRID = 0.1  # what scores are rounded to
+GRID = 0.1  # scores are rounded to multiples of it
 
 
 @checks.register("mixed-averages")
@@ -103,8 +103,10 @@ def sources(printed: Printed) -> CheckResult:
 
 
 def _spreads(runs: int) -> set[str]:
-    """Return the deviations, to two digits, that so many scores on a grid of a tenth can have."""
-    steps = itertools.combinations_with_replacement(range(16), runs - 1)  # the lowest score is 0, up to 1.5 points
+    """Return the standard deviations, to two digits, that `runs` scores rounded to a tenth can have."""
+    steps = itertools.combinations_with_replacement(
+        range(16), runs - 1
+    )  # the lowest score is 0, the highest 1.5 points
     return {f"{GRID * statistics.stdev((0, *others)):.2f}" for others in steps}
 
 
@@ -112,13 +114,13 @@ def _spreads(runs: int) -> set[str]:
 def rounded_first(printed: Printed) -> CheckResult:
     """Check that deviations have values that only scores rounded to a tenth beforehand cannot have.
 
-    Only deviations up to 0.20 are looked at: above, nearly every value can come from rounded scores.
+    It looks at deviations up to 0.20: above, rounded scores can give nearly every value.
     """
     findings, count = [], 0
     for (paper, table), entries in _with_deviations(printed).items():
         small = [entry for entry in entries if entry.number.std is not None and entry.number.std <= 0.2]
         possible = {text for text in _spreads(entries[0].runs) if float(text) <= 0.2}
-        chance = (len(possible) / 21) ** len(small)  # of 0.00 to 0.20, if each were as likely
+        chance = (len(possible) / 21) ** len(small)  # if each of 0.00, 0.01, ... 0.20 is equally likely
         count += len(small)
         if small and chance < 1e-3 and all(entry.number.std_text in possible for entry in small):
             says = f"{len(small)} deviations up to 0.20 have {len({e.number.std_text for e in small})} values"
@@ -128,7 +130,7 @@ def rounded_first(printed: Printed) -> CheckResult:
 
 
 def _with_deviations(printed: Printed) -> dict[tuple[str, str], list[Entry]]:
-    """Return the scores with a deviation of two digits over a known number of runs, by table."""
+    """Return the scores with a deviation of two digits over three runs or more, by table."""
     tables: dict[tuple[str, str], list[Entry]] = {}
     for entry in printed.entries:
         text = entry.number.std_text

@@ -8,18 +8,18 @@ from retort.audit.base import Build, CheckResult, Entry, Finding, Printed, check
 from retort.specs.printed import OF_A_MODEL
 from retort.tables.layout import label_of
 
-APART = 1.0  # points: numbers of one model in two papers that are farther apart are told
-FASTER = 0.1  # of a speed-up: the share by which those of one architecture may differ
+APART = 1.0  # points: report scores of one model in two papers that are farther apart
+FASTER = 0.1  # relative difference that speed-ups of one architecture may have
 
 
 def parameters(build: Build) -> tuple[int, int]:
     """Return the number of parameters of an encoder, without and with its pooler."""
     sizes = build.architecture
     hidden, wide = sizes.hidden, sizes.embedding or sizes.hidden
-    # embeddings of tokens, positions and two segments, their norm, and a projection if they are narrower
+    # embeddings of tokens, positions and two segments, their layer norm, and a projection if they are narrower
     embeddings = (build.vocabulary + build.positions + 2) * wide + 2 * wide
     projection = (wide + 1) * hidden if sizes.embedding else 0
-    # four maps of attention, two of the feed-forward network, two norms
+    # four linear maps of attention, two of the feed-forward network, two layer norms
     layer = 4 * (hidden + 1) * hidden + 2 * hidden * sizes.intermediate + sizes.intermediate + hidden + 4 * hidden
     encoder = embeddings + projection + sizes.layers * layer
     return encoder, encoder + (hidden + 1) * hidden
@@ -46,8 +46,8 @@ def sizes_of_models(printed: Printed) -> CheckResult:
 def same_model(printed: Printed) -> CheckResult:
     """Check that papers that build or fine-tune one model alike print scores within a point of each other.
 
-    Alike are models of one teacher, one architecture and the same objectives; layers and schedules may differ. Of each
-    paper the first row with a score counts.
+    Models are alike if they have the same teacher, architecture and objectives; mapped layers and schedules may differ.
+    The first row of a paper with a score counts.
     """
     builds: dict[Build, dict[str, dict[tuple[str, ...], Entry]]] = {}
     for entry in printed.entries:
@@ -61,14 +61,14 @@ def same_model(printed: Printed) -> CheckResult:
             count += len(pairs)
             apart = [pair for pair in pairs if abs(pair[0].number.value - pair[1].number.value) > APART]
             if apart:
-                first, second = (_place([pair[at] for pair in apart]) for at in (0, 1))
+                first, second = (_places([pair[at] for pair in apart]) for at in (0, 1))
                 sides = [", ".join(pair[at].number.text for pair in apart) for at in (0, 1)]
                 findings.append(Finding(paper, first, sides[0], sides[1], f"built alike in {other}, {second}"))
     return CheckResult(count, findings)
 
 
-def _place(entries: list[Entry]) -> str:
-    """Return the places of entries, those of one row together."""
+def _places(entries: list[Entry]) -> str:
+    """Return where some entries are printed; the columns of one row are named together."""
     rows: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         rows.setdefault((entry.table, entry.cell.row), []).append(entry.cell.column)
@@ -100,7 +100,7 @@ def speed_ups(printed: Printed) -> CheckResult:
 
 
 def _factor(printed: Printed, paper: str, table: str, entry: Entry) -> tuple[tuple[int, int] | None, float]:
-    """Return the (layers, width) of an entry's model, and its speed-up: as printed, or from the times of the column."""
+    """Return (layers, width) of an entry's model and its speed-up: as printed, or from the latencies of its column."""
     build = printed.models.get(entry.cell.identity) or printed.models.get(entry.cell.student)
     if build is None or build.architecture.layers == 12:
         return None, 0.0

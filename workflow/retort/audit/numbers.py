@@ -92,7 +92,7 @@ def reachable(printed: Printed) -> CheckResult:
         for entry in printed.entries
         if entry.cell.metric == "accuracy" and entry.cell.split == "dev" and entry.runs
         and entry.cell.task in printed.facts and not entry.cell.subset
-        and not entry.cell.quoted  # of how many runs a quoted number is the mean is unknown
+        and not entry.cell.quoted  # the number of runs behind a quoted number is unknown
     ]  # fmt: skip
     findings = []
     for entry in held:

@@ -11,10 +11,10 @@ from retort.audit.base import TINY, CheckResult, Entry, Finding, Printed, checks
 from retort.specs.printed import CHANGE, OF_A_MODEL
 from retort.tables.layout import label_of
 
-RARE = 0.01  # the chance below which equal numbers are told
+RARE = 0.01  # report equal numbers if their probability is below this
 
 
-def _differ(first: Entry, other: Entry) -> bool:
+def _is_different(first: Entry, other: Entry) -> bool:
     return abs(first.number.value - other.number.value) > max(first.number.half, other.number.half) + TINY
 
 
@@ -28,7 +28,7 @@ def repeats(printed: Printed) -> CheckResult:
     findings, count = [], 0
     for entries in same.values():
         count += len(entries) - 1
-        first, others = entries[0], [entry for entry in entries[1:] if _differ(entries[0], entry)]
+        first, others = entries[0], [entry for entry in entries[1:] if _is_different(entries[0], entry)]
         if others:
             numbers = ", ".join(dict.fromkeys(entry.number.text for entry in others))
             places = [f"{f'{other.paper}, ' * (other.paper != first.paper)}{other.where}" for other in others]
@@ -49,7 +49,7 @@ def versions(printed: Printed) -> CheckResult:
             continue
         pairs = [(entry, other[column]) for column, entry in entries.items() if column in other and entry.cell.task]
         pairs += [(entry, other[column]) for column, entry in entries.items() if column in other and entry.cell.tasks]
-        differing = [pair for pair in pairs if _differ(*pair)]
+        differing = [pair for pair in pairs if _is_different(*pair)]
         count += len(pairs)
         if differing:
             gaps = [abs(one.number.value - another.number.value) for one, another in differing]
@@ -61,7 +61,7 @@ def versions(printed: Printed) -> CheckResult:
 
 
 def _shape(entries: dict[str, Entry]) -> str:
-    """Return the layers and width of a row's model as some tables print them before its name, such as '6×384'."""
+    """Return layers × width of a row's model, such as '6×384', as some tables print them before its name."""
     sizes = {entry.cell.metric: entry.number.text for entry in entries.values()}
     return f"{sizes.get('layers')}×{sizes.get('hidden')}"
 
@@ -128,7 +128,7 @@ def coincidences(printed: Printed) -> CheckResult:
         for entries in rows:
             count += 1
             text, equal = Counter(entry.number.text for entry in entries).most_common(1)[0]
-            # k of n numbers, each anywhere within the spread, are the same: C(n, k) (2 half / spread)^(k - 1)
+            # probability that k of n numbers, uniform over the spread, are equal: C(n, k) (2 half / spread)^(k - 1)
             chance = math.comb(len(entries), equal) * (2 * entries[0].number.half / max(spread, 0.1)) ** (equal - 1)
             if equal >= 3 and chance < RARE:
                 same = [entry for entry in entries if entry.number.text == text]

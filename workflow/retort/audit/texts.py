@@ -8,30 +8,33 @@ from retort.tables.judge import Side, decide, published, recomputed
 from retort.tables.layout import label_of
 
 Key = tuple[str, str, str]  # table, row, column
-Sides = tuple[list[Key], list[Key]]  # in one column: the first side is said to be above the second
+Sides = tuple[list[Key], list[Key]]  # cells of one column: the text says that the first ones are above the second ones
 
 
-def _each_with_each(cells: list[Key], than: list[Key]) -> list[Sides]:
+def _pair_all(cells: list[Key], than: list[Key]) -> list[Sides]:
+    """Pair each cell with each of the others in the same table and column."""
     return [([one], [other]) for one in cells for other in than if one[0] == other[0] and one[2] == other[2]]
 
 
-def _in_order(cells: list[Key], than: list[Key]) -> list[Sides]:
+def _pair_in_order(cells: list[Key], than: list[Key]) -> list[Sides]:
+    """Pair the n-th cell with the n-th of the others, if they are in one column."""
     return [([one], [other]) for one, other in zip(cells, than, strict=True) if one[2] == other[2]]
 
 
-def _best_with_best(cells: list[Key], than: list[Key]) -> list[Sides]:
+def _pair_best(cells: list[Key], than: list[Key]) -> list[Sides]:
+    """Pair all cells of a column with all others in it: the best of each side will count."""
     columns = dict.fromkeys(column for *_, column in cells)
     sides = [([key for key in cells if key[2] == each], [key for key in than if key[2] == each]) for each in columns]
     return [both for both in sides if all(both)]
 
 
-ON_AVERAGE = {  # comparisons that say that one side is above the other, and which cells they compare
-    "above": _each_with_each,
-    "not-below": _each_with_each,
-    "exceeds": _each_with_each,
-    "mostly-above-counterparts": _in_order,
-    "best-above": _best_with_best,
-    "best-not-below": _best_with_best,
+ON_AVERAGE = {  # comparison which says that one side is above the other -> how it pairs their cells
+    "above": _pair_all,
+    "not-below": _pair_all,
+    "exceeds": _pair_all,
+    "mostly-above-counterparts": _pair_in_order,
+    "best-above": _pair_best,
+    "best-not-below": _pair_best,
 }
 
 
@@ -82,19 +85,19 @@ def _holds(statement: Statement, side: Side) -> bool:
 def texts(printed: Printed) -> CheckResult:
     """Check that what a paper's text says and claims of its numbers is what its tables print.
 
-    A claim that holds on averages taken anew is left out: the averages that contradict it are findings of their own.
+    A claim that holds on recomputed averages is left out: the check `averages` reports the misprinted ones.
     """
     findings, count = [], 0
     for paper in printed.statements:
         tables = {name: table for (slug, name), table in printed.tables.items() if slug == paper}
         side = published(tables)
-        anew = recomputed(side, tables)
+        with_recomputed = recomputed(side, tables)
         for statement in printed.statements[paper]:
             verdict = decide(statement, side)
             if isinstance(verdict, str) or verdict.holds is None:  # a figure prints no numbers
                 continue
             count += 1
-            if not (verdict.holds or _holds(statement, anew)):
+            if not (verdict.holds or _holds(statement, with_recomputed)):
                 findings.append(_finding(paper, statement, verdict.result or verdict.numbers))
     return CheckResult(count, findings)
 

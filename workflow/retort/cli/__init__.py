@@ -1,4 +1,4 @@
-"""The `retort` command: one file per verb or group of verbs; torch is imported only by the verbs that need it."""
+"""The `retort` command: one file for each verb or group of verbs. Only verbs that need torch import it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run a verb and return the exit status: 0, or 1 if it found problems, or 2 if the call cannot be carried out."""
+    """Run a verb and return the exit status: 0; 1 if it found problems; 2 if it could not run."""
     parsed = parser().parse_args(arguments)
     try:
         status = verbs[parsed.verb].run(parsed)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the program that reads our output has stopped, as `head` does
+    except BrokenPipeError:  # the reader of our output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except RetortError as error:

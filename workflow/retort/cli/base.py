@@ -28,7 +28,7 @@ verbs: Registry[Verb] = Registry("verb")
 
 
 def argument(*names: str, **options: Any) -> Argument:
-    """Return one argument of a verb; the parameters are those of argparse's `add_argument`."""
+    """Return an argument of a verb; the parameters are those of `argparse.ArgumentParser.add_argument`."""
     return names, options
 
 
@@ -43,10 +43,10 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
 
 
 def config_of(arguments: argparse.Namespace) -> Config:
-    """Read and check the configuration that a call names, or that of the repository if it names none.
+    """Read and check the configuration of `--config`, by default the `config.yaml` of the repository.
 
     Raises:
-        RetortError: there is no such file.
+        RetortError: the file does not exist, or is wrong.
     """
     path = Path(arguments.config) if arguments.config else ROOT / "config.yaml"
     if not path.exists():

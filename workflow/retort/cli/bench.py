@@ -13,7 +13,8 @@ from retort.specs import catalogue
 SIZES = "layers,heads,hidden,intermediate"
 
 
-def _shape(text: str) -> tuple[Any, ...]:
+def _read_sizes(text: str) -> tuple[Any, ...]:
+    """Return the four sizes of an encoder, from a text such as '6,12,384,1536'."""
     numbers = tuple(int(number) for number in text.split(",") if number.strip().isdigit())
     if len(numbers) != 4 or min(numbers) < 1 or numbers[2] % numbers[1]:
         raise RetortError(f"'{text}' is no encoder", f"write four whole numbers {SIZES}, such as 6,12,384,1536")
@@ -38,12 +39,12 @@ def bench(arguments: argparse.Namespace) -> int:
     for name in arguments.names:
         if name not in known:
             raise unknown("objective", name, known)
-    shapes = _shape(arguments.teacher), _shape(arguments.student)
+    sizes = _read_sizes(arguments.teacher), _read_sizes(arguments.student)
     from retort.bench import objectives as measured
 
     precision = config_of(arguments).resolved_precision()
     for device in measured.devices():
-        setting = measured.Setting(*shapes, arguments.batch, arguments.length, precision, device, arguments.repeats)
+        setting = measured.Setting(*sizes, arguments.batch, arguments.length, precision, device, arguments.repeats)
         for line in measured.lines(setting, measured.measure(setting, arguments.names or list(known))):
             print(line, flush=True)
         print()

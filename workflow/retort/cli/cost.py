@@ -12,7 +12,7 @@ from retort.study.load import with_every_paper
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration, with the papers and the scale that the call names instead of its own.
+    """Return the configuration with the papers and the scale of the call, if it names any.
 
     Raises:
         RetortError: there is no such paper or scale.

@@ -1,6 +1,6 @@
-"""The inventory that `retort check --data` prints: the files of tasks, models and corpora, and if they can be read.
+"""The inventory that `retort check --data` prints: the files of tasks, models and corpora, and if they are readable.
 
-All rows of a task are read, and the header of weights, which says whether the file is whole; texts of corpora are not.
+It reads all rows of tasks, and the headers of weights, which tell whether a file is whole. It does not read corpora.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from retort.study.required_sources import required, tasks
 from retort.study.study import Study
 from retort.tasks import task_type_of
 
-Found = tuple[str, bool]  # a line, and whether what it tells of is as it should be
+Found = tuple[str, bool]  # a line of the inventory, and whether it is free of problems
 NOUNS = {"tasks": "", "models": "model ", "corpora": "corpus "}
 
 
@@ -30,14 +30,14 @@ def folder_of(study: Study, source: str) -> Path:
     return Path(spec.path).expanduser() if isinstance(spec, FolderSource) else Path("results/sources") / source
 
 
-def _counted(rows: SplitRows) -> str:
+def _count_rows(rows: SplitRows) -> str:
     text = f"{len(rows.records):,} rows"
     text += f" of {rows.sample[1]:,} (a sample)" if rows.sample else ""
     return text + ("" if rows.labelled else ", no labels")
 
 
-def _unfetched(study: Study, source: str) -> str | None:
-    """Say what will be fetched for a source; None if it is a folder of the user's or was fetched already."""
+def _what_to_fetch(study: Study, source: str) -> str | None:
+    """Return what a run will fetch for a source; None for a folder of the user, or if it is fetched already."""
     spec = study.sources[source].in_use(study.config)
     if isinstance(spec, FolderSource) or folder_of(study, source).is_dir():
         return None
@@ -46,7 +46,8 @@ def _unfetched(study: Study, source: str) -> str | None:
     return spec.place(study.config)
 
 
-def _filed(study: Study, name: str, split: str) -> Iterator[Found]:
+def _check_split(study: Study, name: str, split: str) -> Iterator[Found]:
+    """Yield a line for each file of a split."""
     spec = study.tasks[name]
     needed = split in spec.used
     try:
@@ -60,38 +61,39 @@ def _filed(study: Study, name: str, split: str) -> Iterator[Found]:
             paths = paths_of(folder_of(study, settings.source), file)
             rows = SplitReader(task, task_type_of(task), settings, paths).read(file.rows)
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-            yield f"  {encoded_split}: {paths[0]}{more}  {_counted(rows)}  sha256 {rows.sha256}", True
+            yield f"  {encoded_split}: {paths[0]}{more}  {_count_rows(rows)}  sha256 {rows.sha256}", True
             yield from ((f"    {note}", True) for note in rows.notes)
         except RetortError as error:
             yield f"  {encoded_split}: {error}" + ("" if needed else " (only a submission needs it)"), not needed
 
 
-def _drawn(study: Study, name: str) -> Iterator[Found]:
+def _check_drawn_splits(study: Study, name: str) -> Iterator[Found]:
+    """Yield a line for a task whose splits are drawn from one file."""
     spec = study.tasks[name]
     assert spec.reader is not None
     folder, task = folder_of(study, spec.source), resolve.task(study, name)
     try:
         splits = list(read_task(task, task_type_of(task), {spec.source: folder}))
         path = folder / str(spec.reader.options["file"])
-        counts = ", ".join(f"{_counted(rows)} {split}" for split, rows in splits)
+        counts = ", ".join(f"{_count_rows(rows)} {split}" for split, rows in splits)
         yield f"  {path}  drawn: {counts}  sha256 {sha256(path)}", True
     except RetortError as error:
         yield f"  {error}", False
 
 
-def _task(study: Study, name: str) -> Iterator[Found]:
+def _check_task(study: Study, name: str) -> Iterator[Found]:
     spec = study.tasks[name]
     splits = {split: files.source or spec.source for split, files in spec.splits.items()} or {"": spec.source}
-    absent = _absent(study, splits.values())
+    absent = _list_unfetched(study, splits.values())
     yield from absent.values()
     for split, source in splits.items():
         if source not in absent:
-            yield from _filed(study, name, split) if split else _drawn(study, name)
+            yield from _check_split(study, name, split) if split else _check_drawn_splits(study, name)
 
 
-def _absent(study: Study, sources: Iterable[str]) -> dict[str, Found]:
-    """Return a line for each source that is not fetched yet."""
-    unfetched = {source: _unfetched(study, source) for source in dict.fromkeys(sources)}
+def _list_unfetched(study: Study, sources: Iterable[str]) -> dict[str, Found]:
+    """Return source -> a line, for each source that is not fetched yet."""
+    unfetched = {source: _what_to_fetch(study, source) for source in dict.fromkeys(sources)}
     return {
         source: (f"  {folder_of(study, source)}: not fetched yet: {what}", True)
         for source, what in unfetched.items()
@@ -99,14 +101,14 @@ def _absent(study: Study, sources: Iterable[str]) -> dict[str, Found]:
     }
 
 
-def _model(study: Study, name: str) -> Iterator[Found]:
+def _check_model(study: Study, name: str) -> Iterator[Found]:
     source = study.models[name].source
-    absent = _absent(study, [source])
-    yield from absent.values() or [_weights(folder_of(study, source) / "model.safetensors")]
+    absent = _list_unfetched(study, [source])
+    yield from absent.values() or [_check_weights(folder_of(study, source) / "model.safetensors")]
 
 
-def _weights(path: Path) -> Found:
-    """Say how many weights a file holds, by its header; it also says where the file must end."""
+def _check_weights(path: Path) -> Found:
+    """Return the number of weights in a file, from its header, which also gives the length of a whole file."""
     try:
         with safe_open(path, "np") as weights:
             sizes = [math.prod(weights.get_slice(name).get_shape()) for name in weights.keys()]  # noqa: SIM118
@@ -116,9 +118,9 @@ def _weights(path: Path) -> Found:
     return f"  {path}  {len(sizes)} weights, {sum(sizes):,} numbers", True
 
 
-def _corpus(study: Study, name: str) -> Iterator[Found]:
+def _check_corpus(study: Study, name: str) -> Iterator[Found]:
     components = study.corpora[name].components
-    absent = _absent(study, [component.source for component in components])
+    absent = _list_unfetched(study, [component.source for component in components])
     yield from absent.values()
     for component in components:
         if component.source not in absent:
@@ -129,23 +131,27 @@ def _corpus(study: Study, name: str) -> Iterator[Found]:
             yield (f"  {folder}: {patterns}  {counted}", True) if files else (f"  {folder} holds no {patterns}", False)
 
 
-LISTED: dict[str, Callable[[Study, str], Iterator[Found]]] = {"tasks": _task, "models": _model, "corpora": _corpus}
+CHECKS: dict[str, Callable[[Study, str], Iterator[Found]]] = {
+    "tasks": _check_task,
+    "models": _check_model,
+    "corpora": _check_corpus,
+}
 
 
 def inventory(study: Study) -> tuple[list[str], bool]:
-    """Return a line for each task, model and corpus, one for each file that it reads, and whether tables can be made.
+    """Return the lines of the inventory, and whether all files that tables need can be read.
 
-    The second value is False if a file that a table needs is missing or cannot be read. A source that is not fetched
-    yet counts as present.
+    There is a line for each task, model and corpus, and a line for each of its files. A source that is not fetched yet
+    counts as present.
     """
     lines, whole, read = [], True, required(study) | {f"tasks/{name}" for name in tasks(study)}
-    for folder, files in LISTED.items():
+    for folder, check in CHECKS.items():
         for name, spec in getattr(study, folder).items():
             sources = [spec.source] if folder == "models" else sorted(spec.sources)
             places = ", ".join(f"{source}: {study.sources[source].place(study.config)}" for source in sources)
             needed = f"{folder}/{name}" in read
             lines.append(f"{NOUNS[folder]}{name} ({places}){'' if needed else ', which no table reads'}")
-            for line, fine in files(study, name):
+            for line, fine in check(study, name):
                 lines.append(line)
                 whole = whole and (fine or not needed)
     return lines, whole

@@ -23,7 +23,7 @@ def published_numbers(arguments: argparse.Namespace) -> int:
     study = open_whole(config_of(arguments))
     if arguments.what == "check":
         print("\n".join(published.counts(study)))
-        problems = deviations.unnamed(study)
+        problems = deviations.unknown_names(study)
         print("\n".join(problems) or "every deviation names a cell or a setting")
         return 1 if problems else 0
     if arguments.what == "cells":

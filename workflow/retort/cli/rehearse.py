@@ -21,9 +21,9 @@ FOLDER = "results/rehearsal"
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration at scale rehearsal; all papers are in it, as widths depend on all students.
+    """Return the configuration at scale `rehearsal`, with all papers: the widths of models depend on all students.
 
-    What is for a cluster, a GPU, or data and models as published, is left out.
+    Settings for a cluster, for a GPU, and for published data and models are reset.
     """
     config = config_of(arguments)
     content = config.model_dump(exclude={"run_sources"})
@@ -33,7 +33,7 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 
 def _targets(plan: Plan, papers: list[str], distinct: bool) -> list[str]:
-    """Return what a call asks for; empty for everything.
+    """Return the Snakemake targets of a call; empty for all.
 
     Raises:
         RetortError: there is no such paper.
@@ -100,12 +100,12 @@ def _tell_end(rehearsal: Rehearsal, status: int, folder: Path, made: bool) -> No
 
 
 def _pages(folder: Path) -> dict[Path, int]:
-    """Return when each page was made; jobs that failed do not keep Snakemake from making the pages."""
+    """Return page -> time of modification, to see which pages a run has made, even if some of its jobs failed."""
     return {page: page.stat().st_mtime_ns for page in folder.glob("reports/**/index.html")}
 
 
 def _arguments(folder: Path, config: Path) -> list[str]:
-    """Return the arguments of Snakemake; the greedy scheduler costs least, and one job runs at a time."""
+    """Return the arguments of Snakemake: one job at a time, with the greedy scheduler, which is the fastest."""
     from retort.plan.failed_jobs import QUIET
 
     options = ["--cores", "1", "--scheduler", "greedy", "--keep-going", "--rerun-incomplete", *QUIET]

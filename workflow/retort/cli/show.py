@@ -16,7 +16,7 @@ from retort.study.study import Study
 
 
 def student_called(study: Study, name: str) -> str:
-    """Return the full name of a student, given by its full name or by its name inside its paper.
+    """Return the full name of a student, from its full or its short name.
 
     Raises:
         RetortError: no student or more than one has this name.
@@ -38,7 +38,7 @@ def lines(config: Config, name: str, task: str = "") -> Iterator[str]:
     Args:
         config: the configuration, with every paper that may be asked for.
         name: the full or short name of a student.
-        task: the task; empty for the settings that hold on every task.
+        task: the task; empty for the settings shared by all tasks.
 
     Raises:
         RetortError: the student or the task is unknown.

@@ -25,13 +25,13 @@ from retort.cli.base import argument, config_of, verb
 from retort.data.contents import KNOWN
 from retort.errors import RetortError
 
-SINGLE_FILES = {".json", ".jsonl", ".csv"}  # the endings of results that are single files, outside of sources
-NOTES = (Path("results/sources"), KNOWN)  # what was fetched, and what the user's folders hold: no results
+SINGLE_FILES = {".json", ".jsonl", ".csv"}  # suffixes of results that are single files, except in sources
+NOTES = (Path("results/sources"), KNOWN)  # fetched files, and notes on the user's folders: no results of jobs
 
 
 @dataclass
 class Verified:
-    """What comparing one result gave: the files and bytes that were read, and a line for each difference."""
+    """The comparison of one result: the numbers of files and bytes read, and a line for each difference."""
 
     files: int = 0
     bytes: int = 0
@@ -48,13 +48,13 @@ def verify(arguments: argparse.Namespace) -> int:
         if not path.resolve().is_relative_to(RESULTS.resolve()):
             raise RetortError(f"{path} does not lie in results/", "give a folder or a file of it, or no path for all")
     results = list(dict.fromkeys(result for path in paths for result in results_below(path)))
-    with ThreadPoolExecutor(max_workers=4) as pool:  # hashing leaves Python's lock
+    with ThreadPoolExecutor(max_workers=4) as pool:  # hashing releases the GIL
         verified = list(pool.map(compare, results))
     lines = [line for each in verified for line in each.lines]
     covered = {str(path) for result in results for _, path in files_of(result)}
     lines += [f"{path} has no checksum: no job has made it; delete it" for path in uncovered(paths, covered)]
     lines += [f"{path} is a folder, and a file belongs there; {remedy(path)}" for path in misplaced(paths)]
-    lines += scores_that_do_not_follow(arguments, [result for result in results if result.match("seed-*.json")])
+    lines += check_scores(arguments, [result for result in results if result.match("seed-*.json")])
     for line in dict.fromkeys(lines):
         print(line)
     files, size = sum(each.files for each in verified), sum(each.bytes for each in verified)
@@ -63,7 +63,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def results_below(path: Path) -> Iterator[Path]:
-    """Yield each result with checksums at a path, in it, or above it."""
+    """Yield each result with checksums that is at a path, below it, or above it."""
     if path.is_dir():
         yield from (result_of(place) for place in sorted(path.rglob(f"*{NAME}")) if is_place(place))
     for above in (path, *path.parents):
@@ -72,9 +72,9 @@ def results_below(path: Path) -> Iterator[Path]:
 
 
 def compare(path: Path) -> Verified:
-    """Compare the content of every file of a result with its checksum; a file that came later counts as a difference.
+    """Compare each file of a result with its checksum; a file that was added later is a difference.
 
-    A single file that was deleted is no difference: the next run makes it again.
+    A result that is a single file may be deleted: the next run makes it again.
     """
     if not path.exists():
         return Verified()
@@ -104,7 +104,7 @@ def uncovered(paths: Iterable[Path], covered: set[str]) -> list[Path]:
 
 
 def misplaced(paths: Iterable[Path]) -> list[Path]:
-    """Return the folders that lie where a job makes a file; a source may hold folders of any name."""
+    """Return the folders in the place of a result that is a file; sources may hold folders of any name."""
     below = (each for path in paths if path.is_dir() for each in (path, *path.rglob("*")))
     return [
         each
@@ -113,8 +113,8 @@ def misplaced(paths: Iterable[Path]) -> list[Path]:
     ]
 
 
-def scores_that_do_not_follow(arguments: argparse.Namespace, scores: Iterable[Path]) -> list[str]:
-    """Return a line for each score of the study that does not follow from its answers, or is of other settings."""
+def check_scores(arguments: argparse.Namespace, scores: Iterable[Path]) -> list[str]:
+    """Return a line for each score of the study that contradicts its answers or has other settings."""
     from retort.study.load import open_study, with_every_paper
     from retort.tables.collect import read_scores
 

@@ -1,4 +1,4 @@
-"""Number and length of the rows that jobs see: from encoded data where it exists, else from the study's YAML files."""
+"""The number and length of rows that jobs read: from encoded data where it exists, else from the study's YAML files."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Volume:
 
     Args:
         study: the study.
-        results: the folder of results whose encoded data is counted; None to go by the study's files alone.
+        results: the folder of results whose encoded data is counted; None to use the study's files alone.
 
     Attributes:
         longest: task -> tokens that every row is assumed to have, for tasks that are not encoded yet.
-        uncounted: tasks whose number of rows is assumed, because it is known only after they are read.
-        unread: corpus -> the tokens that it is assumed to have; None where nothing is known of its size. Only corpora
-            whose number of blocks matters, because a schedule counts epochs.
-        kept: the rows of the splits that were asked for, by (task, split, model).
-        padded: the rows of the batches that were asked for, by (task, model, batch size, grouping, longest row).
+        uncounted: tasks whose number of rows is assumed, because only reading them tells it.
+        unread: corpus -> the tokens that it is assumed to have, None without any information; only for corpora whose
+            size matters, because a schedule counts epochs.
+        splits: (task, split, model) -> its rows, for splits that were asked for.
+        padded: (task, model, batch size, grouping, maximum length) -> padded rows, for schedules that were asked for.
     """
 
     def __init__(self, study: Study, results: Path | None = Path("results")) -> None:
@@ -44,7 +44,7 @@ class Volume:
         self.longest: dict[str, int] = {}
         self.uncounted: set[str] = set()
         self.unread: dict[str, float | None] = {}
-        self.kept: dict[tuple[str, str, str], Rows] = {}
+        self.splits: dict[tuple[str, str, str], Rows] = {}
         self.padded: dict[tuple[str, str, int, bool, int | None], Rows] = {}
 
     def split(self, task: str, settings: TaskSettings, split: str, model: str) -> Rows:
@@ -53,11 +53,11 @@ class Volume:
         Where the task is not encoded yet, every row is assumed to have the maximum length.
         """
         key = (task, split, model)
-        if key not in self.kept:
+        if key not in self.splits:
             file = self._rows_file(task, model)
-            encoded = _encoded(file, settings.encoded_splits(split)) if file else None
-            self.kept[key] = encoded or self._expected(task, split)
-        return self.kept[key]
+            encoded = _count_encoded(file, settings.encoded_splits(split)) if file else None
+            self.splits[key] = encoded or self._expected(task, split)
+        return self.splits[key]
 
     def _file(self, address: str) -> Path | None:
         """Return the path of a file of results; None if it is not there, or if results are not read."""
@@ -72,12 +72,12 @@ class Volume:
         file = self._rows_file(task, model)
         if file is None:
             return None
-        from retort.cost.padding import padded_length  # imported late: it imports pyarrow, and most plans need it not
+        from retort.cost.padding import padded_length  # imported late: it imports pyarrow, which most plans do not need
 
         return padded_length(file.parent, split, schedule)
 
     def batches(self, task: str, settings: TaskSettings, model: str, schedule: Schedule) -> Rows:
-        """Return the rows that a schedule is trained on, as long on average as their batches are padded.
+        """Return the rows that a schedule is trained on; their mean length includes the padding of batches.
 
         Args:
             task: the name of the task.
@@ -118,17 +118,17 @@ class Volume:
         return Rows(UNKNOWN if tokens is None else round(tokens / spec.block), spec.block)
 
     def tokens(self, corpus: str, model: str) -> float:
-        """Return the tokens of the texts of a corpus; where nothing is known of their size, `UNKNOWN` blocks."""
+        """Return the tokens of the texts of a corpus; those of `UNKNOWN` blocks if nothing is known of their size."""
         spec = self.study.corpora[corpus]
         if spec.blocks:
             return spec.blocks * spec.block
         return self._tokens(corpus, model) or UNKNOWN * spec.block
 
     def _tokens(self, corpus: str, model: str) -> float | None:
-        """Return the tokens of a corpus by the words of its sources; None where the study's files give no numbers."""
-        each = self.study.models[self.study.tokenizer_of(model)].tokens_per_word
+        """Return the tokens of a corpus, from the words of its sources; None if the study's files lack a number."""
+        tokens_per_word = self.study.models[self.study.tokenizer_of(model)].tokens_per_word
         words = [self._words(component) for component in self.study.corpora[corpus].components]
-        return None if each is None or None in words else each.value * sum(filter(None, words))
+        return None if tokens_per_word is None or None in words else tokens_per_word.value * sum(filter(None, words))
 
     def _words(self, component: Component) -> float | None:
         source = self.study.sources[component.source]
@@ -136,7 +136,7 @@ class Volume:
         return component.sample * size.words if size else None
 
 
-def _encoded(file: Path, names: list[str]) -> Rows | None:
+def _count_encoded(file: Path, names: list[str]) -> Rows | None:
     """Return the rows that an encoded task's `rows.json` counts under these names; None if a name is absent."""
     content = json.loads(file.read_text(encoding="utf-8"))
     rows, tokens = ([content.get(key, {}).get(name) for name in names] for key in ("rows", "tokens"))

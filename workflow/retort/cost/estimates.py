@@ -1,7 +1,7 @@
 """What a job takes, by its rule and its wildcards: work, memory, and whether it runs on a GPU.
 
-A rule that trains or runs a model has a method here; for all others `SECONDS` has a guess. Nothing is computed twice
-for the seeds of a student.
+A rule that trains or runs a model, or prepares data, has a method here; for others there are guesses. The seeds of a
+student share an estimate.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Wildcards = Any
 
 SECONDS = {"fetch_source": 120.0}  # guesses, for rules without a model
 OTHERS = 10.0  # the same for tables, figures and pages
-TOKENIZED = 3e5  # tokens that a core encodes in a second, cleaning included
-PACKED = 5e6  # tokens that a core packs into blocks in a second
-SHUFFLED = 24.0  # bytes for each block: its place in the order of an epoch, in each process that prepares batches
-PER_TOKEN = 16.0  # bytes for each token of a task while it is encoded: its text, its id, its type, their lists
-PREPARED = 2.5e9  # bytes of a process that reads and tokenises texts
+TOKENIZED_PER_SECOND = 3e5  # tokens that a core encodes in a second, cleaning included
+PACKED_PER_SECOND = 5e6  # tokens that a core packs into blocks in a second
+BYTES_PER_BLOCK = 24.0  # its place in the order of an epoch, in each process that prepares batches
+BYTES_PER_TOKEN = 16.0  # of a task while it is encoded: its text, its id, its type, their lists
+READER_BYTES = 2.5e9  # bytes of a process that reads and tokenises texts
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Estimate:
         ram: bytes of memory of the machine.
         runs_model: whether it trains or runs a model, on a GPU where the scale has one.
         step: the memory of its training step; None if it trains nothing.
-        trained_before: whether a job of companions has trained the student, so that it only saves it.
+        trained_before: whether a job of companions has trained the student, so that this job only saves it.
     """
 
     work: Work
@@ -79,8 +79,8 @@ class Estimates:
             "predict_test": (self._prediction, ("student", "task")),
             "profile_student": (self._profile, ("student",)),
         }
-        self.kept: dict[tuple[str, ...], Estimate] = {}
-        self.parts: dict[str, tuple[Work, Work, Step | None]] = {}  # by student
+        self.cache: dict[tuple[str, ...], Estimate] = {}
+        self.by_student: dict[str, tuple[Work, Work, Step | None]] = {}
 
     def of(self, rule: str, wildcards: Wildcards) -> Estimate:
         """Return the estimate of a job; its wildcards are attributes, as Snakemake has them."""
@@ -89,41 +89,43 @@ class Estimates:
         estimate, names = self.of_rule[rule]
         values = [str(getattr(wildcards, name)) for name in names]
         key = (rule, *values)
-        if key not in self.kept:
-            self.kept[key] = estimate(*values)
-        return self.kept[key]
+        if key not in self.cache:
+            self.cache[key] = estimate(*values)
+        return self.cache[key]
 
     # --- data
 
     def _encode(self, task: str, tokenizer: str) -> Estimate:
         settings = self.settings.tasks[tokenizer][task].task
         splits = {settings.train_split, settings.validation_split, settings.evaluation_split}
-        return self._encoded(task, settings, splits, tokenizer)
+        return self._encoding(task, settings, splits, tokenizer)
 
     def _encode_test(self, task: str, tokenizer: str) -> Estimate:
         settings = self.settings.test_sets[tokenizer][task].task
-        return self._encoded(task, settings, settings.splits or {}, tokenizer)
+        return self._encoding(task, settings, settings.splits or {}, tokenizer)
 
-    def _encoded(self, task: str, settings: TaskSettings, splits: Iterable[str], tokenizer: str) -> Estimate:
+    def _encoding(self, task: str, settings: TaskSettings, splits: Iterable[str], tokenizer: str) -> Estimate:
         parts = [self.volume.split(task, settings, split, tokenizer) for split in splits]
         tokens = sum(rows.count * rows.length for rows in parts)
-        return Estimate(Work(seconds=tokens / TOKENIZED), PREPARED + PER_TOKEN * tokens)
+        return Estimate(Work(seconds=tokens / TOKENIZED_PER_SECOND), READER_BYTES + BYTES_PER_TOKEN * tokens)
 
     def _tokenize(self, corpus: str, tokenizer: str, parts: str) -> Estimate:
         tokens = self.volume.tokens(corpus, tokenizer)
-        return Estimate(Work(seconds=tokens / int(parts) / TOKENIZED), PREPARED + 2 * tokens / int(parts))
+        return Estimate(
+            Work(seconds=tokens / int(parts) / TOKENIZED_PER_SECOND), READER_BYTES + 2 * tokens / int(parts)
+        )
 
     def _pack(self, corpus: str, tokenizer: str) -> Estimate:
         tokens = self.volume.tokens(corpus, tokenizer)
-        return Estimate(Work(seconds=tokens / PACKED), PREPARED + tokens)
+        return Estimate(Work(seconds=tokens / PACKED_PER_SECOND), READER_BYTES + tokens)
 
     # --- teachers
 
     def _teacher(self, teacher: str, task: str) -> Estimate:
         settings, model = self.settings.teachers[teacher][task], self.study.teachers[teacher].model
         size, vocabulary = settings.model.architecture, settings.model.vocabulary
-        step = self._labels(size, vocabulary, settings.schedule, settings.task, settings.precision)
-        return self._trained(work.teacher(settings, task, self.volume, model), step, size, vocabulary)
+        step = self._label_step(size, vocabulary, settings.schedule, settings.task, settings.precision)
+        return self._training(work.teacher(settings, task, self.volume, model), step, size, vocabulary)
 
     def _head(self, teacher: str, corpus: str) -> Estimate:
         settings, model = self.settings.teacher_heads[teacher][corpus], self.study.teachers[teacher].model
@@ -131,17 +133,17 @@ class Estimates:
         schedule = settings.schedule.model_copy(update={"freeze": ["encoder"]})
         outputs = settings.corpus.masking.probability * block * vocabulary
         step = memory.of_labels(size, vocabulary, schedule, block, outputs, settings.precision)
-        return self._trained(work.head(settings, corpus, self.volume, model), step, size, vocabulary)
+        return self._training(work.head(settings, corpus, self.volume, model), step, size, vocabulary)
 
     def _activations(self, teacher: str, task: str) -> Estimate:
         settings, model = self.settings.activations[teacher][task], self.study.teachers[teacher].model
         done, of = work.activations(settings, task, self.volume, model), settings.teacher.model
-        return self._run(done, of.architecture, of.vocabulary)
+        return self._inference(done, of.architecture, of.vocabulary)
 
     # --- students
 
     def _on_task(self, student: str, task: str) -> Estimate:
-        settings, model = self.settings.distillations[student][task], self._vocabulary(student)
+        settings, model = self.settings.distillations[student][task], self._teacher_model(student)
         runs = not self.plan.student_activations(SimpleNamespace(student=student, task=task))
         done = work.task_distillation(settings, task, self.volume, model, runs)
         vocabulary, taught = settings.teacher.model.vocabulary, settings.teacher.model.architecture
@@ -151,7 +153,7 @@ class Estimates:
             outputs = work.outputs_on(settings.task, length)
             sizes = (settings.architecture, taught, vocabulary, length, outputs)
             steps.append(memory.of_stage(stage.terms, stage.schedule, *sizes, settings.precision))
-        return self._trained(done, _largest(steps), settings.architecture, vocabulary, taught)
+        return self._training(done, _largest(steps), settings.architecture, vocabulary, taught)
 
     def _on_corpus(self, student: str) -> Estimate:
         alone = self.alone(student)
@@ -159,30 +161,30 @@ class Estimates:
         return replace(alone, work=Work(), trained_before=True) if distilled else alone
 
     def alone(self, student: str) -> Estimate:
-        """Return what it takes to distil a task-agnostic student in a job of its own."""
+        """Return the estimate of a job that distils one task-agnostic student."""
         own, taught, step = self._parts(student)
         settings = self.settings.students[student]
         model = settings.teacher.model
-        estimate = self._trained(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
+        estimate = self._training(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
         corpora = {stage.data: stage.schedule for stage in settings.stages}
-        blocks = [self.volume.blocks(name, each, self._vocabulary(student)).count for name, each in corpora.items()]
+        blocks = [self.volume.blocks(name, each, self._teacher_model(student)).count for name, each in corpora.items()]
         processes = memory.LOADERS if self.gpu else 1
-        return replace(estimate, ram=estimate.ram + SHUFFLED * processes * max(blocks, default=0))
+        return replace(estimate, ram=estimate.ram + BYTES_PER_BLOCK * processes * max(blocks, default=0))
 
     def _parts(self, student: str) -> tuple[Work, Work, Step | None]:
         """Return the work of a task-agnostic student and that of its teacher, and the memory of its largest step."""
-        if student not in self.parts:
+        if student not in self.by_student:
             settings = self.settings.students[student]
-            own, taught = work.corpus_distillation(settings, self.volume, self._vocabulary(student))
-            self.parts[student] = own, taught, step_on_corpus(settings)
-        return self.parts[student]
+            own, taught = work.corpus_distillation(settings, self.volume, self._teacher_model(student))
+            self.by_student[student] = own, taught, step_on_corpus(settings)
+        return self.by_student[student]
 
     def _together(self, job: str) -> Estimate:
         """Return the estimate of a job that distils students side by side."""
         students = self.companions[job]
         steps = [step for student in students if (step := self._parts(student)[2])]
         step = step_together([self.settings.students[student] for student in students])
-        # of students that wait for their turn, and of the teacher
+        # the states of students that wait for their turn, and what is kept of the teacher's pass
         others = step.state - max(each.state for each in steps) + step.kept * step.rows if step else 0.0
         ram = max(self.alone(student).ram for student in students) + (0.0 if self.gpu else others)
         return Estimate(self.work_together(students), ram, True, step)
@@ -195,48 +197,48 @@ class Estimates:
 
     def _grid(self, student: str, task: str, part: str, parts: str) -> Estimate:
         settings = self.settings.grids[student][task]
-        done = work.grid(settings, int(part), int(parts), task, self.volume, self._vocabulary(student))
-        return self._tuned(done, settings)
+        done = work.grid(settings, int(part), int(parts), task, self.volume, self._teacher_model(student))
+        return self._on_grid(done, settings)
 
     def _finetuning(self, student: str, task: str) -> Estimate:
         settings = self.settings.finetunings[student][task]
-        return self._tuned(work.finetuning(settings, task, self.volume, self._vocabulary(student)), settings)
+        return self._on_grid(work.finetuning(settings, task, self.volume, self._teacher_model(student)), settings)
 
-    def _tuned(self, done: Work, settings: GridSettings) -> Estimate:
+    def _on_grid(self, done: Work, settings: GridSettings) -> Estimate:
         size, vocabulary = settings.student.architecture, settings.student.teacher.model.vocabulary
         schedules = [point.applied_to(settings.schedule) for point in settings.points]
-        steps = [self._labels(size, vocabulary, each, settings.task, settings.precision) for each in schedules]
-        return self._trained(done, _largest(steps), size, vocabulary)
+        steps = [self._label_step(size, vocabulary, each, settings.task, settings.precision) for each in schedules]
+        return self._training(done, _largest(steps), size, vocabulary)
 
     def _prediction(self, student: str, task: str) -> Estimate:
         settings, model = self.settings.predictions[task].task, self._model_of(student)
         size, vocabulary = self._architecture(student), self.study.models[model].vocabulary
         rows = [self.volume.split(task, settings, split, model) for split in settings.splits or {}]
         done = sum((work.prediction(size, settings, each) for each in rows), Work())
-        return self._run(done, size, vocabulary)
+        return self._inference(done, size, vocabulary)
 
     def _profile(self, student: str) -> Estimate:
         settings = self.settings.profiles[student]
-        return self._run(work.profile(settings), settings.architecture, settings.vocabulary)
+        return self._inference(work.profile(settings), settings.architecture, settings.vocabulary)
 
-    # --- what they have in common
+    # --- helpers
 
-    def _vocabulary(self, student: str) -> str:
+    def _teacher_model(self, student: str) -> str:
         return self.study.teachers[self.study.students[student].teacher].model
 
     def _model_of(self, name: str) -> str:
-        return self.study.teachers[name].model if name in self.study.teachers else self._vocabulary(name)
+        return self.study.teachers[name].model if name in self.study.teachers else self._teacher_model(name)
 
     def _architecture(self, name: str) -> Architecture:
         return self.settings.profiles[name].architecture
 
-    def _labels(
+    def _label_step(
         self, size: Architecture, vocabulary: int, schedule: Schedule, task: TaskSettings, precision: str
     ) -> Step:
         length = longest(task, schedule)
         return memory.of_labels(size, vocabulary, schedule, length, work.outputs_on(task, length), precision)
 
-    def _trained(
+    def _training(
         self, done: Work, step: Step | None, size: Architecture, vocabulary: int, teacher: Architecture | None = None
     ) -> Estimate:
         own = flops.parameters(size, vocabulary)
@@ -244,7 +246,7 @@ class Estimates:
         ram = memory.host(step, largest, self.gpu, memory.STATE * own)
         return Estimate(done, ram, True, step)
 
-    def _run(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
+    def _inference(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
         return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu), True)
 
 

@@ -15,12 +15,12 @@ TRAINED = 3  # passes of a training step: forward, and backward, which counts tw
 
 
 def _after_attention(architecture: Architecture) -> int:
-    """Count the weights of a layer that are multiplied after its attention: output; up, down."""
+    """Count the weights of a layer's matrices after its attention: the output projection and the two of the FFN."""
     return architecture.hidden**2 + 2 * architecture.hidden * architecture.intermediate
 
 
 def matmul_parameters(architecture: Architecture, layers: int | None = None) -> int:
-    """Count the weights of an encoder that are multiplied at every token; embeddings are looked up, so they are not.
+    """Count the weights of an encoder that are multiplied at every token: all matrices but the looked-up embeddings.
 
     Args:
         architecture: the sizes of the encoder.
@@ -33,12 +33,12 @@ def matmul_parameters(architecture: Architecture, layers: int | None = None) -> 
 
 
 def parameters(architecture: Architecture, vocabulary: int, frozen: Sequence[str] = ()) -> int:
-    """Count the weights of an encoder: embeddings, matrices, biases and norms; without the frozen ones.
+    """Count the weights of an encoder that are not frozen: embeddings, matrices, biases and norms.
 
     Args:
         architecture: the sizes of the encoder.
         vocabulary: the number of tokens in its vocabulary.
-        frozen: which weights are left out, of 'embeddings' and 'encoder'.
+        frozen: weights to leave out: 'embeddings', 'encoder'.
     """
     width = architecture.embedding or architecture.hidden
     vectors = architecture.layers * (9 * architecture.hidden + architecture.intermediate)  # biases and norms
@@ -56,7 +56,7 @@ def forward(architecture: Architecture, length: float, layers: int | None = None
         architecture: the sizes of the encoder.
         length: tokens of the row.
         layers: run only this many of the first layers; None for all.
-        kept: positions at which the last of them computes what follows its attention; None for all.
+        kept: number of positions at which the last layer computes what follows its attention; None for all.
     """
     depth = architecture.layers if layers is None else layers
     attention = 4 * length**2 * architecture.hidden  # queries times keys, attention weights times values

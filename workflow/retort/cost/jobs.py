@@ -1,4 +1,4 @@
-"""The jobs that a table needs: found from the files that it reads, each with its estimate, and whether it is done."""
+"""The jobs that a table needs, found from the files that it reads, each with its estimate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Its rule and its wildcards, as jobs are printed."""
+        """Its rule and its wildcards in one text, for reports."""
         return f"{self.rule}({', '.join(self.wildcards.values())})"
 
     @property
@@ -56,7 +56,7 @@ class Job:
 
     @cached_property
     def record(self) -> dict[str, Any] | None:
-        """The content of a result that holds the settings of the study; None without one."""
+        """The content of the result, if that holds the settings of the study; else None."""
         try:
             record: dict[str, Any] = json.loads(Path(self.address).read_text(encoding="utf-8"))
             recorded = record["settings"]
@@ -71,8 +71,8 @@ class Jobs:
 
     Args:
         plan: the plan.
-        targets: the files that a run is asked for by name, which decide the students of each job of companions; none
-            if that is everything.
+        targets: the files that a run is asked for by name, none for all files; they decide which students are
+            companions.
     """
 
     def __init__(self, plan: Plan, targets: Iterable[str] = ()) -> None:
@@ -82,19 +82,19 @@ class Jobs:
         self.known: dict[str, Job | None] = {}
 
     def at(self, path: str) -> Job | None:
-        """Return the job that makes a file or folder; None where it is a file of the study."""
+        """Return the job that makes a file or folder; None for a file of the study."""
         if path not in self.known:
             self.known[path] = self._job(path)
         return self.known[path]
 
     def _job(self, path: str) -> Job | None:
-        made = self.rules.that_makes(path)
+        made = self.rules.rule_of(path)
         if made is None:
             return None
         rule, wildcards = made
         values = vars(wildcards)
         first = rule.outputs[0].format(**values)
-        if first != path:  # another output of a job that its first output names
+        if first != path:  # a job is known by its first output
             return self.at(first)
         estimate = self.estimates.of(rule.name, wildcards)
         return Job(
@@ -104,13 +104,13 @@ class Jobs:
     def _settings(self, rule: str, wildcards: SimpleNamespace) -> Settings | None:
         """Return the settings that the first result of a job holds; None where it holds none."""
         settings = self.plan.settings
-        held: dict[str, Callable[[], Settings]] = {
+        settings_of: dict[str, Callable[[], Settings]] = {
             "finetune_teacher": lambda: settings.teachers[wildcards.teacher][wildcards.task],
             "distill_on_task": lambda: settings.distillations[wildcards.student][wildcards.task],
             "finetune_student": lambda: settings.finetunings[wildcards.student][wildcards.task],
             "profile_student": lambda: settings.profiles[wildcards.student],
         }
-        return held[rule]() if rule in held else None
+        return settings_of[rule]() if rule in settings_of else None
 
     def behind(self, paths: list[str], stop_at_done: bool = False) -> Iterator[Job]:
         """Yield the jobs that make these files, and all jobs that those depend on, each once.

@@ -18,13 +18,13 @@ PAGES = "pages and audit"
 
 @dataclass(frozen=True)
 class Load:
-    """A number of jobs and the sum of their work, those on a GPU and those beside it.
+    """A number of jobs and the sum of their work.
 
     Args:
         jobs: the number of jobs.
         models: how many of them train or run a model.
-        work: the sum of the work of those.
-        others: the sum of the work of the other jobs.
+        work: the work of the jobs with a model.
+        others: the work of the other jobs.
     """
 
     jobs: int = 0
@@ -46,8 +46,8 @@ class Bill:
     Args:
         name: 'paper/table', 'pages and audit' or 'total'.
         own: the jobs that no earlier table needs.
-        shared: the jobs that an earlier table needs too.
-        left: the own jobs that still have to run; a job whose result is read only by finished jobs need not.
+        shared: the jobs that an earlier table needs, too.
+        left: the own jobs that still have to run; jobs whose results only finished jobs read are left out.
     """
 
     name: str
@@ -66,7 +66,7 @@ def _load_of(job: Job) -> Load:
 
 
 def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
-    """Return the (paper, table or figure) pairs that are named, in the order of the report; all if nothing is named.
+    """Return the named tables and figures as (paper, name), in the order of the report; all if nothing is named.
 
     Args:
         study: the study.
@@ -87,7 +87,7 @@ def selected_exhibits(study: Study, names: list[str]) -> list[tuple[str, str]]:
 
 
 def targets_of(plan: Plan, exhibits: list[tuple[str, str]], whole: bool) -> dict[str, list[str]]:
-    """Return the files of each table and figure, by name, and of the pages if the whole study is asked for."""
+    """Return name -> files for each table and figure, and for the pages if the whole study is asked for."""
     noun_of = {name: next(noun for noun in ENDINGS if name.startswith(noun)) for _, name in exhibits}
     files = {f"{paper}/{name}": [f"reports/{paper}/{name}.{ENDINGS[noun_of[name]]}"] for paper, name in exhibits}
     pages = Pages(plan)

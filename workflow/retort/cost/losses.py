@@ -1,4 +1,4 @@
-"""What a loss takes for a row of a batch: FLOPs, bytes that it moves, and bytes that it holds."""
+"""The cost of a loss for a row of a batch: FLOPs, bytes moved, and bytes held."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class LossCost:
         traffic: bytes that it reads and writes.
         held: bytes that are held until the backward pass.
         scratch: bytes that are held while one relation is computed.
-        relation: numbers of the largest relation; 0 without relations.
-        relation_heads: the heads of that relation; some of them are computed at once.
-        relation_traffic: what of the traffic is of relations.
+        relation: the size of the largest relation, in numbers; 0 without relations.
+        relation_heads: the heads of that relation; they are computed in chunks.
+        relation_traffic: the part of the traffic that relations cause.
     """
 
     flops: float = 0.0
@@ -47,7 +47,7 @@ class LossCost:
     relation_traffic: float = 0.0
 
     def __add__(self, other: LossCost) -> LossCost:
-        """Return what two terms take: they are held together, and computed one after the other."""
+        """Return the cost of two terms that are held together, and computed one after the other."""
         larger = max(self, other, key=lambda cost: cost.relation)
         return LossCost(
             self.flops + other.flops,
@@ -64,7 +64,7 @@ NONE = LossCost()
 
 
 def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, bool]:
-    """Return how many layers the terms read on one side (0: student, 1: teacher), and whether they read the logits."""
+    """Return the last layer that the terms read on one side (0: student, 1: teacher), and whether they read logits."""
     objectives, last = catalogue.objectives(), 0
     for term in terms:
         activations = activations_of(objectives[term.objective], side)
@@ -75,7 +75,7 @@ def last_layer(terms: list[TermSettings], side: int, layers: int) -> tuple[int, 
 
 
 def reads_all_positions(terms: list[TermSettings], side: int, layer: int) -> bool:
-    """Return whether the terms read all that a layer of one side computes from its attention, at every position."""
+    """Return whether the terms read activations of a layer that follow its attention, at every position of a row."""
     objectives = catalogue.objectives()
     at_layer = [objectives[term.objective] for term in terms if any(pair[side] == layer for pair in term.pairs)]
     return catalogue.at_all_positions(name for entry in at_layer for name in activations_of(entry, side))
@@ -89,7 +89,7 @@ def activations_of(entry: Entry, side: int) -> tuple[str, ...]:
 def cost_of(
     terms: list[TermSettings], student: Architecture, teacher: Architecture, length: float, outputs: float
 ) -> LossCost:
-    """Return what the loss of a stage takes for one row of `length` tokens.
+    """Return the cost of a stage's loss for one row of `length` tokens.
 
     Args:
         terms: its terms.
@@ -110,10 +110,10 @@ def cost_of(
 def kept_of_teacher(
     terms: list[TermSettings], teacher: Architecture, length: float, outputs: float, precision: str
 ) -> float:
-    """Return the bytes of a row that a pass of a teacher leaves to those who share it.
+    """Return the bytes for each row that students side by side keep of their teacher's pass.
 
     Args:
-        terms: the terms of all of them.
+        terms: the terms of all of these students.
         teacher: the teacher's architecture.
         length: tokens of a row.
         outputs: logits of a row.
@@ -133,14 +133,14 @@ def kept_of_teacher(
 
 
 def _logits(terms: list[TermSettings], outputs: float) -> LossCost:
-    """Return what the logits take; terms share those of a model."""
+    """Return the cost of the logits, which the terms share."""
     sides = (last_layer(terms, side, 0) for side in (0, 1))
     numbers = sum(reads_logits for _, reads_logits in sides) * outputs
     return LossCost(traffic=PASSES * NUMBER * numbers, held=HELD["logits"] * numbers)
 
 
 def _numbers(activation: str, model: Architecture, length: float) -> float:
-    """Return how many numbers a row has of an activation of one layer; logits are counted elsewhere."""
+    """Return the size of an activation of one layer for a row, in numbers; logits are counted elsewhere."""
     sizes = {
         "scores": model.heads * length**2,
         "cls": model.hidden,
@@ -151,7 +151,7 @@ def _numbers(activation: str, model: Architecture, length: float) -> float:
 
 
 def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float) -> LossCost:
-    """Return what a term takes that compares tensors number by number."""
+    """Return the cost of a term that compares tensors number by number."""
     if entry.level == "layers":  # reads each of its layers once
         pairs = max(len({pair[side] for pair in term.pairs}) for side in (0, 1))
     else:
@@ -167,10 +167,10 @@ def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: A
 def _relations(
     term: TermSettings, entry: Entry, student: Architecture, teacher: Architecture, length: float
 ) -> LossCost:
-    """Return what a term takes that compares relations: heads x length x length numbers of vectors of both sides."""
+    """Return the cost of a term that compares relations, each of (heads, length, length) numbers on both sides."""
     heads = relation_heads(term.options, entry, student, teacher)
-    kinds = term.options.get("pairs")  # such as [q-q, k-k, v-v]; one relation where an objective has no such option
-    relations = (len(kinds) if isinstance(kinds, list) else 1) * (len(term.pairs) or 1)
+    pairs = term.options.get("pairs")  # such as [q-q, k-k, v-v]; an objective without this option has one relation
+    relations = (len(pairs) if isinstance(pairs, list) else 1) * (len(term.pairs) or 1)
     own, both = student.hidden * length, (student.hidden + teacher.hidden) * length
     numbers = heads * length**2
     moved = relations * RELATION_PASSES * NUMBER * numbers
@@ -186,7 +186,7 @@ def _relations(
 
 
 def relation_heads(options: dict[str, Any], entry: Entry, student: Architecture, teacher: Architecture) -> int:
-    """Return the number of heads that a term splits vectors into; 1 where its objective does not split them."""
+    """Return the number of heads that a term splits vectors into; 1 if its objective does not split them."""
     numbers = {**options, "student": student.heads, "teacher": teacher.heads}
     sources = entry.facts.get("divides_widths") or ()
     return next((int(numbers[name]) for name in sources if numbers.get(name) is not None), 1)

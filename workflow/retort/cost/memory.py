@@ -1,4 +1,4 @@
-"""The memory that a training takes, on its device and beside it; and the micro-batch that fits a GPU.
+"""The memory of a training, on its device and in RAM; and the micro-batch that fits a GPU.
 
 Under autocast to bfloat16, a layer of width h and intermediate width f holds for each token, until the backward pass:
     6 h  the inputs of the projections to queries, keys and values, and 6 h their outputs
@@ -34,7 +34,7 @@ GPU_FRACTION = 0.9  # of the rest can be used: the allocator leaves gaps
 PROCESS = {True: 3.5e9, False: 1.0e9}  # bytes of a process that has loaded torch and transformers, on a GPU or not
 LOADER_BYTES = 0.5e9  # of each process that prepares batches
 LOADERS = 2
-RAM_MARGIN = 1.2  # a job asks for so many times the RAM that is predicted
+RAM_MARGIN = 1.2  # a job asks for this many times the predicted RAM
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Step:
     Args:
         rows: the rows of a batch.
         state: bytes of weights and moments of the student.
-        gradients: bytes of all gradients; they come while what the rows hold goes.
-        row: bytes that each row holds.
-        loss: what the loss takes.
+        gradients: bytes of all gradients; the backward pass makes them while it frees what the rows hold.
+        row: bytes that each row holds until the backward pass.
+        loss: the cost of the loss for a row.
         teacher: bytes of the weights of a teacher that runs beside it.
-        kept: bytes that are kept of the teacher's pass over each row of the batch, for students that share it.
+        kept: bytes for each row of the batch that are kept of the teacher's pass, for students that share it.
     """
 
     rows: int
@@ -60,7 +60,7 @@ class Step:
     kept: float = 0.0
 
     def bytes(self, rows: int) -> float:
-        """Return the peak of a step on some rows at once."""
+        """Return the peak of a step in bytes, with `rows` rows of the batch at once."""
         relation = rows * self.loss.relation
         chunk = max(min(CHUNK, relation), relation / self.loss.relation_heads)
         held = rows * (self.row + self.loss.held + self.loss.scratch) + CHUNK_BYTES * chunk
@@ -68,7 +68,7 @@ class Step:
 
 
 def fits(step: Step, rows: int, gpu_bytes: float) -> bool:
-    """Return whether a GPU of so many bytes holds a step on some rows at once."""
+    """Return whether a GPU of `gpu_bytes` holds a step with `rows` rows at once."""
     return step.bytes(rows) <= GPU_FRACTION * (gpu_bytes - GPU_RESERVED)
 
 
@@ -90,8 +90,8 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
 def together(steps: list[Step], kept: float = 0.0) -> Step:
     """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
 
-    The states of all stay, and what is kept of the teacher's pass over a batch. What rows hold, and gradients, are
-    those of one student at a time.
+    The states of all students stay in memory, and so does what is kept of the teacher's pass over a batch. Gradients
+    and what rows hold are those of one student at a time.
 
     Args:
         steps: the memory of each student's step.
@@ -102,40 +102,40 @@ def together(steps: list[Step], kept: float = 0.0) -> Step:
     return replace(largest, state=state, teacher=teacher, kept=kept / largest.rows)
 
 
-def layer(architecture: Architecture, length: float, precision: str) -> float:
-    """Return the bytes that a layer holds of each token of a row."""
+def _layer_bytes(architecture: Architecture, length: float, precision: str) -> float:
+    """Return the bytes that a layer holds for each token of a row."""
     own = 26 * architecture.hidden + 4 * architecture.intermediate
     wide = 30 * architecture.hidden + 8 * architecture.intermediate  # without autocast: no copies, wider numbers
     return (own if precision == "bfloat16" else wide) + 2 * length + 4 * architecture.heads
 
 
-def row(architecture: Architecture, layers: float, length: float, precision: str) -> float:
-    """Return the bytes that the encoder holds of a row, if so many of its layers run."""
+def _row_bytes(architecture: Architecture, layers: float, length: float, precision: str) -> float:
+    """Return the bytes that the encoder holds for a row if `layers` of its layers run."""
     width = architecture.embedding or architecture.hidden
-    return length * (layers * layer(architecture, length, precision) + EMBEDDED * width)
+    return length * (layers * _layer_bytes(architecture, length, precision) + EMBEDDED * width)
 
 
-def trained(architecture: Architecture, vocabulary: int, schedule: Schedule) -> tuple[float, float]:
-    """Return the bytes of a model that is trained: its weights with their moments and copies, and its gradients."""
+def _trained_bytes(architecture: Architecture, vocabulary: int, schedule: Schedule) -> tuple[float, float]:
+    """Return two sizes of a model in training, in bytes: weights with moments and copies, and gradients."""
     every = flops.parameters(architecture, vocabulary)
     learned = flops.parameters(architecture, vocabulary, schedule.freeze)
     state = WEIGHT * every + MOMENTS * learned + CAST * flops.matmul_parameters(architecture)
     return state, GRADIENT * learned
 
 
-def read(architecture: Architecture, vocabulary: int, layers: int) -> float:
-    """Return the bytes of a teacher, of which so many layers run."""
+def _teacher_bytes(architecture: Architecture, vocabulary: int, layers: int) -> float:
+    """Return the bytes of a teacher's weights if `layers` of its layers run."""
     return WEIGHT * flops.parameters(architecture, vocabulary) + CAST * flops.matmul_parameters(architecture, layers)
 
 
 def of_labels(
     architecture: Architecture, vocabulary: int, schedule: Schedule, length: float, outputs: float, precision: str
 ) -> Step:
-    """Return the memory of a step that learns labels alone: of a fine-tuning, or of a masked-LM head."""
-    state, gradients = trained(architecture, vocabulary, schedule)
+    """Return the memory of a step without a teacher: of a fine-tuning, or of a masked-LM head."""
+    state, gradients = _trained_bytes(architecture, vocabulary, schedule)
     layers = 1 if "encoder" in schedule.freeze else architecture.layers  # frozen layers hold nothing once they ran
     logits = losses.LossCost(held=losses.HELD["logits"] * outputs)
-    held = row(architecture, layers, length, precision)
+    held = _row_bytes(architecture, layers, length, precision)
     return Step(schedule.batch_size, state, gradients, held, logits)
 
 
@@ -162,16 +162,16 @@ def of_stage(
         precision: 'bfloat16' or 'float32'.
     """
     layers, logits = losses.last_layer(terms, 0, student.layers)
-    state, gradients = trained(student, vocabulary, schedule)
+    state, gradients = _trained_bytes(student, vocabulary, schedule)
     ran = layers if logits else _layers_run(terms, layers)
     taught, _ = losses.last_layer(terms, 1, teacher.layers)
     loss = losses.cost_of(terms, student, teacher, length, outputs)
-    held = row(student, ran, length, precision)
-    return Step(schedule.batch_size, state, gradients, held, loss, read(teacher, vocabulary, taught))
+    held = _row_bytes(student, ran, length, precision)
+    return Step(schedule.batch_size, state, gradients, held, loss, _teacher_bytes(teacher, vocabulary, taught))
 
 
 def _layers_run(terms: list[TermSettings], last: int) -> float:
-    """Return how many layers a student runs: of the last, a third where only its projections are read."""
+    """Return how many layers a student runs; the last one counts a third if only its projections are read."""
     objectives = catalogue.objectives()
     top = [term for term in terms if any(pair[0] == last for pair in term.pairs)]
     if any(set(objectives[term.objective].activations) - set(PROJECTIONS) for term in top) or not last:
@@ -186,7 +186,7 @@ def host(step: Step | None, weights: float, gpu: bool, written: float = 0.0) -> 
         step: the memory of its training step, which is in RAM where there is no GPU; None if it trains nothing.
         weights: the weights of the largest model that it loads.
         gpu: whether it runs on a GPU.
-        written: bytes of the state that it writes, all of which safetensors holds at once.
+        written: bytes of the state that it writes; safetensors holds all of them at once.
     """
     beside = LOADERS * LOADER_BYTES if gpu else 0.0
     device = 0.0 if gpu or step is None else step.bytes(step.rows)

@@ -1,4 +1,4 @@
-"""What finished jobs took, held against their estimates."""
+"""Compare what finished jobs took with their estimates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Met:
 
     Args:
         rule: the rule.
-        jobs: how many have ended and say how long they took.
-        hours: what they took, by their own clocks.
-        expected: the hours of their estimates.
-        ram: the most memory that one of them held, in bytes; None if none says it.
-        expected_ram: the most memory that the estimate of one of them has.
+        jobs: the number of finished jobs with a recorded time.
+        hours: their recorded hours.
+        expected: their estimated hours.
+        ram: the largest recorded memory, in bytes; None without a record.
+        expected_ram: the largest estimated memory, in bytes.
     """
 
     rule: str
@@ -40,11 +40,11 @@ class Met:
 
 
 def met_of(jobs: Iterable[Job], speed: Speed) -> list[Met]:
-    """Return, for each rule whose results hold their time, what its finished jobs took.
+    """Return what the finished jobs of each rule took, for the rules whose results record their time.
 
     Args:
-        jobs: jobs that train or run a model; those that have not ended, or were made with other settings, are left out.
-        speed: the speed by which the estimates become hours.
+        jobs: jobs that train or run a model; unfinished ones, and those with other settings, are left out.
+        speed: the speed that turns estimates into hours.
     """
     by_rule = defaultdict[str, list[tuple[Job, dict[str, Any]]]](list)
     for job in jobs:

@@ -1,4 +1,4 @@
-"""How long the rows of an encoded task are in batches: each is padded to the longest row of its batch."""
+"""The mean length of an encoded task's rows in batches, where each is padded to the longest row of its batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def padded_length(folder: Path, split: str, schedule: Schedule) -> float | None:
     """Return the mean tokens of a row of an encoded split in the batches of an epoch; None if it cannot be read."""
     try:
         lengths = Encoded.load(folder, split).lengths
-    except RetortError:  # the job that reads it says so
+    except RetortError:  # the job that reads the split reports it
         return None
     return mean_padded(lengths, schedule) if len(lengths) else None
 

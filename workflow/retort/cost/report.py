@@ -40,7 +40,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
     yield "Largest jobs:"
     yield from _largest(models, speed)
     yield ""
-    yield from _held_against(met_of(models, speed))
+    yield from _compare_finished(met_of(models, speed))
     yield (
         f"Scale {config.scale}. One device at {speed.flops:.3g} FLOP/s and {speed.bandwidth:.3g} bytes/s: "
         f"{speed.origin}."
@@ -51,7 +51,7 @@ def lines(config: Config, names: list[str], flops: float | None) -> Iterator[str
 
 
 def of_one_process(plan: Plan, papers: list[str]) -> Iterator[str]:
-    """Yield what the finished jobs of a run in one process took, beside their estimates without the start of a job.
+    """Yield a table of what jobs took that ran in one process, beside their estimates without the start of a job.
 
     Args:
         plan: the plan of the run.
@@ -59,7 +59,7 @@ def of_one_process(plan: Plan, papers: list[str]) -> Iterator[str]:
     """
     targets = targets_of(plan, selected_exhibits(plan.study, papers), whole=not papers)
     speed = replace(speed_of_device(None, plan.config.gpus > 0, plan.config), start=0.0)
-    yield from _held_against(met_of(models_behind(Jobs(plan), targets), speed))
+    yield from _compare_finished(met_of(models_behind(Jobs(plan), targets), speed))
 
 
 def _hours(load: Load, speed: Speed) -> str:
@@ -77,21 +77,21 @@ def _table(bills: list[Bill], speed: Speed, device: str) -> list[str]:
         counts = [f"{bill.own.jobs:,}", f"{bill.own.jobs - bill.left.jobs:,}"]
         hours = [_hours(load, speed) for load in (bill.own, bill.shared, bill.left)]
         rows.append([bill.name, *counts, *hours, _other_hours(bill.own, speed), f"{bill.own.work.flops:.2g}"])
-    return _aligned(rows)
+    return _align(rows)
 
 
 def _largest(jobs: list[Job], speed: Speed) -> list[str]:
-    """Return a line for each of the jobs that take most hours, with the memory of a step of theirs."""
+    """Return a line for each of the longest jobs: its hours, and the memory of a step and of the machine."""
     hours = sorted(((speed.hours(job.estimate.work), job) for job in jobs), key=lambda pair: -pair[0])[:LARGEST]
     rows = []
     for taken, job in hours:
         step = job.estimate.step
         device = f"{step.bytes(step.rows) / 1e9:.1f} GB a step of {step.rows} rows" if step else ""
         rows.append([f"  {job.name}", f"{taken:,.2f} h", device, f"{job.estimate.ram / 1e9:.1f} GB of RAM"])
-    return _aligned(rows)
+    return _align(rows)
 
 
-def _held_against(every: list[Met]) -> Iterator[str]:
+def _compare_finished(every: list[Met]) -> Iterator[str]:
     """Yield a table of what finished jobs took beside their estimates; nothing if none is finished."""
     if not every:
         return
@@ -101,11 +101,11 @@ def _held_against(every: list[Met]) -> Iterator[str]:
         held = f"{met.ram / 1e9:.1f} GB" if met.ram else "-"
         rows.append([f"  {met.rule}", f"{met.jobs:,}", *hours, held, f"{met.expected_ram / 1e9:.1f} GB"])
     yield "Finished jobs, by their own clocks (slower where jobs share cores), beside their estimates:"
-    yield from _aligned(rows)
+    yield from _align(rows)
     yield ""
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
+def _align(rows: list[list[str]]) -> list[str]:
     """Return rows as lines: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -127,5 +127,5 @@ def _lengths(volume: Volume) -> Iterator[str]:
         yield f"Not packed yet, so that tokens are words of sources times tokens per word of models: {sizes}."
     if unknown := sorted(volume.unread.keys() - known.keys()):
         yield f"Not packed yet, and of unknown size, so that {UNKNOWN:,} blocks are assumed: {', '.join(unknown)}."
-    if volume.kept and not volume.longest:
+    if volume.splits and not volume.longest:
         yield "Rows are as many as were encoded, and as long as their batches pad them."

@@ -1,7 +1,7 @@
 """The resources of jobs, as Snakemake's rules ask for them: GPUs, minutes, RAM and the rows that fit a GPU.
 
-None of them re-runs a job, because Snakemake's triggers leave resources out. The GPUs and the micro-batch of a job
-depend on the study and the configuration alone: what was measured or encoded meanwhile changes only minutes and RAM.
+A changed resource re-runs no job, because Snakemake's triggers leave resources out. The GPUs and the micro-batch of a
+job depend on the study and the configuration alone; measured speeds and encoded data change only minutes and RAM.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Wildcards = Any
 MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
-MOST_TIMES = 4  # a job that may have failed for want of memory or of time asks for twice as much, thrice, ...
+MOST_TIMES = 4  # a job that may have run out of memory or time asks for twice as much, then thrice, up to this
 PARALLEL = 0.85  # what each further GPU of a job adds
 
 
@@ -47,17 +47,17 @@ class JobResources:
         self.speeds = {gpu: speed_of_device(None, gpu, plan.config) for gpu in (False, True)}
 
     def gpu(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the GPUs of a job: several where one would take it longer than a job may last."""
+        """Return the GPUs of a job: several if one GPU would take longer than a job may last."""
         return self._gpus(self._estimate(rulename, wildcards, attempt))
 
     def gpu_model(self, wildcards: Wildcards, rulename: str, attempt: int) -> str | None:
-        """Return the type of the GPUs of a job; None where it has none, or any will do."""
+        """Return the type of the GPUs of a job; None without a GPU, or for any type."""
         return self.cluster.gpu_model if self.gpu(wildcards, rulename, attempt) else None
 
     def only_saves(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return 1 for a first attempt that asks for the time to save what a job of companions has trained.
+        """Return 1 for a first attempt that only has time to save what a job of companions has trained.
 
-        If it has to train after all, it is not queued again at its limit, but tried again, with the time to train.
+        If this attempt has to train after all, it is not queued again at its limit: a new attempt has time to train.
         """
         return int(attempt == 1 and self.estimates.of(rulename, wildcards).trained_before)
 
@@ -75,9 +75,9 @@ class JobResources:
         return max(self.config.gpus, min(self.cluster.gpus_per_job, math.ceil(parts)))
 
     def runtime(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the minutes of a job, at most those that its partition allows: a training that is cut off goes on.
+        """Return the minutes of a job, at most those of its partition: a training that is cut off goes on later.
 
-        A job without checkpoints may have failed for want of time: it gets more when it is tried again.
+        A job without checkpoints may have run out of time, so it gets more when it is tried again.
         """
         estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
@@ -86,10 +86,10 @@ class JobResources:
         times = 1 if estimate.step else min(attempt, MOST_TIMES)
         needed = self._needed_mb(estimate, self._next(wildcards, rulename).ram)
         allowed, _ = self.cluster.limits(gpus, needed)
-        return int(min(_up_to(minutes, STEP_MINUTES) * times, allowed))
+        return int(min(_round_up(minutes, STEP_MINUTES) * times, allowed))
 
     def mem_mb(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return the megabytes of RAM of a job; more where an attempt at it may have ended for want of it."""
+        """Return the megabytes of RAM of a job; more if an attempt may have run out of memory."""
         estimate = self._estimate(rulename, wildcards, attempt)
         needed = self._needed_mb(estimate, self._next(wildcards, rulename).ram)
         _, allowed = self.cluster.limits(self._gpus(estimate), needed)
@@ -98,37 +98,38 @@ class JobResources:
     def _needed_mb(self, estimate: Estimate, short: int) -> int:
         gpus = self._gpus(estimate)
         ram = estimate.ram if gpus < 2 else gpus * estimate.ram + PROCESS[False]  # a process a GPU, and their parent
-        return _up_to(RAM_MARGIN * ram / 1e6, STEP_MB) * _times(short)
+        return _round_up(RAM_MARGIN * ram / 1e6, STEP_MB) * _times(short)
 
     def _next(self, wildcards: Wildcards, rulename: str) -> Attempt:
-        """Return the attempt at a job that begins now, which knows how those before it ended."""
+        """Return the attempt at a job that begins now; it knows how earlier attempts ended."""
         name = slug(rulename, wildcards)
         students = self.companions[wildcards.companions] if rulename in TRAINS_FOR else ()
         return next_attempt(file_of(name), checkpoint_folders(rulename, name, students))
 
     def micro_batch(self, wildcards: Wildcards, rulename: str, attempt: int) -> int:
-        """Return how many rows of a batch go through a device at once; 0 where all do.
+        """Return how many rows of a batch go through a device at once; 0 for all.
 
-        They are fewer once an attempt at the job has ended for want of the GPU's memory, and for no other reason: with
-        dropout each part of a batch draws masks of its own, so that another division is like another seed.
+        Only an attempt that ran out of GPU memory makes them fewer: with dropout each part of a batch draws masks of
+        its own, so that another division is like another seed.
         """
         if self.config.micro_batch is not None:
             return self.config.micro_batch
         estimate = self._estimate(rulename, wildcards, attempt)
         gpus = self._gpus(estimate)
-        if not gpus or estimate.step is None or self.cluster.gpu_memory_gb is None:
+        if not gpus or estimate.step is None:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
-        fitting = micro_batch(step, self.cluster.gpu_memory_gb * 1e9)
+        gigabytes = self.cluster.gpu_memory_gb
+        fitting = None if gigabytes is None else micro_batch(step, gigabytes * 1e9)
         short = self._next(wildcards, rulename).gpu_memory
         return math.ceil((fitting or step.rows) / _times(short)) if short else fitting or 0
 
 
 def _times(short: int) -> int:
-    """Return the number by which a job asks for more of what was too small so often."""
+    """Return the factor by which a job asks for more memory after `short` attempts that ran out of it."""
     return min(1 + short, MOST_TIMES)
 
 
-def _up_to(value: float, multiple: int) -> int:
+def _round_up(value: float, multiple: int) -> int:
     """Round up to a multiple."""
     return math.ceil(value / multiple) * multiple

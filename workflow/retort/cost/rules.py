@@ -1,7 +1,7 @@
 """The rules of the workflow as the cost model knows them: which files each makes, and which it reads.
 
-The rules themselves are in workflow/rules. A test compares the jobs that both give at every scale, so that a rule which
-is added there and not here is noticed.
+The rules themselves are in workflow/rules. A test compares the jobs that both give at every scale, and fails if a rule
+is missing here.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TABLE, FIGURE, NUMBER = "table[a-z0-9-]*", "figure[a-z0-9-]*", r"\d+"
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: how the paths of its outputs are made of its wildcards, and its input functions.
+    """A rule: its outputs as paths with wildcards, and its input functions.
 
     Args:
         name: its name in workflow/rules.
-        outputs: the paths; the first tells whether a job is done.
+        outputs: the paths; a job is done if the first one exists.
         inputs: functions from wildcards to a path, a list of paths, or paths by name.
-        constraints: wildcard -> regular expression; a name without '/' where there is none.
+        constraints: wildcard -> regular expression; other wildcards match any text without '/'.
     """
 
     name: str
@@ -76,7 +76,7 @@ def _paths(value: Any) -> Iterable[str]:
 
 
 class Rules:
-    """The rules of a plan, asked for the job that makes a file.
+    """The rules of a plan, looked up by the files that they make.
 
     Args:
         plan: the plan.
@@ -92,8 +92,8 @@ class Rules:
             for path, pattern in zip(rule.outputs, rule.patterns, strict=True):
                 self.by_folder.setdefault(_folder(path), []).append((rule, pattern))
 
-    def that_makes(self, path: str) -> tuple[Rule, SimpleNamespace] | None:
-        """Return the rule that makes a file or folder, and the wildcards; None where it is a file of the study."""
+    def rule_of(self, path: str) -> tuple[Rule, SimpleNamespace] | None:
+        """Return the rule that makes a file or folder, and the wildcards; None for a file of the study."""
         for rule, pattern in self.by_folder.get(_folder(path), []):
             match = pattern.fullmatch(path)
             if match:
@@ -102,7 +102,7 @@ class Rules:
 
 
 def _folder(path: str) -> str:
-    """Return the first two parts of a path, where they have no wildcard: few rules make files below each."""
+    """Return the beginning of a path without wildcards, by which rules are indexed: 'reports', 'results/scores', ..."""
     first, _, rest = path.partition("/")
     second = rest.partition("/")[0]
     return f"{first}/{second}" if first == "results" else first

@@ -1,4 +1,4 @@
-"""How many students a job can distil side by side: as many as its memory holds, and as it has time for."""
+"""How many students a job can distil side by side: its memory and the allowed hours limit them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def fits_one_job(plan: Plan) -> Fits:
 
 
 def _in_time(plan: Plan) -> Fits:
-    """Return a function that tells whether the predicted hours of some students side by side are not too many.
+    """Return a function that tells whether the predicted hours of students side by side are within `hours_together`.
 
-    Each student makes the job longer, while others run at the same time. The speed is the guess, not a measured one, so
-    that a calibration changes no job.
+    Each student makes the job longer, while separate jobs could run at the same time. The speed is the guess, not a
+    measured one, so that a calibration changes no job.
     """
     most = plan.config.hours_together
     if most is None:
@@ -37,11 +37,11 @@ def _in_time(plan: Plan) -> Fits:
 
 
 def _within_memory(plan: Plan) -> Fits:
-    """Return a function that tells whether the memory of one job holds some students side by side.
+    """Return a function that tells whether the memory of one job holds students side by side.
 
-    The weights and moments of all of them stay in memory while one takes its step, and so does what they read of the
-    teacher. On a GPU this may not make it divide a batch into more parts than the student with the largest step needs
-    alone; on CPUs, it has to fit the RAM of a job. Where the configuration names no cluster, memory limits no number.
+    The weights and moments of all students stay in memory while one takes its step, and so does what they read of the
+    teacher. On a GPU, a batch may not need more parts than for the student with the largest step alone. On CPUs, all
+    must fit the RAM of a job. Without a cluster in the configuration, memory sets no limit.
     """
     cluster, students = read_cluster(plan.config.cluster), plan.settings.students
     gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9

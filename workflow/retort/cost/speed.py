@@ -23,8 +23,8 @@ class Speed:
         bandwidth: bytes of losses and the optimiser that are moved in a second.
         start: seconds that a job takes beside its work, to load Python, torch, transformers and the model's files.
         origin: where the numbers come from.
-        relations: how long relations take, as a multiple of the time that moving their bytes at `bandwidth` takes: less
-            than 1 where kernels never write them.
+        relations: the time of relations, relative to moving their bytes at `bandwidth`: below 1 if kernels never write
+            them to memory.
     """
 
     flops: float
@@ -47,12 +47,11 @@ GUESSED = {
 }
 
 
-def stored(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None, str]:
+def read_speed(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None, str]:
     """Read the speed that `retort cost --calibrate` measured.
 
-    It counts for the kind of device and the precision that it was measured with, and on a CPU of this machine where
-    jobs run here. What the nodes of a cluster have cannot be known where a run is planned: there it counts whatever its
-    device is called, and the origin tells the name.
+    It counts for jobs on the same type of device (CPU or GPU) and in the same precision. Where jobs run on the CPU of
+    this machine, it must be the same CPU. The devices of a cluster's nodes are not known here, so any name counts.
 
     Args:
         gpu: whether jobs run on a GPU.
@@ -60,7 +59,7 @@ def stored(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None
         path: the file.
 
     Returns:
-        The speed, or None, and why a measurement does not count; empty if there is none.
+        The speed or None, and why a measurement does not count (empty if it counts, or if there is none).
 
     Raises:
         RetortError: the file holds no calibration.
@@ -68,11 +67,13 @@ def stored(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None
     if not path.is_file():
         return None, ""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        device, precision = kept["device"], kept["precision"]
-        origin = f"measured on {device}, {kept['threads']} thread(s), {precision}, {kept['at'][:10]}"
-        start = float(kept["start" if config.cluster else "fork"])
-        speed = Speed(float(kept["flops"]), float(kept["bandwidth"]), start, origin, float(kept["relations"]))
+        calibration = json.loads(path.read_text(encoding="utf-8"))
+        device, precision = calibration["device"], calibration["precision"]
+        origin = f"measured on {device}, {calibration['threads']} thread(s), {precision}, {calibration['at'][:10]}"
+        start = float(calibration["start" if config.cluster else "fork"])
+        speed = Speed(
+            float(calibration["flops"]), float(calibration["bandwidth"]), start, origin, float(calibration["relations"])
+        )
         problem = _mismatch(device.startswith("cpu: "), device.removeprefix("cpu: "), precision, gpu, config)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RetortError(
@@ -82,7 +83,7 @@ def stored(gpu: bool, config: Config, path: Path = STORED) -> tuple[Speed | None
 
 
 def _mismatch(on_cpu: bool, name: str, precision: str, gpu: bool, config: Config) -> str:
-    """Return why a measurement on such a device says nothing of the study's jobs; empty if it counts."""
+    """Return why a measurement does not count for the study's jobs; empty if it counts."""
     reasons = {
         f"jobs run on a {'GPU' if gpu else 'CPU'}": on_cpu == gpu,
         f"the study trains in {config.resolved_precision()}": precision != config.resolved_precision(),
@@ -102,7 +103,7 @@ def speed_of_device(flops: float | None, gpu: bool, config: Config) -> Speed:
     Raises:
         RetortError: the stated speed is not positive, or a file holds no calibration.
     """
-    measured, problem = stored(gpu, config)
+    measured, problem = read_speed(gpu, config)
     if flops is None:
         guess = GUESSED[gpu]
         hint = "measure it with --calibrate or give it with --flops"

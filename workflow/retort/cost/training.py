@@ -1,6 +1,7 @@
-"""What the training of one student takes, from its settings alone: computed, never measured.
+"""The cost of training one student, computed from its settings alone.
 
-So it is the same wherever it is computed, and says nothing of interruptions, other devices or students beside it.
+Nothing is measured, so the numbers are the same on every machine; they leave out interruptions, other devices and
+students side by side.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def steps(study: Study, student: str, task: str) -> float:
     return sum(schedule.steps_on(rows) for schedule, rows in _stages(study, student, task))
 
 
-# what a column of a table of training costs shows -> its unit, and how it is computed
+# column of a table of training costs -> its unit, and the function that computes it
 COSTS: dict[str, tuple[str, Callable[[Study, str, str], float]]] = {
     "hours": ("h", hours),
     "batch_size": ("rows", batch_size),

@@ -1,4 +1,4 @@
-"""Jobs that share a Slurm job, in which they run one after another: does the sum of their minutes fit a partition?"""
+"""Check jobs that run one after another in a Slurm job: the sum of their minutes must fit a partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from retort.specs.cluster import Cluster
 
 
 def check_minutes(dag: Any, cluster: Cluster) -> None:
-    """Refuse groups of jobs that ask for more minutes than a partition allows: Slurm would never start them.
+    """Check that no group of jobs asks for more minutes than a partition allows: Slurm would never start it.
 
     Args:
         dag: the jobs of a run that is about to begin.

@@ -1,9 +1,8 @@
-"""What jobs do: the FLOPs of their models, the bytes that losses and the optimiser move, and seconds beside them."""
+"""The work of jobs: FLOPs of models, bytes that losses and the optimiser move, and other seconds."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from retort.cost import flops, losses
@@ -25,18 +24,18 @@ from retort.specs import catalogue
 from retort.specs.model import Architecture
 from retort.specs.protocol import Schedule, steps_per_epoch
 
-UPDATED = 48  # bytes that a step moves a weight: AdamW's 28, 12 for the norm of the gradients, 8 for their making
+UPDATED = 48  # bytes that a step moves for each weight: 28 of AdamW, 12 of the gradient's norm, 8 to make gradients
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a job does, so that a speed turns it into hours.
+    """The work of a job; a `Speed` turns it into hours.
 
     Args:
         flops: of matrix products.
-        traffic: bytes that losses and the optimiser read and write; what encoders move is in the speed of their FLOPs.
-        seconds: what else it takes, on a CPU core.
-        relation_traffic: what of the traffic is of relations, which a device may move at another speed.
+        traffic: bytes that losses and the optimiser read and write; the speed of FLOPs includes what encoders move.
+        seconds: other time, on a CPU core.
+        relation_traffic: the part of the traffic that relations cause; a device may move it at another speed.
     """
 
     flops: float = 0.0
@@ -54,7 +53,7 @@ class Work:
         )
 
     def times(self, number: float) -> Work:
-        """Return the work of doing this so many times."""
+        """Return this work times a number."""
         return Work(self.flops * number, self.traffic * number, self.seconds * number, self.relation_traffic * number)
 
 
@@ -62,7 +61,7 @@ NONE = Work()
 
 
 def examples(schedule: Schedule, rows: int) -> float:
-    """Return how many rows a training run sees: its steps times the mean number of rows a step."""
+    """Return how many rows a training run reads: its steps times the mean number of rows in a step."""
     return schedule.steps_on(rows) * rows / steps_per_epoch(rows, schedule.batch_size)
 
 
@@ -79,11 +78,11 @@ def outputs_on(task: TaskSettings, length: float) -> float:
 
 
 def _reads_all_positions(task: TaskSettings) -> bool:
-    """Return whether the head of a task reads every position, as that of span extraction does, or the first alone."""
+    """Return whether the head of a task reads every position (span extraction), not only the first one."""
     return bool(catalogue.task_types()[task.task_type].facts["has_windows"])
 
 
-def _kept(task: TaskSettings) -> int | None:
+def _head_positions(task: TaskSettings) -> int | None:
     """Return how many positions the head of a task reads; None for all."""
     return None if _reads_all_positions(task) else 1
 
@@ -103,14 +102,14 @@ def stage(
     outputs: float,
     kept: int | None = None,
 ) -> tuple[Work, Work]:
-    """Return the work of one stage: that of the student with its loss, and that of the teacher, which only predicts.
+    """Return the work of one stage: of the student with its loss, and of the teacher, which has no backward pass.
 
-    Both models run only up to the last layer that a term reads, and to the head only if a term reads the logits.
-    What only a head reads of the last layer is computed at the positions of that head.
+    Both models run only up to the last layer that a term reads, and to the head only if a term reads the logits. If
+    only a head reads the last layer, that layer is computed at the positions of the head.
 
     Args:
         stage: the stage's terms and schedule.
-        rows: the rows or blocks that it is trained on, as long as its batches are padded.
+        rows: the rows or blocks that it is trained on; their length includes padding.
         student: the student's architecture.
         teacher: the teacher's architecture.
         heads: FLOPs of one row through the student's and the teacher's head.
@@ -129,17 +128,9 @@ def stage(
     return own.times(seen), Work(passes[1]).times(seen)
 
 
-def tuned(
-    architecture: Architecture, task: TaskSettings, schedules: Iterable[Schedule], train: Rows, scored: Rows
-) -> Work:
-    """Return the work of fine-tuning once with each schedule, each followed by one pass over the scored rows."""
-    once = _pass(architecture, task, train.length)
-    after = scored.count * _pass(architecture, task, scored.length)
-    return Work(sum(examples(schedule, train.count) * TRAINED * once + after for schedule in schedules))
-
-
-def _pass(architecture: Architecture, task: TaskSettings, length: float) -> float:
-    return flops.forward(architecture, length, kept=_kept(task)) + task_head(architecture, task, length)
+def _row_flops(architecture: Architecture, task: TaskSettings, length: float) -> float:
+    """Return the FLOPs of one row through an encoder and the head of a task."""
+    return flops.forward(architecture, length, kept=_head_positions(task)) + task_head(architecture, task, length)
 
 
 def _at_points(
@@ -152,13 +143,14 @@ def _at_points(
     volume: Volume,
     model: str,
 ) -> list[Work]:
-    """Return the work of a fine-tuning with each of several schedules, scored on a split."""
-    after = volume.split(task, settings, scored, model)
+    """Return the work of a fine-tuning with each of several schedules, each scored once on a split."""
+    rows = volume.split(task, settings, scored, model)
+    scoring = rows.count * _row_flops(architecture, settings, rows.length)
     works = []
     for schedule in schedules:
         train = volume.batches(task, settings, model, schedule)
-        once = tuned(architecture, settings, [schedule], train, after)
-        works.append(once + updates(architecture, vocabulary, schedule, train.count))
+        training = examples(schedule, train.count) * TRAINED * _row_flops(architecture, settings, train.length)
+        works.append(Work(training + scoring) + updates(architecture, vocabulary, schedule, train.count))
     return works
 
 
@@ -182,7 +174,7 @@ def activations(settings: ActivationSettings, task: str, volume: Volume, model: 
     """Return the work of storing a teacher's activations: one forward pass over the task's training rows."""
     data = settings.teacher.task
     rows = volume.split(task, data, data.train_split, model)
-    return Work(rows.count * _pass(settings.teacher.model.architecture, data, rows.length))
+    return Work(rows.count * _row_flops(settings.teacher.model.architecture, data, rows.length))
 
 
 def task_distillation(
@@ -192,7 +184,7 @@ def task_distillation(
     data, student = settings.task, settings.architecture
     scored = volume.split(task, data, data.evaluation_split, model)
     trained = task_training(settings, task, volume, model, teacher_runs)
-    return trained + Work(scored.count * _pass(student, data, scored.length))
+    return trained + Work(scored.count * _row_flops(student, data, scored.length))
 
 
 def task_training(
@@ -212,7 +204,9 @@ def task_training(
     for each in settings.stages:
         train = volume.batches(task, data, model, each.schedule)
         heads = (task_head(student, data, train.length), task_head(teacher_size, data, train.length))
-        own, taught = stage(each, train, student, teacher_size, heads, outputs_on(data, train.length), _kept(data))
+        own, taught = stage(
+            each, train, student, teacher_size, heads, outputs_on(data, train.length), _head_positions(data)
+        )
         updated = updates(student, settings.teacher.model.vocabulary, each.schedule, train.count)
         total += own + updated + (taught if teacher_runs else Work())
     return total
@@ -236,17 +230,17 @@ def corpus_distillation(settings: CorpusDistillationSettings, volume: Volume, mo
 def grid(settings: GridSettings, part: int, parts: int, task: str, volume: Volume, model: str) -> Work:
     """Return the work of one part (from 1) of a grid: each of its points, scored on the validation split."""
     schedules = [point.applied_to(settings.schedule) for point in settings.points[part - 1 :: parts]]
-    return sum(_tuned_at(settings, schedules, settings.task.validation_split, task, volume, model), Work())
+    return sum(_grid_points(settings, schedules, settings.task.validation_split, task, volume, model), Work())
 
 
 def finetuning(settings: FinetuneSettings, task: str, volume: Volume, model: str) -> Work:
-    """Return the work of one seed of a fine-tuned student: the mean over the grid, as its best point is unknown."""
+    """Return the work of one seed of a fine-tuned student: the mean over the grid, as the best point is not known."""
     schedules = [point.applied_to(settings.schedule) for point in settings.points]
-    works = _tuned_at(settings, schedules, settings.task.evaluation_split, task, volume, model)
+    works = _grid_points(settings, schedules, settings.task.evaluation_split, task, volume, model)
     return Work(*(statistics.mean(values) for values in zip(*((w.flops, w.traffic) for w in works), strict=True)))
 
 
-def _tuned_at(
+def _grid_points(
     settings: GridSettings, schedules: list[Schedule], scored: str, task: str, volume: Volume, model: str
 ) -> list[Work]:
     size, vocabulary = settings.student.architecture, settings.student.teacher.model.vocabulary
@@ -255,11 +249,11 @@ def _tuned_at(
 
 def prediction(architecture: Architecture, settings: TaskSettings, rows: Rows) -> Work:
     """Return the work of running a model once over rows of a task."""
-    return Work(rows.count * _pass(architecture, settings, rows.length))
+    return Work(rows.count * _row_flops(architecture, settings, rows.length))
 
 
 def profile(settings: ProfileSettings) -> Work:
-    """Return the work of a profile: of each measurement, the passes that are timed and those that warm up."""
+    """Return the work of a profile: the timed passes of each measurement, and one more run to warm up."""
     measured = [(settings.batch, settings.length), *((one.batch, one.length) for one in settings.further or ())]
     passes = (settings.runs + 1) * settings.passes
     return Work(passes * sum(batch * flops.forward(settings.architecture, length) for batch, length in measured))

@@ -82,7 +82,7 @@ def write_blocks(folder: Path, arrays: Iterable[np.ndarray], block: int, dtype: 
 
 
 def _write_files(folder: Path, batches: Iterator[np.ndarray], features: Any) -> Iterator[Path]:
-    """Write each array (rows, block) as a record batch, yield the files; a file has about `FILE` tokens."""
+    """Write each array, (rows, block), as a record batch; yield the path of each file, with about `FILE` tokens."""
     import pyarrow as pa
     from datasets.arrow_writer import ArrowWriter
 
@@ -132,7 +132,7 @@ def _write_state(folder: Path, digests: dict[str, str]) -> None:
     (folder / STATE).write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
 
 
-def _mapped(path: Path) -> list[np.ndarray]:
+def _map_arrays(path: Path) -> list[np.ndarray]:
     """Return the (rows, block) input ids of each record batch of an Arrow file, mapped to memory."""
     import pyarrow as pa
 
@@ -161,8 +161,8 @@ class Blocks:
             listed = json.loads((self.folder / STATE).read_text())["_data_files"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RetortError(f"{self.folder} is no corpus ({error})", "delete the folder and run again") from error
-        self._arrays = [array for each in listed for array in _mapped(self.folder / each["filename"])]
-        self._ends = np.cumsum([len(array) for array in self._arrays])  # (arrays,), number of the block after the last
+        self._arrays = [array for each in listed for array in _map_arrays(self.folder / each["filename"])]
+        self._ends = np.cumsum([len(array) for array in self._arrays])  # (arrays,), the blocks up to each array's end
         if len(self) != self.info.blocks:
             raise RetortError(
                 f"{self.folder} holds {len(self)} blocks of {self.info.blocks}", "delete the corpus and run again"
@@ -176,9 +176,9 @@ class Blocks:
         owners = np.searchsorted(self._ends, rows, side="right")  # (rows,), the array of each block
         blocks = np.empty((len(rows), self._arrays[0].shape[1]), np.int64)
         for owner in np.unique(owners):
-            mine = owners == owner
+            is_owned = owners == owner  # (rows,)
             start = self._ends[owner] - len(self._arrays[owner])
-            blocks[mine] = self._arrays[owner][rows[mine] - start]
+            blocks[is_owned] = self._arrays[owner][rows[is_owned] - start]
         return blocks
 
     @cached_property

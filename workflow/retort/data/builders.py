@@ -1,6 +1,6 @@
-"""Files that the builders of the library `datasets` read, and the files of a split of a data set of the hub.
+"""Read files with the builders of the library `datasets`, and find the files of a split of a data set of the hub.
 
-What the library cannot do stays in formats.py: say the line of a mistake, and read the JSON of SQuAD.
+What the library cannot do is in formats.py: name the line of a mistake, and read the JSON of SQuAD.
 """
 
 from __future__ import annotations

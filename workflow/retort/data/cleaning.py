@@ -1,4 +1,4 @@
-"""Cleaning of documents: Unicode, control characters and spaces; and the set by which repeated ones are known."""
+"""Cleaning of documents (Unicode, control characters, spaces), and the set that finds repeated documents."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffd]+")
 
 
 def clean(text: str) -> str:
-    """Return the text in Unicode's NFC, without control characters or empty lines, one space between words."""
+    """Return the text in NFC (Unicode), without control characters or empty lines, with one space between words."""
     lines = unicodedata.normalize("NFC", text).split("\n")
     words = [line.split() if _is_plain(line) else UNWANTED.sub("", line).split() for line in lines]
     return "\n".join([" ".join(line) for line in words if line])
 
 
 def _is_plain(line: str) -> bool:
-    """Return whether a line surely has no unwanted character: a printable one has no controls; U+FFFD is printable."""
+    """Return whether a line surely has no unwanted character: controls are not printable, but U+FFFD is."""
     return line.isprintable() and "\ufffd" not in line
 
 
 class Seen:
     """A set of documents that takes eight bytes for each: their digests in a few sorted arrays ("runs").
 
-    A new run is merged with the runs before it that are not longer, so that there are only about log2(n) runs. Among n
-    different documents, two have the same digest with probability about n² / 2⁶⁵.
+    A new run is merged with the shorter runs before it, so there are only about log2(n) runs. Among n different
+    documents, two have the same digest with probability about n² / 2⁶⁵.
     """
 
     def __init__(self) -> None:

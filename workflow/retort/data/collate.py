@@ -15,9 +15,9 @@ from retort.data.epochs import EpochOrder
 
 
 def positions(encoded: Encoded, rows: np.ndarray, length: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return each token's index in the flat arrays (0 at padding) and the attention mask, (batch, length) each.
+    """Return each token's index in the flat arrays of `encoded` (0 at padding) and the attention mask.
 
-    Rows are padded to `length`; None takes the length of the longest.
+    Both are (batch, length). Rows are padded to `length`; None takes the length of the longest row.
     """
     starts = encoded.offsets[rows]  # (batch,); not `encoded.lengths`, which is computed for all rows
     lengths = encoded.offsets[rows + 1] - starts
@@ -39,7 +39,7 @@ def collate(encoded: Encoded, rows: np.ndarray) -> Batch:
 
 
 class TaskBatches(Dataset[Batch]):
-    """The training batches of a task by number, without end; see `EpochOrder` for their rows.
+    """The training batches of a task by number, for any number of epochs; see `EpochOrder` for their rows.
 
     Args:
         encoded: the rows.

@@ -1,7 +1,7 @@
-"""What a folder of the user holds: the digest of its files, by which settings know it wherever it lies.
+"""The digest of the files in a folder of the user: it stands for the folder in settings, wherever the folder lies.
 
 Reading gigabytes at each start would be slow. So the digest of each file is kept with the file's size and time, and a
-file is read again only if one of them has moved.
+file is read again only if one of them has changed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ ABSENT = "absent"  # the digest of a folder that is not there and never was
 
 
 def files_in(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[tuple[str, Path]]:
-    """Yield (path in the folder, path) for each file in a folder and in the folders to which its links lead.
+    """Yield (path in the folder, path) for each file in a folder, its subfolders and the folders that it links to.
 
-    What is neither a file nor a folder that can be read is yielded too. Names that begin with a dot are left out, and
-    so is a link that leads back to a folder in which it lies.
+    Broken links and folders that cannot be read are yielded too. Names that begin with a dot are left out, and so is a
+    link to a folder that holds the link.
 
     Args:
         folder: the folder.
-        above: the folders in which it lies, without links in their paths.
+        above: the real paths of the folders that hold it.
     """
     real = os.path.realpath(folder)
     if real in above:
@@ -50,7 +50,7 @@ def files_in(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[tupl
 
 @functools.cache
 def content_of(name: str, folder: Path) -> str:
-    """Return the digest of the files of a source's folder; of a folder that is gone, the digest that it had.
+    """Return the digest of the files in a source's folder; for a folder that is gone, its last known digest.
 
     Args:
         name: the name of the source.
@@ -76,7 +76,7 @@ def _digest(files: dict[str, FileChecksum]) -> str:
 
 
 def _read(note: Path) -> dict[str, FileChecksum]:
-    """Return the checksums of a source's files as they were known last; empty if they are not known."""
+    """Return the last known checksums of a source's files; empty if there are none."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         if not is_sealed(content):

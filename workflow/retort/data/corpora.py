@@ -27,13 +27,14 @@ PIECE = 1 << 20  # tokens that are packed at a time
 
 @dataclass
 class _Counts:
-    """What became of the documents of a component, up to each one that was packed.
+    """Counts of the documents of a component: read, repeated and packed, up to each document that was packed.
 
     Args:
-        rows: arrays (documents, 3): documents read, repeated documents and characters packed, each up to this document.
+        rows: arrays (documents, 3), one a shard: documents read, repeated documents and characters packed up to each
+            packed document.
         read: documents of the sections before the present one.
         duplicates: repeated documents so far.
-        characters: characters of the documents that were packed.
+        characters: characters of the documents that were packed so far.
     """
 
     rows: list[np.ndarray] = field(default_factory=list)
@@ -42,7 +43,7 @@ class _Counts:
     characters: int = 0
 
     def add(self, shard: TokenShard, chosen: np.ndarray) -> None:
-        """Add a shard, of which the documents where `chosen`, (documents,), is True are packed."""
+        """Add a shard; its documents are packed where the mask `chosen`, (documents,), is True."""
         read = self.read + shard.read
         duplicates = self.duplicates + np.cumsum(~chosen)
         characters = self.characters + np.cumsum(np.where(chosen, shard.characters, 0))
@@ -53,17 +54,17 @@ class _Counts:
             self.read += shard.consumed
 
     def up_to(self, document: int) -> dict[str, int]:
-        """Return the counts up to a packed document, counted from 1."""
+        """Return the counts up to a packed document; documents count from 1."""
         rows = np.concatenate(self.rows) if self.rows else np.zeros((0, 3), np.int64)
         read, duplicates, characters = rows[document - 1].tolist() if document else (0, 0, 0)
-        return self._named(document, read, duplicates, characters)
+        return self._as_dict(document, read, duplicates, characters)
 
     def all(self) -> dict[str, int]:
         """Return the counts of all documents."""
-        return self._named(sum(map(len, self.rows)), self.read, self.duplicates, self.characters)
+        return self._as_dict(sum(map(len, self.rows)), self.read, self.duplicates, self.characters)
 
     @staticmethod
-    def _named(kept: int, read: int, duplicates: int, characters: int) -> dict[str, int]:
+    def _as_dict(kept: int, read: int, duplicates: int, characters: int) -> dict[str, int]:
         return {
             "documents": read,
             "kept": kept,
@@ -89,7 +90,7 @@ class _ComponentBlocks:
         self.made = 0
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """Yield arrays (blocks, block); afterwards `made` and `counts` are those of the whole component."""
+        """Yield arrays (blocks, block); after the last one, `made` and `counts` hold for the whole component."""
         counts, seen = _Counts(), Seen()
         for shard in self.shards:
             new = seen.add(shard.digests)
@@ -97,7 +98,7 @@ class _ComponentBlocks:
             counts.add(shard, chosen)
             for piece in _slices(shard.documents.select(chosen)):
                 packed = self.packer.add(piece)
-                if self._is_enough(packed):
+                if self._fills_quota(packed):
                     yield self._last(packed, counts)
                     return
                 self.made += len(packed.blocks)
@@ -111,7 +112,7 @@ class _ComponentBlocks:
         """Return the number of blocks that the text fills, without keeping them."""
         return sum(len(blocks) for blocks in self)
 
-    def _is_enough(self, packed: Packed) -> bool:
+    def _fills_quota(self, packed: Packed) -> bool:
         return self.quota is not None and self.made + len(packed.blocks) >= self.quota
 
     def _last(self, packed: Packed, counts: _Counts) -> np.ndarray:
@@ -151,16 +152,16 @@ def build_corpus(texts: CorpusTexts, parts: list[Path], output: Path) -> int:
         RetortError: a shard is damaged, or a component has too little text for its share.
     """
     settings, shares, quotas, available = texts.settings, texts.shares, texts.quotas, None
-    if shares and settings.blocks is None:  # the component that has the least for its share decides
+    if shares and settings.blocks is None:  # the component with the least text for its share decides
         available = [component.count() for component in _components(texts, parts, quotas)]
-        quotas = mixing.taken(available, shares, None, texts.names)
+        quotas = mixing.divide_blocks(available, shares, None, texts.names)
     written = _components(texts, parts, quotas)
     blocks = itertools.chain.from_iterable(written)
     digests = write_blocks(output, blocks, settings.block, token_dtype(texts.tokenizer.vocabulary))
     used = [component.made for component in written]
     if available is None:
-        mixing.taken(used, shares, settings.blocks, texts.names)  # raises an error where there was too little text
-    _info(texts, written, available or used, digests).write(output)
+        mixing.divide_blocks(used, shares, settings.blocks, texts.names)  # raises an error if there is too little text
+    _corpus_info(texts, written, available or used, digests).write(output)
     return sum(used)
 
 
@@ -171,7 +172,7 @@ def _components(texts: CorpusTexts, parts: list[Path], quotas: Sequence[int | No
     ]
 
 
-def _info(
+def _corpus_info(
     texts: CorpusTexts, written: list[_ComponentBlocks], available: list[int], digests: dict[str, str]
 ) -> CorpusInfo:
     """Return the content of corpus.json: special tokens, size of the vocabulary, counts of each component."""

@@ -1,7 +1,7 @@
-"""Tokenised texts: the texts of a corpus are read, cleaned and tokenised, in as many parts as there are jobs.
+"""Read, clean and tokenise the texts of a corpus, in as many parts as there are jobs.
 
-Files are cut into sections; a part is a run of sections. What is written of a section does not depend on the parts, so
-that any number of jobs builds the same corpus. A job that starts again after a kill keeps its shards.
+Files are cut into sections; a part is a run of sections. The shards of a section do not depend on the parts, so any
+number of jobs builds the same corpus. A job that starts again after a kill keeps its shards.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SHARD = 1 << 23  # tokens after which a shard is written
 
 
 def _documents(component: Component, section: NumberedSection) -> Iterator[str]:
-    """Return the documents of a section, as its file has them; with a sampling rate, those that are drawn."""
+    """Return the raw documents of a section: all, or a random sample at the component's rate."""
     documents: Iterator[str] = texts[component.format](section.section, **component.options)
     if component.sample < 1:
-        draw = random.Random(f"corpus sample {section.component} {section.number}")
-        documents = (text for text in documents if draw.random() < component.sample)
+        rng = random.Random(f"corpus sample {section.component} {section.number}")
+        documents = (text for text in documents if rng.random() < component.sample)
     return documents
 
 
@@ -151,15 +151,15 @@ def _chunks(documents: Iterator[str]) -> Iterator[list[str]]:
         yield held
 
 
-def _needed(quota: int | None, block: int) -> float:
-    """Return the number of tokens that surely fill the blocks of a quota: a block holds fewer than `block`."""
+def _sufficient_tokens(quota: int | None, block: int) -> float:
+    """Return a number of tokens that surely fills a quota of blocks; a block holds fewer than `block` of them."""
     return np.inf if quota is None else (quota + 1) * block
 
 
-def _state(state: Path, texts: CorpusTexts, part: tuple[int, int]) -> Path:
-    """Return the state folder of exactly these settings, files and tokenizer; delete the state of any others.
+def _state_folder(state: Path, texts: CorpusTexts, part: tuple[int, int]) -> Path:
+    """Make and return the folder in `state` for exactly these settings, files and tokenizer; delete all others.
 
-    The folder's name is a hash of the settings, the names and sizes of the files and the tokenizer's digest.
+    Its name is a hash of the settings, the names and sizes of the files and the tokenizer's digest.
     """
     sizes = [[(path.name, path.stat().st_size) for path in own] for own in texts.files]
     key = json.dumps([texts.settings.as_json(), sizes, texts.tokenizer_digest, part], sort_keys=True)
@@ -192,32 +192,32 @@ def tokenize_part(
     Raises:
         RetortError: a file is not of its format.
     """
-    own = _state(state, texts, part)
+    own = _state_folder(state, texts, part)
     components = texts.settings.components
-    needed = [_needed(quota, texts.settings.block) for quota in texts.quotas]
+    enough = [_sufficient_tokens(quota, texts.settings.block) for quota in texts.quotas]
     tokens, seen = [0] * len(components), [Seen() for _ in components]
     for section in texts.sections_of_part(*part):
         number = section.component
-        if tokens[number] >= needed[number]:
+        if tokens[number] >= enough[number]:
             continue
         for shard in _SectionWriter(components[number], section, texts.tokenizer, texts.packer(), own).shards():
             tokens[number] += _new_tokens(shard, seen[number], components[number])
             say(f"{section.section.path.name}: {shard.consumed:,} documents; {sum(tokens):,} tokens in all")
-            if tokens[number] >= needed[number]:
+            if tokens[number] >= enough[number]:
                 break
-    _move(own, output)
+    _move_files(own, output)
     shutil.rmtree(state)
     return sum(tokens)
 
 
 def _new_tokens(shard: TokenShard, seen: Seen, component: Component) -> int:
-    """Return how many tokens of a shard count: those of repeated documents do not if the component drops them."""
+    """Return the number of tokens of a shard, without repeated documents if the component drops them."""
     if not component.cleaning.drop_duplicates:
         return len(shard.documents.input_ids)
     return len(shard.documents.select(seen.add(shard.digests)).input_ids)
 
 
-def _move(folder: Path, output: Path) -> None:
+def _move_files(folder: Path, output: Path) -> None:
     """Move the files of a folder to `output`."""
     output.mkdir(parents=True, exist_ok=True)
     for path in sorted(folder.iterdir()):

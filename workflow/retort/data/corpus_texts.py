@@ -1,4 +1,4 @@
-"""The texts of a corpus: its files, the sections of them that jobs share out, and how much each component gives."""
+"""The texts of a corpus: its files, the sections that its jobs share, and how much each component gives."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NumberedSection:
     Args:
         number: its number among the sections of all components, from 0.
         component: the number of its component, from 0.
-        section: the bytes.
+        section: the file, and the bytes of it.
     """
 
     number: int
@@ -101,24 +101,23 @@ class CorpusTexts:
             return shares
         if self.settings.blocks is None:
             return None
-        return mixing.smoothed(
-            [sum(path.stat().st_size for path in own) for own in self.files], self.settings.smoothing
-        )
+        sizes = [sum(path.stat().st_size for path in own) for own in self.files]
+        return mixing.smooth(sizes, self.settings.smoothing)
 
     @property
     def quotas(self) -> Sequence[int | None]:
         """The number of blocks that each component must give; None where all its text is read."""
         shares, blocks = self.shares, self.settings.blocks
-        return mixing.apportioned(blocks, shares) if shares and blocks else [None] * len(self.files)
+        return mixing.apportion(blocks, shares) if shares and blocks else [None] * len(self.files)
 
     def packer(self) -> Packer:
         """Return a new packer of the corpus's blocks."""
         return packers[self.settings.packing](self.settings.block, self.tokenizer.special)
 
     def sections_of_part(self, part: int, parts: int) -> list[NumberedSection]:
-        """Return the sections of a part, a run of about equal size; parts count from 1.
+        """Return the sections of a part; parts count from 1, and are runs of sections of about equal size.
 
-        A section belongs to the part in which its middle byte lies.
+        A section belongs to the part that holds its middle byte.
         """
         every = [
             (number, section)

@@ -15,7 +15,7 @@ from retort.errors import RetortError
 
 ROWS, DATASET_DICT, STATE = "rows.json", "dataset_dict.json", "state.json"
 END = b"\xff\xff\xff\xff\0\0\0\0"  # the last bytes of a whole Arrow stream
-AGAIN = "delete the folder of the encoded task, it is made again"
+REMEDY = "delete the folder of the encoded task, it is made again"
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Encoded:
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Encoded:
-        """Return the rows of a table, without a copy where each of its columns is one chunk."""
+        """Return the rows of a table; a column of one chunk is not copied."""
         columns = {name: _values(table[name]) for name in table.column_names}
         input_ids = columns.pop("input_ids")
         return cls(
@@ -142,20 +142,20 @@ def read_table(folder: Path, split: str) -> pa.Table:
     if split not in splits:
         raise RetortError(f"{folder / split} does not exist", f"splits are {', '.join(sorted(splits))}")
     state = _json(folder / split / STATE)
-    return pa.concat_tables(_mapped(folder / split / file["filename"]) for file in state["_data_files"])
+    return pa.concat_tables(_map_table(folder / split / file["filename"]) for file in state["_data_files"])
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RetortError(f"{path} does not exist", AGAIN) from None
+        raise RetortError(f"{path} does not exist", REMEDY) from None
     except ValueError:
-        raise RetortError(f"{path} is not whole", AGAIN) from None
+        raise RetortError(f"{path} is not whole", REMEDY) from None
     return content
 
 
-def _mapped(path: Path) -> pa.Table:
+def _map_table(path: Path) -> pa.Table:
     """Return the table of an Arrow file, mapped to memory."""
     try:
         source = pa.memory_map(str(path))
@@ -163,14 +163,11 @@ def _mapped(path: Path) -> pa.Table:
             raise pa.ArrowInvalid("cut short")  # pyarrow takes a file that ends between two record batches for whole
         return pa.ipc.open_stream(source).read_all()
     except (pa.ArrowInvalid, OSError) as error:
-        raise RetortError(f"{path} is not a whole Arrow file ({str(error).splitlines()[0]})", AGAIN) from None
+        raise RetortError(f"{path} is not a whole Arrow file ({str(error).splitlines()[0]})", REMEDY) from None
 
 
 def _values(column: pa.ChunkedArray) -> np.ndarray:
-    """Return the values of a column, (rows,); of a column of lists, the values of all rows one after another.
-
-    Lists of one length are (rows, length).
-    """
+    """Return the values of a column: (rows,), (values,) for lists, (rows, length) for lists of a fixed size."""
     chunk = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if pa.types.is_fixed_size_list(column.type):
         pairs: np.ndarray = _array(chunk.flatten()).reshape(-1, column.type.list_size)

@@ -75,7 +75,7 @@ def encode_task(
 
 
 def _check_labels(task: TaskSettings, rows: pa.Table) -> None:
-    """Raise an error if no training row has one of the task's labels: it was misspelt, or comes of another task."""
+    """Raise an error if a label of the task is on no training row: it is misspelt, or belongs to another task."""
     seen = set(rows["labels"].unique().to_pylist()) if task.labels else set()
     absent = [label for number, label in enumerate(task.labels) if number not in seen]
     if absent:
@@ -111,13 +111,13 @@ class Tokeniser:
 
     def __call__(self, texts: list[Any]) -> Iterator[Any]:
         """Yield the `tokenizers.Encoding` of each text, or pair of texts, in order."""
-        return self._encoded(self.encoder.encode_batch, texts)
+        return self._encode(self.encoder.encode_batch, texts)
 
     def without_offsets(self, texts: list[Any]) -> Iterator[Any]:
-        """Yield the encodings without the characters that each token covers, which is faster."""
-        return self._encoded(self.encoder.encode_batch_fast, texts)
+        """Yield the encodings without the character offsets of tokens, which is faster."""
+        return self._encode(self.encoder.encode_batch_fast, texts)
 
-    def _encoded(self, encode_batch: Callable[[list[Any]], list[Any]], texts: list[Any]) -> Iterator[Any]:
+    def _encode(self, encode_batch: Callable[[list[Any]], list[Any]], texts: list[Any]) -> Iterator[Any]:
         reported = time.monotonic()
         for start in range(0, len(texts), CHUNK):
             yield from encode_batch(texts[start : start + CHUNK])
@@ -194,7 +194,7 @@ class SplitWriter:
 
 
 def _digest(table: pa.Table) -> str:
-    """Return the digest of a table's content; the library's own fingerprint pickles the table, which takes twice it."""
+    """Return the digest of a table's content; the library's own fingerprint pickles the table, which doubles memory."""
     digest = sha256(table.schema.serialize())
     for buffer in (buffer for column in table.columns for chunk in column.chunks for buffer in chunk.buffers()):
         digest.update(buffer or b"")

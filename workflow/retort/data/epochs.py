@@ -1,4 +1,4 @@
-"""Which rows each batch of a training run has: a function of a seed and the batch's number, the same in any process."""
+"""The rows of each batch of a training run: a function of the seed and the batch's number, the same in any process."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def epoch_batches(
         epoch: the number of the epoch, from 0.
         lengths: (rows,) tokens of each row, to put rows of like length together; None for batches of random rows.
     """
-    random = np.random.default_rng([seed, epoch])
-    order = random.permutation(rows)  # (rows,)
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(rows)  # (rows,)
     count = steps_per_epoch(rows, batch_size)
-    sizes = random.permutation(rows // count + (np.arange(count) < rows % count))  # (batches,)
+    sizes = rng.permutation(rows // count + (np.arange(count) < rows % count))  # (batches,)
     if lengths is not None:
         numbers = np.arange(count) // max(1, min(POOL, count // POOLS))  # (batches,), the pool of each batch
         pools = np.repeat(numbers, sizes)  # (rows,), the pool of each place in the order
         order = order[np.lexsort((lengths[order], pools))]  # sorted by length within a pool of random rows
     batches = np.split(order, np.cumsum(sizes)[:-1])
-    return [batches[index] for index in random.permutation(count)]  # else each pool would go from short to long rows
+    return [batches[index] for index in rng.permutation(count)]  # else each pool would go from short to long rows
 
 
 class EpochOrder:

@@ -34,15 +34,14 @@ def open_text(path: Path, encoding: str, newline: str | None = None) -> IO[str]:
 
 
 def system_error(error: Exception) -> int | None:
-    """Return the number of an error of the disk or the system; gzip, bz2 and pyarrow set none for damaged data."""
+    """Return the errno of an error of the disk or the system; None for damaged data, where no library sets one."""
     return error.errno if isinstance(error, OSError) else None
 
 
 def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, text) for each line of a text file, without UTF-8's byte order mark and line end.
+    """Yield (number from 1, text) for each line of a text file, without line ends and UTF-8's byte order mark.
 
-    Only a line feed ends a line (a carriage return before it is removed): other characters at which Python's
-    `splitlines` would split are text.
+    Only a line feed, with or without a carriage return, ends a line; other characters are text.
 
     Raises:
         RetortError: a line is not in the encoding, or the gzip is damaged.

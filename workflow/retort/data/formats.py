@@ -1,8 +1,8 @@
-"""File formats of tasks: they yield each row's fields with its location in the file, for error messages.
+"""File formats of tasks: each yields the fields of a row with its location in the file, for error messages.
 
-The original files of the benchmarks (tsv, jsonl, squad) are read here, as the library `datasets` cannot say the line of
-a mistake; files of other shapes (csv, json, parquet) are read by its builders, and their rows are counted. A file may
-be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
+The original files of the benchmarks (tsv, jsonl, squad) are read here, as the library `datasets` cannot name the line
+of a mistake. Files of other formats (csv, json, parquet) are read by its builders, and located by the row's number. A
+file may be compressed with gzip: `train.tsv` is also found as `train.tsv.gz`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 from retort.data import builders
 from retort.data.files import lines
-from retort.data.headers import csv_header, doubled_columns
+from retort.data.headers import csv_header, duplicate_columns
 from retort.data.json_values import check_json, read_json
 from retort.errors import RetortError
 from retort.registry import Registry
 
 Fields = dict[str | int, Any]
 Row = tuple[str, Fields]  # (location such as 'line 17', {column name, or number from 1: value})
-Broken = Callable[[str, str], None]  # called with a location and what is wrong there
+OnBroken = Callable[[str, str], None]  # called with a location and what is wrong there
 
-Format = Callable[..., Iterator[Row]]  # (path, broken, *, options) -> rows
+Format = Callable[..., Iterator[Row]]  # (path, on_broken, *, options) -> rows
 
 MOST_COLUMNS = 1000  # of a CSV file
 
@@ -31,27 +31,27 @@ formats: Registry[Format] = Registry("format")
 
 
 @formats.register("tsv")
-def tsv(path: Path, broken: Broken, *, header: bool = True) -> Iterator[Row]:
+def tsv(path: Path, on_broken: OnBroken, *, header: bool = True) -> Iterator[Row]:
     """Yield the rows of a tab-separated file; columns by number from 1 and by header name; quotes are text."""
     names: list[str] | None = None
-    doubled: Fields = {}
+    duplicates: Fields = {}
     width = 0
     for number, line in lines(path):
         values = line.split("\t")
         if number == 1:
             width, names = len(values), values if header else None
-            doubled = doubled_columns(names or [])
+            duplicates = duplicate_columns(names or [])
             if header:
                 continue
         if len(values) != width:
-            broken(f"line {number}", f"{len(values)} fields, and line 1 has {width}: {line[:60]!r}")
+            on_broken(f"line {number}", f"{len(values)} fields, and line 1 has {width}: {line[:60]!r}")
             continue
         numbered: Fields = dict(enumerate(values, start=1))
-        yield f"line {number}", numbered | (dict(zip(names, values, strict=True)) if names else {}) | doubled
+        yield f"line {number}", numbered | (dict(zip(names, values, strict=True)) if names else {}) | duplicates
 
 
 @formats.register("jsonl")
-def jsonl(path: Path, broken: Broken) -> Iterator[Row]:
+def jsonl(path: Path, on_broken: OnBroken) -> Iterator[Row]:
     """Yield the rows of a file with one JSON object per line; columns by the object's keys."""
     for number, line in lines(path):
         if not line.strip():
@@ -61,18 +61,18 @@ def jsonl(path: Path, broken: Broken) -> Iterator[Row]:
         except json.JSONDecodeError:
             value = None
         except RetortError as error:
-            broken(f"line {number}", str(error))
+            on_broken(f"line {number}", str(error))
             continue
         if isinstance(value, dict):
             yield f"line {number}", value
         else:
-            broken(f"line {number}", f"not a JSON object: {line[:60]!r}")
+            on_broken(f"line {number}", f"not a JSON object: {line[:60]!r}")
 
 
 @formats.register("csv", one_character=("delimiter", "quotechar"))
 def csv(
     path: Path,
-    broken: Broken,
+    on_broken: OnBroken,
     *,
     delimiter: str = ",",
     quotechar: str = '"',
@@ -81,40 +81,40 @@ def csv(
 ) -> Iterator[Row]:
     """Yield the rows of a file of separated values, in which a text may stand in quotes; columns by name.
 
-    Every value is taken as text, as it stands: neither 'NA' nor '007' becomes something else.
+    Every value is text, exactly as in the file: 'NA' and '007' stay as they are.
 
     Args:
         path: the file.
-        broken: not called: the first error in such a file is raised.
+        on_broken: not called: the first error in such a file is raised.
         delimiter: the character between two values.
         quotechar: the character around a value that holds a delimiter or a line end.
         column_names: the names of the columns, for a file without a header.
         encoding: the encoding of the file.
     """
-    doubled = doubled_columns(column_names or csv_header(path, delimiter, quotechar, encoding))
+    duplicates = duplicate_columns(column_names or csv_header(path, delimiter, quotechar, encoding))
     as_text = {"converters": dict.fromkeys(range(MOST_COLUMNS), str), "keep_default_na": False, "na_filter": False}
     named = {"delimiter": delimiter, "quotechar": quotechar, "column_names": column_names, "encoding": encoding}
     for location, row in builders.rows("csv", path, **as_text, **named):
         if "__index_level_0__" in row:  # how pandas names a column without a name
             raise RetortError(f"{path.name}, {location}: more fields than the header has", "are quotes missing?")
-        yield location, row | doubled
+        yield location, row | duplicates
 
 
 @formats.register("json")
-def json_rows(path: Path, broken: Broken, *, field: str | None = None, encoding: str = "utf-8") -> Iterator[Row]:
+def json_rows(path: Path, on_broken: OnBroken, *, field: str | None = None, encoding: str = "utf-8") -> Iterator[Row]:
     """Yield the rows of a JSON file: a list of objects, the list under the key `field`, or an object a line."""
     check_json(path, encoding)
     return builders.rows("json", path, field=field, encoding=encoding)
 
 
 @formats.register("parquet")
-def parquet(path: Path, broken: Broken) -> Iterator[Row]:
+def parquet(path: Path, on_broken: OnBroken) -> Iterator[Row]:
     """Yield the rows of a Parquet file, the hub's format for data sets; columns by name."""
     return builders.rows("parquet", path)
 
 
 @formats.register("squad")
-def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> Iterator[Row]:
+def squad(path: Path, on_broken: OnBroken, *, leave_out: list[str] | None = None) -> Iterator[Row]:
     """Yield the questions of a file in the JSON format of SQuAD 1.1, SQuAD 2.0 and MLQA, plain or gzip.
 
     The columns are those of the hub's copies: id, title, context, question, answers {text, answer_start}, and
@@ -122,7 +122,7 @@ def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> 
 
     Args:
         path: the file.
-        broken: not called: the first error in such a file is raised, as it has no separate lines to skip.
+        on_broken: not called: the first error in such a file is raised, as it has no separate lines to skip.
         leave_out: ids of questions to skip, for a file with questions that cannot be used.
 
     Raises:
@@ -130,7 +130,7 @@ def squad(path: Path, broken: Broken, *, leave_out: list[str] | None = None) -> 
             `leave_out` names a question that the file does not hold.
     """
     excluded, seen = set(leave_out or ()), set()
-    for i, article in enumerate(_get(path, "", _content(path), "data", list)):
+    for i, article in enumerate(_get(path, "", _parse_json(path), "data", list)):
         for j, paragraph in enumerate(_get(path, f"data[{i}]", article, "paragraphs", list)):
             location = f"data[{i}].paragraphs[{j}]"
             shared: Fields = {"title": article.get("title"), "context": _get(path, location, paragraph, "context", str)}
@@ -174,7 +174,7 @@ def _get(path: Path, location: str, node: Any, key: str, expected: type) -> Any:
     return node[key]
 
 
-def _content(path: Path) -> Any:
+def _parse_json(path: Path) -> Any:
     """Return the parsed JSON of a file, plain or gzip.
 
     Raises:

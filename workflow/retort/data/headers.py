@@ -1,4 +1,4 @@
-"""Column names that stand twice in the header of a file: which of the two columns is meant, nobody can tell."""
+"""Duplicate column names in the header of a file: a task that names such a column gets an error."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from pathlib import Path
 from retort.data.files import open_text
 
 
-class Doubled:
-    """The value of a column whose name stands twice in the header: there is none."""
+class Duplicate:
+    """The placeholder for the value of a column whose name is in the header twice."""
 
 
-DOUBLED = Doubled()
+DUPLICATE = Duplicate()
 
 
-def doubled_columns(names: Iterable[str]) -> dict[str | int, Doubled]:
-    """Return the columns whose names stand twice in a header, each with the value that it has in every row."""
-    return {name: DOUBLED for name, count in collections.Counter(names).items() if count > 1}
+def duplicate_columns(names: Iterable[str]) -> dict[str | int, Duplicate]:
+    """Return name -> placeholder for the names that are in a header more than once."""
+    return {name: DUPLICATE for name, count in collections.Counter(names).items() if count > 1}
 
 
 def csv_header(path: Path, delimiter: str, quotechar: str, encoding: str) -> list[str]:
-    """Return the names of the columns of a file of separated values, as its first line has them.
+    """Return the column names in the first line of a file of separated values; none if the file cannot be read.
 
-    The library that reads the rows renames the second of two equal names. Of a file that cannot be read, no names are
-    returned: the reading of the rows says what is wrong.
+    The library that reads the rows renames the second of two equal names. It also reports a file that cannot be read.
     """
     try:
         with open_text(path, encoding, newline="") as stream:

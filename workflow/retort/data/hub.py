@@ -1,8 +1,8 @@
 """Files of one commit of the Hugging Face hub, downloaded by `huggingface_hub` and checked against the hub's listing.
 
-`HF_ENDPOINT` and the token stored by `hf auth login` are used. All that the library writes lies in the state folder of
-the job, and only checked files are moved to the source's folder. The library keeps the files that came whole, and goes
-on with a file whose connection was cut; a file that was under way when the job was killed is downloaded anew.
+`HF_ENDPOINT` and the token stored by `hf auth login` are used. The library writes only to the state folder of the job,
+and only checked files are moved to the source's folder. Complete files are kept, and a file whose connection was cut is
+resumed; a file that was incomplete when the job was killed is downloaded anew.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from retort.data.builders import CARD
 from retort.data.files import sha256
-from retort.data.package_index import shown, shown_in
+from retort.data.package_index import redact, redact_all
 from retort.errors import UNWRITABLE, NoAnswer, RetortError
 from retort.specs.source import Hub, HubFiles
 
@@ -27,7 +27,7 @@ PICKLED = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 
 
 def library() -> Any:
-    """Return huggingface_hub with network access on: jobs.py turns it off in every stage; only downloads need it."""
+    """Return huggingface_hub with network access on; jobs.py turns it off in every stage, as only downloads need it."""
     import huggingface_hub
     import huggingface_hub.constants
     import huggingface_hub.errors
@@ -67,7 +67,7 @@ def as_retort_error(hub: HubFiles, revision: str) -> Iterator[None]:
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise NoAnswer(
-            f"{hub.repository} at {revision}: no answer from {shown(_api().endpoint)}: {shown_in(reason)}",
+            f"{hub.repository} at {revision}: no answer from {redact(_api().endpoint)}: {redact_all(reason)}",
             "run again where the hub is within reach: what has come is kept; or set data_dir and models_dir",
         ) from error
 
@@ -103,13 +103,13 @@ def listing(hub: HubFiles) -> dict[str, Any]:
     for pattern in hub.files:
         matched = fnmatch.filter(by_path, pattern)
         if not matched:
-            raise _absent(hub, pattern, sorted(by_path))
+            raise _no_match(hub, pattern, sorted(by_path))
         chosen.update(matched)
-    _check(hub, sorted(chosen))
+    _check_allowed(hub, sorted(chosen))
     return {path: by_path[path] for path in sorted(chosen)}
 
 
-def _absent(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
+def _no_match(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
     """Return the error for a pattern that matches no file of the commit."""
     what = f"{hub.repository} at {str(hub.commit)[:12]} holds no {pattern}"
     if pattern.endswith(".safetensors"):
@@ -125,8 +125,8 @@ def _absent(hub: HubFiles, pattern: str, paths: list[str]) -> RetortError:
     return RetortError(what, f"it holds {', '.join(paths[:12]) or 'nothing'}")
 
 
-def _check(hub: HubFiles, paths: list[str]) -> None:
-    """Raise an error if one of the files that the patterns match must not be fetched."""
+def _check_allowed(hub: HubFiles, paths: list[str]) -> None:
+    """Raise an error if a file is pickled, is code or has a path outside its repository."""
     origin = f"{hub.repository} at {str(hub.commit)[:12]}"
     for path in paths:
         if path.endswith(PICKLED):
@@ -138,11 +138,11 @@ def _check(hub: HubFiles, paths: list[str]) -> None:
 
 
 def _download(hub: HubFiles, paths: list[str], state: Path) -> None:
-    """Download files to the folder `state` and compare each with the hub's listing; a damaged one is thrown away."""
+    """Download files to the folder `state` and compare each with the hub's listing; delete damaged ones."""
     patterns = [path.translate({ord("["): "[[]", ord("*"): "[*]", ord("?"): "[?]"}) for path in paths]
     where: dict[str, Any] = {"repo_type": hub.repo_type, "revision": hub.commit, "local_dir": state}
     for part in state.rglob("*.incomplete"):
-        part.unlink()  # of a job that was killed: the library never takes a part up
+        part.unlink()  # of a job that was killed: the library never resumes it
     with as_retort_error(hub, str(hub.commit)):
         library().snapshot_download(
             hub.repository, **where, allow_patterns=patterns, endpoint=os.environ.get("HF_ENDPOINT")

@@ -1,4 +1,4 @@
-"""Values of JSON in files of data, read strictly: Python keeps the last of two equal keys, and half a character."""
+"""Read JSON strictly: Python itself accepts duplicate keys and unpaired surrogates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from retort.data.files import open_text
 from retort.errors import RetortError
 
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON escapes each half of a character beyond 16 bits
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # JSON escapes a character beyond 16 bits as a pair of them
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def read_json(text: str) -> Any:
     Raises:
         json.JSONDecodeError: it is no JSON.
         RetortError: it is nested too deep, an object gives a key twice, a number has thousands of digits, or a text
-            holds half a character, which has no place in UTF-8.
+            holds an unpaired surrogate (half a character), which UTF-8 cannot encode.
     """
     try:
         value = json.loads(text, object_pairs_hook=_each_key_once)
@@ -44,7 +44,7 @@ def read_json(text: str) -> Any:
         raise
     except ValueError:
         raise RetortError("a number has thousands of digits", "is it the right file?") from None
-    if _HALF.search(text):
+    if _SURROGATE.search(text):
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
@@ -54,10 +54,10 @@ def read_json(text: str) -> Any:
 
 
 def check_json(path: Path, encoding: str) -> None:
-    """Check a JSON file before a library reads it: a list or an object, or an object a line; plain or gzip.
+    """Check a JSON file, plain or gzip, before a library reads it: one value, or one value on each line.
 
-    The library keeps one of two equal keys, and ends the process where objects are nested too deep. A file that is no
-    JSON is left to it: it says what is wrong.
+    The library keeps one of two equal keys, and ends the process if objects are nested too deep. It reports itself a
+    file that is no JSON.
 
     Raises:
         RetortError: the file holds what `read_json` refuses.

@@ -27,9 +27,8 @@ def mask_tokens(
     chosen = (random.random(input_ids.shape) < probability) & usable
     if not chosen.any():
         chosen.flat[np.flatnonzero(usable)[:1]] = True
-    fate = random.random(
-        input_ids.shape
-    )  # uniform: [0, 0.8) -> [MASK], [0.8, 0.9) -> unchanged, [0.9, 1) -> random token
+    # uniform: [0, 0.8) -> [MASK], [0.8, 0.9) -> unchanged, [0.9, 1) -> random token
+    fate = random.random(input_ids.shape)
     masked = np.where(chosen & (fate < 0.8), info.mask, input_ids)
     anything = random.integers(0, info.vocabulary, input_ids.shape)
     anything = np.where(np.isin(anything, info.special), input_ids, anything)  # a special token: the true id stays
@@ -37,10 +36,9 @@ def mask_tokens(
 
 
 class MaskedBatches(Dataset[Batch]):
-    """The batches of masked blocks of a corpus by number, without end; see `EpochOrder` for their blocks.
+    """The batches of masked blocks of a corpus by number, for any number of epochs; see `EpochOrder` for their blocks.
 
-    The labels of a batch are the true input ids at `positions` of the flat batch. Blocks have one length, so that there
-    is nothing to group.
+    The labels of a batch are the true input ids at `positions` of the flat batch.
 
     Args:
         folder: the folder of the corpus.

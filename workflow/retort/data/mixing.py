@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from retort.errors import RetortError
 
 
-def apportioned(total: int, shares: Sequence[float]) -> list[int]:
+def apportion(total: int, shares: Sequence[float]) -> list[int]:
     """Divide `total` blocks by shares: round down, then give the rest to the largest remainders, one block each."""
     exact = [total * share / sum(shares) for share in shares]  # n * p_i / sum_j p_j
     counts = [int(value) for value in exact]
-    by_remainder = sorted(
-        range(len(exact)), key=lambda component: counts[component] - exact[component]
-    )  # largest first
+    # largest remainder first
+    by_remainder = sorted(range(len(exact)), key=lambda component: counts[component] - exact[component])
     for component in by_remainder[: total - sum(counts)]:
         counts[component] += 1
     return counts
 
 
-def smoothed(sizes: Sequence[int], exponent: float) -> list[float]:
-    """Return shares smoothed from sizes: p_i = s_i^a / sum_j s_j^a (Conneau and Lample, 2019, section 3.1)."""
+def smooth(sizes: Sequence[int], exponent: float) -> list[float]:
+    """Return smoothed shares of sizes: p_i = s_i^a / sum_j s_j^a (Conneau and Lample, 2019, section 3.1)."""
     raised = [float(size) ** exponent for size in sizes]
     return [value / sum(raised) for value in raised]
 
 
-def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | None, names: Sequence[str]) -> list[int]:
-    """Return how many blocks of each component the corpus takes.
+def divide_blocks(
+    made: Sequence[int], shares: Sequence[float] | None, blocks: int | None, names: Sequence[str]
+) -> list[int]:
+    """Return the number of blocks that the corpus takes of each component.
 
     Args:
         made: the number of blocks that the texts of each component fill.
@@ -39,7 +40,7 @@ def taken(made: Sequence[int], shares: Sequence[float] | None, blocks: int | Non
     """
     allowed = min((count / share for count, share in zip(made, shares, strict=True)), default=0) if shares else 0
     # 1e-9: a quotient that rounding put just below a whole number still counts as that number
-    counts = list(made) if shares is None else apportioned(blocks or int(allowed + 1e-9), shares)
+    counts = list(made) if shares is None else apportion(blocks or int(allowed + 1e-9), shares)
     for name, count, available in zip(names, counts, made, strict=True):
         if count > available:
             raise RetortError(

@@ -100,7 +100,7 @@ class Index:
             self.session.proxies = {"http": proxy, "https": proxy}
 
     def files(self, package: str) -> Iterator[Link]:
-        """Yield the files of a package, index by index; a page that is not there has none.
+        """Yield the files of a package, index by index; an index without a page for it is skipped.
 
         Raises:
             RetortError: a page cannot be read.
@@ -119,12 +119,12 @@ class Index:
         if answer.status_code == 404:
             return
         if not answer.ok:
-            raise RetortError(f"{shown(url)} answers {answer.status_code}", "is a package index within reach?")
+            raise RetortError(f"{redact(url)} answers {answer.status_code}", "is a package index within reach?")
         links = _json_links if "json" in answer.headers.get("content-type", "") else _html_links
         try:
             yield from list(links(answer.text, answer.url))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RetortError(f"{shown(url)} is no page of a package index", "see pip's index-url") from error
+            raise RetortError(f"{redact(url)} is no page of a package index", "see pip's index-url") from error
 
     def _get(self, url: str, **options: Any) -> requests.Response:
         """Ask for an address.
@@ -136,7 +136,7 @@ class Index:
             return self.session.get(url, timeout=self.timeout, **options)
         except requests.RequestException as error:
             # only the type: the text of the error may hold the password of an index
-            raise RetortError(f"{shown(url)}: {type(error).__name__}", "is a package index within reach?") from None
+            raise RetortError(f"{redact(url)}: {type(error).__name__}", "is a package index within reach?") from None
 
     def download(self, link: Link, path: Path) -> None:
         """Copy the file of a link to a path.
@@ -146,20 +146,20 @@ class Index:
         """
         if urlsplit(link.url).scheme == "file":
             try:
-                shutil.copyfile(_local(link.url), path)
+                shutil.copyfile(_local_path(link.url), path)
             except OSError as error:
                 raise RetortError(
-                    f"{shown(link.url)} cannot be read ({error.strerror})", "the index names it"
+                    f"{redact(link.url)} cannot be read ({error.strerror})", "the index names it"
                 ) from None
             return
         answer = self._get(link.url, stream=True)
         if not answer.ok:
-            raise RetortError(f"{shown(link.url)} answers {answer.status_code}", "the index names it")
+            raise RetortError(f"{redact(link.url)} answers {answer.status_code}", "the index names it")
         try:
             with answer, path.open("wb") as file:
                 _copy(answer, file, link.name)
         except requests.RequestException as error:
-            raise RetortError(f"{shown(link.url)}: {type(error).__name__}", "run again") from None
+            raise RetortError(f"{redact(link.url)}: {type(error).__name__}", "run again") from None
 
 
 def _copy(answer: requests.Response, file: IO[bytes], name: str) -> None:
@@ -171,24 +171,24 @@ def _copy(answer: requests.Response, file: IO[bytes], name: str) -> None:
         file.write(chunk)
 
 
-def shown(url: str) -> str:
-    """Return an address as messages show it: without user, password and query."""
+def redact(url: str) -> str:
+    """Return an address without user, password and query, for messages."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def shown_in(text: str) -> str:
-    """Return a text in which each address stands as messages show it."""
-    return ADDRESS.sub(lambda address: shown(address[0]), text)
+def redact_all(text: str) -> str:
+    """Return a text with each address in it redacted."""
+    return ADDRESS.sub(lambda address: redact(address[0]), text)
 
 
-def _local(url: str) -> Path:
+def _local_path(url: str) -> Path:
     return Path(url2pathname(unquote(urlsplit(url).path)))
 
 
 def _local_page(url: str) -> Iterator[Link]:
     """Yield the links of a page on this machine, or the files of a folder without one."""
-    folder = _local(url)
+    folder = _local_path(url)
     page = folder / "index.html" if folder.is_dir() else folder
     if page.is_file():
         yield from _html_links(page.read_text(encoding="utf-8"), url)
@@ -212,7 +212,7 @@ def _html_links(page: str, base: str) -> Iterator[Link]:
 
 
 def is_of(name: str, source: Package) -> bool:
-    """Return whether a file, by its name, is the archive of a package that a source names, or one of its wheels."""
+    """Return whether a file's name is that of the archive, or of a wheel, of the package that a source names."""
     parse: dict[str, Callable[[str], tuple[Any, ...]]] = {"sdist": parse_sdist_filename, "wheel": parse_wheel_filename}
     try:
         package, version, *_ = parse[source.distribution](name)
@@ -235,7 +235,7 @@ def download(source: Package, folder: Path) -> Path:
         if links and links[-1].sha256 == source.sha256:  # the other indexes need not be asked
             break
     if not links:
-        places = ", ".join(map(shown_place, (*index.indexes, *index.links))) or "no place; pip's no-index is set"
+        places = ", ".join(map(redact_place, (*index.indexes, *index.links))) or "no place; pip's no-index is set"
         raise RetortError(f"no package index has {archive}", f"pip's configuration names {places}")
     right = [link for link in links if link.sha256 == source.sha256] or [link for link in links if not link.sha256]
     if not right:
@@ -246,6 +246,6 @@ def download(source: Package, folder: Path) -> Path:
     return path
 
 
-def shown_place(place: str) -> str:
-    """Return a place of pip's configuration as messages show it: an address without its password, or a folder."""
-    return shown(place) if "://" in place else place
+def redact_place(place: str) -> str:
+    """Return a place of pip's configuration, for messages: an address without its password, or a folder."""
+    return redact(place) if "://" in place else place

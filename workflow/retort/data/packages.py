@@ -38,7 +38,7 @@ def verify(archive: Path, source: Package) -> None:
 
 
 def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes] | None]]]:
-    """Yield (name, size, opener) for each member of an archive that is a file, in order; links and devices are none."""
+    """Yield (name, size, opener) for each file in an archive, in order; links and devices are left out."""
     if archive.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(archive) as zipped:
             for info in zipped.infolist():
@@ -52,9 +52,9 @@ def _members(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes] |
 
 
 def _extract(archive: Path, folder: str, output: Path) -> int:
-    """Write the files of one folder of an archive to `output` and return how many; no name may lead outside.
+    """Write the files of one folder of an archive to `output` and return how many; no name leads outside of it.
 
-    The sizes that the archive states are added up before a member is read, so that a bomb is never unpacked.
+    The stated sizes are added up before a member is read, so that a zip bomb is never unpacked.
 
     Raises:
         RetortError: the archive cannot be read, holds too much, or has members that cannot all be written.
@@ -68,7 +68,7 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
                 raise RetortError(
                     f"{archive.name} holds more than {MEMBERS} files or {UNPACKED >> 30} GiB", "a source is smaller"
                 )
-            inside, stream = _inside(name, folder), None
+            inside, stream = _relative_to(name, folder), None
             if inside and (stream := opener()):
                 place = output / inside
                 if place in written:
@@ -83,7 +83,7 @@ def _extract(archive: Path, folder: str, output: Path) -> int:
 
 
 def _refusal(archive: Path, error: Exception) -> Exception:
-    """Return the error for an archive that could not be unpacked: the same one if it is not about the archive."""
+    """Return the error for an archive that could not be unpacked; errors of the system are returned unchanged."""
     number = system_error(error)
     if isinstance(error, OSError) and number is not None:
         name = Path(error.filename or "").name
@@ -97,7 +97,7 @@ def _refusal(archive: Path, error: Exception) -> Exception:
     return RetortError(f"{archive.name} is no archive that can be read ({reason})", "see its sha256")
 
 
-def _inside(name: str, folder: str) -> str | None:
+def _relative_to(name: str, folder: str) -> str | None:
     """Return the path of a member relative to `folder`; None for a member outside it."""
     rest = name.removeprefix("./").removeprefix(f"{folder.rstrip('/')}/")
     if rest == name.removeprefix("./") or rest.startswith("/") or ".." in Path(rest).parts:

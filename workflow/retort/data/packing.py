@@ -65,7 +65,7 @@ class Packer(Protocol):
         ...
 
     def end(self) -> Packed:
-        """Return the last block, after the last document, where the remaining tokens make one."""
+        """Return the last block after the last document, or no block."""
         ...
 
 
@@ -132,7 +132,7 @@ class _Pieces:
         return _Pieces(*(np.concatenate([getattr(first, name), getattr(self, name)]) for name in fields))
 
     def split(self, piece: int) -> tuple[_Pieces, _Pieces]:
-        """Return the pieces before a piece, and the others."""
+        """Return the pieces before the given one, and the pieces from it on."""
         token = int(self.lengths[:piece].sum())
         first = _Pieces(self.input_ids[:token], self.lengths[:piece], self.separators[:piece], self.documents[:piece])
         return first, _Pieces(
@@ -181,16 +181,16 @@ class Sentences:
         pieces = _pieces(documents, self.room, self.begun, self.last_document).after(self.rest)
         self.begun += len(documents.document_texts)
         self.last_document = int(pieces.documents[-1]) if len(pieces.documents) else 0
-        firsts = self._firsts(pieces)
+        firsts = self._first_pieces(pieces)
         ready, self.rest = pieces.split(firsts[-1] if firsts else 0)
-        return self._packed(ready, firsts)
+        return self._build_blocks(ready, firsts)
 
     def end(self) -> Packed:
         """Return the block that is not full, padded, if it holds a token."""
         ready, self.rest = self.rest, self.rest.split(len(self.rest.lengths))[1]
-        return self._packed(ready, [*self._firsts(ready), len(ready.lengths)])
+        return self._build_blocks(ready, [*self._first_pieces(ready), len(ready.lengths)])
 
-    def _firsts(self, pieces: _Pieces) -> list[int]:
+    def _first_pieces(self, pieces: _Pieces) -> list[int]:
         """Return the first piece of each block; the last of these blocks may take more pieces.
 
         A block that begins with piece i takes piece j if l_i + sum over k in i+1..j of (s_k + l_k) <= room, for pieces
@@ -203,7 +203,7 @@ class Sentences:
             piece = bisect_right(sums, self.room - lengths[piece] + sums[piece], lo=piece)
         return firsts
 
-    def _packed(self, pieces: _Pieces, firsts: list[int]) -> Packed:
+    def _build_blocks(self, pieces: _Pieces, firsts: list[int]) -> Packed:
         """Return the blocks of pieces; block n has the pieces [firsts[n], firsts[n + 1])."""
         first, after = np.array(firsts[:-1], np.int64), np.array(firsts[1:], np.int64)  # (blocks,) each
         blocks = np.full((len(first), self.block), self.special.pad, np.int64)
@@ -227,6 +227,6 @@ class Sentences:
 
 
 def _ranks(counts: np.ndarray) -> np.ndarray:
-    """Return 0, 1, ..., count - 1 for each count, one after another."""
+    """Return 0, 1, ..., count - 1 for each count, one after another: [2, 3] gives [0, 1, 0, 1, 2]."""
     ranks: np.ndarray = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     return ranks

@@ -1,8 +1,4 @@
-"""Readers: they make records from a source's files, in pure Python, so that planning and tests need no torch.
-
-A record has a text, a pair (the second text, or None), a label (a class number or a score, as a float) and a group.
-All records of one group are in the same split.
-"""
+"""Readers make records from a source's files, in pure Python, so that planning and tests need no torch."""
 
 from __future__ import annotations
 
@@ -23,7 +19,14 @@ Encoding = Literal["latin-1", "utf-8"]  # of a file of ratings
 
 @dataclass(frozen=True)
 class Record:
-    """One example: its text, the second text of a pair (else None), its label, and its group for drawing splits."""
+    """One example.
+
+    Args:
+        text: the text, or the first one of a pair.
+        pair: the second text; None for a single text.
+        label: the class number or the score.
+        group: records of one group are in the same split.
+    """
 
     text: str
     pair: str | None
@@ -68,9 +71,9 @@ def rated_lines(path: Path, encoding: Encoding = "latin-1") -> Iterator[tuple[st
 def rated_sentences(
     folder: Path, *, file: str = "", neutral_below: float = 0.0, encoding: Encoding = "latin-1"
 ) -> list[Record]:
-    """Read sentences; label 1 for a positive rating, else 0; ratings nearer to 0 than `neutral_below` are left out."""
+    """Read sentences: label 1 for a positive rating, else 0; leave out ratings nearer to 0 than `neutral_below`."""
     return [
-        Record(text, None, float(rating > 0), _folded(text))
+        Record(text, None, float(rating > 0), _fold(text))
         for _, rating, text in rated_lines(folder / file, encoding)
         if abs(rating) >= neutral_below
     ]
@@ -80,11 +83,11 @@ def rated_sentences(
 def rated_texts(folder: Path, *, file: str = "", scale: float = 4.0, encoding: Encoding = "latin-1") -> list[Record]:
     """Read texts; the score to predict is their human rating divided by `scale`."""
     rated = rated_lines(folder / file, encoding)
-    return [Record(text, None, rating / scale, _folded(text)) for _, rating, text in rated]
+    return [Record(text, None, rating / scale, _fold(text)) for _, rating, text in rated]
 
 
-def _folded(text: str) -> str:
-    """Return the group of a text: texts that differ only in case and spaces stay in the same split."""
+def _fold(text: str) -> str:
+    """Return a text in lower case with single spaces: the group, so that near duplicates are in the same split."""
     return " ".join(text.lower().split())
 
 
@@ -105,15 +108,15 @@ def same_text_pairs(
         name: [" ".join(sentences[i : i + span]) for i in range(0, len(sentences) - span + 1, span)]
         for name, sentences in texts.items()
     }
-    chosen = random.Random(f"same-text-pairs {seed}")
+    rng = random.Random(f"same-text-pairs {seed}")
     records = []
     names = sorted(name for name, own in passages.items() if len(own) > 1)
-    chosen.shuffle(names)
+    rng.shuffle(names)
     for block, members in enumerate(_blocks(names, 10)):
         for name in members:
             others = [other for other in members if other != name]
             for first, second in itertools.pairwise(passages[name]):
-                other = chosen.choice(passages[chosen.choice(others)])
+                other = rng.choice(passages[rng.choice(others)])
                 records.append(Record(first, second, 1.0, f"block {block}"))
                 records.append(Record(first, other, 0.0, f"block {block}"))
     return records
@@ -140,13 +143,13 @@ def rated_pairs(
     rows: dict[str, list[tuple[str, float]]] = {}
     for identity, mean, sentence in rated_lines(folder / file, encoding):
         rows.setdefault(identity.split("_")[0], []).append((sentence, mean))
-    chosen = random.Random(f"rated-pairs {seed}")
+    rng = random.Random(f"rated-pairs {seed}")
     records, drawn = [], set()
     for name in sorted(rows):
         for first in rows[name]:
             partners = [other for other in rows[name] if abs(other[1] - first[1]) >= gap]
             if partners:
-                left, right = chosen.sample([first, chosen.choice(partners)], 2)
+                left, right = rng.sample([first, rng.choice(partners)], 2)
                 both = frozenset((left[0], right[0]))
                 if both in drawn:
                     continue

@@ -64,11 +64,11 @@ def _(source: Folder, output: Path, state: Path) -> int:
 def link(folder: Path, output: Path) -> int:
     """Mirror a folder in `output`, with real folders and one symbolic link per file; return the number of links.
 
-    Folders are real so that Snakemake writes its timestamp in `output`, so that deleting `output` deletes only links,
-    and so that every file has a checksum. Names that begin with a dot are left out.
+    With real folders, Snakemake writes its timestamp in `output`, deleting `output` deletes only links, and every file
+    has a checksum. Names that begin with a dot are left out.
 
     Raises:
-        RetortError: the folder holds a link that leads nowhere, or what is no file.
+        RetortError: the folder holds a broken link, or something that cannot be read as a file.
     """
     count = 0
     for name, path in files_in(folder):
@@ -88,7 +88,7 @@ def link_again(source: object, output: Path) -> None:
 
 @link_again.register
 def _(source: Folder, output: Path) -> None:
-    """Link the files again if a link leads elsewhere than to the folder, which holds what the links led to."""
+    """Link the files again if the folder exists and a link leads elsewhere."""
     folder = Path(source.path).expanduser().absolute()
     links = [path for path in output.rglob("*") if path.is_symlink()]
     if not folder.is_dir() or all(link.readlink() == folder / link.relative_to(output) for link in links):

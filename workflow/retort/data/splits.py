@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from retort.data.builders import split_files
 from retort.data.files import plain_or_gzip, sha256
 from retort.data.formats import Fields, Row, formats
-from retort.data.headers import DOUBLED
+from retort.data.headers import DUPLICATE
 from retort.data.readers import Record, readers
 from retort.errors import RetortError
 from retort.settings import SplitFile, SplitSettings, TaskSettings
@@ -27,10 +27,10 @@ class SplitRows:
 
     Args:
         records: the records that the task type makes from the rows.
-        labelled: False where the rows have no labels.
+        labelled: whether the rows have labels.
         sample: (rows, rows of the whole set) where the file is only a sample; else None.
         notes: lines for the log about rows that were left out or accepted with a fault.
-        sha256: the digest of the file, or of the digests of several; None where the splits were drawn from one file.
+        sha256: the digest of the file, or of the digests of several files; None for a split that was drawn.
     """
 
     records: list[Any]
@@ -111,7 +111,7 @@ def paths_of(folder: Path, file: SplitFile) -> list[Path]:
 
 
 def digest(paths: list[Path]) -> str:
-    """Return the SHA-256 of a file; of several files, the SHA-256 of theirs."""
+    """Return the SHA-256 of a file; for several files, the SHA-256 of their joined digests."""
     digests = [sha256(path) for path in paths]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
@@ -150,7 +150,7 @@ class SplitReader:
         """Read the files.
 
         Args:
-            expected: the numbers of rows that the whole set may have; where a sample may be read, there may be fewer.
+            expected: the numbers of rows that the whole set may have; a sample may have fewer.
 
         Raises:
             RetortError: the number of rows is wrong, or a row does not agree with the task.
@@ -184,13 +184,13 @@ class SplitReader:
         """Yield the rows of all files."""
         for path in self.paths:
             self.name = f"{path.parent.name}/{path.name}"
-            yield from formats[self.split.format](path, self._broken, **self.split.options)
+            yield from formats[self.split.format](path, self._note_broken, **self.split.options)
 
     def _error(self, location: str, what: object, hint: str | None = None) -> RetortError:
         return RetortError(f"{self.name}, {location}: {what}", hint)
 
-    def _broken(self, location: str, what: str) -> None:
-        """Note a line without all its fields; raise an error if there are more than the split allows."""
+    def _note_broken(self, location: str, what: str) -> None:
+        """Note a broken line; raise an error if the split has more of them than its YAML allows."""
         self.broken.append(location)
         if len(self.broken) > self.split.broken:
             raise self._error(location, what)
@@ -217,7 +217,7 @@ class SplitReader:
             raise self._error(location, error) from None
 
     def _check_texts(self, location: str, row: Fields) -> None:
-        """Raise an error if a text is empty, unless the split is known to have such rows, or if it is no text."""
+        """Raise an error if a value is no text, or if more texts are empty than the split's YAML allows."""
         columns = self.split.columns
         blank = [name for name in self.task_type.text_columns if name in row and not str(row[name] or "").strip()]
         if blank:
@@ -230,17 +230,17 @@ class SplitReader:
                 raise self._error(location, f"{name} ({columns[name]}) is {row[name]!r}, not a text")
 
     def _check_columns(self, location: str, fields: Fields, row: Fields) -> None:
-        """Raise an error if a column is missing in the row, or if the header has two of its name.
+        """Raise an error if a column is missing in the row, or if the header has its name twice.
 
-        Only a split whose YAML says `unlabelled_sample` may lack the labels, in a sample and in all rows.
+        Labels may be missing only in a sample of a split whose YAML says `unlabelled_sample`, and then in all rows.
         """
         if self.labelled is None:
             self.labelled = "label" in row
         if self.split.labelled and not self.labelled and "label" in row:
             raise self._error(location, "has a label, and the rows before have none", "label all rows or none")
-        doubled = [column for column in self.split.columns.values() if fields.get(column) is DOUBLED]
-        if doubled:
-            raise self._error("line 1", f"two columns are called {doubled[0]!r}", "rename one of the two")
+        duplicates = [column for column in self.split.columns.values() if fields.get(column) is DUPLICATE]
+        if duplicates:
+            raise self._error("line 1", f"two columns are called {duplicates[0]!r}", "rename one of the two")
         absent = [name for name in self.split.columns if name not in row and (name != "label" or self.labelled)]
         if absent:
             column = self.split.columns[absent[0]]

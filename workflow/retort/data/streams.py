@@ -1,8 +1,7 @@
-"""The first rows of a data set of the hub, streamed: a corpus with a limit needs a part of Wikipedia, not all of it.
+"""Stream the first rows of a data set of the hub: a corpus with a limit needs a part of Wikipedia, not all of it.
 
-The library `datasets` asks for the parts of Parquet files that hold the text column of these rows. The hub has no
-checksum of a part of a file, so that only files fetched whole (hub.py) are compared with its listing. A job that was
-killed begins again.
+The library `datasets` downloads only the parts of Parquet files that hold the text column of these rows. They are not
+checked, as the hub has checksums of whole files only (hub.py compares those). A job that was killed begins again.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from retort.specs.source import FirstRows, HubFiles
 
 
 def stream(hub: HubFiles, path: str, column: str, state: Path) -> Iterator[list[str]]:
-    """Yield the texts of a Parquet file of the commit, a list for each row group; a group is read when it is asked for.
+    """Yield the texts of a Parquet file of the commit, a list for each row group, which is read when it is needed.
 
     Args:
         hub: the repository and its commit.
@@ -53,7 +52,7 @@ def stream(hub: HubFiles, path: str, column: str, state: Path) -> Iterator[list[
 
 
 def fetch_first(hub: HubFiles, first: FirstRows, output: Path, state: Path) -> int:
-    """Write the first rows to files with the names of the hub's, with a manifest; return the number of files.
+    """Write the first rows to files with the same names as on the hub, and a manifest; return the number of files.
 
     Args:
         hub: the repository and its commit.

@@ -1,8 +1,8 @@
 """Tokenisation of running text: each different word is tokenised once, and its input ids are looked up after that.
 
 Pre-tokenisers split a text at its spaces and never join two words, so the input ids of a text are those of its words,
-one after another. A corpus repeats its words, and the look-up is several times faster than the library, which
-tokenises every occurrence. The library itself does the same for BPE alone, inside a word's parts.
+one after another. A corpus repeats its words, so the look-up is several times faster than the library, which tokenises
+every occurrence (it has a cache for BPE only).
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class TokenizedTexts:
     lengths: np.ndarray
 
 
-def _types(node: Any) -> list[dict[str, Any]]:
-    """Return the steps of a normaliser or pre-tokeniser of tokenizer.json: a sequence has several, None has none."""
+def _steps(node: Any) -> list[dict[str, Any]]:
+    """Return the steps of a normaliser or pre-tokeniser of tokenizer.json: none for None, all of a sequence."""
     if node is None:
         return []
-    return list(itertools.chain(*map(_types, node.get("pretokenizers") or node.get("normalizers") or []))) or [node]
+    return list(itertools.chain(*map(_steps, node.get("pretokenizers") or node.get("normalizers") or []))) or [node]
 
 
 def words_are_independent(tokenizer: dict[str, Any]) -> bool:
@@ -78,7 +78,7 @@ def words_are_independent(tokenizer: dict[str, Any]) -> bool:
     Args:
         tokenizer: the content of tokenizer.json.
     """
-    splits, normalizers = _types(tokenizer["pre_tokenizer"]), _types(tokenizer["normalizer"])
+    splits, normalizers = _steps(tokenizer["pre_tokenizer"]), _steps(tokenizer["normalizer"])
     added = [token["content"] for token in tokenizer.get("added_tokens", []) if not token["special"]]
     return (
         bool(splits)
@@ -118,21 +118,21 @@ class TextTokenizer:
 
     def __init__(self, encoder: Any, words_are_independent: bool) -> None:
         self.encoder = encoder
-        self.encode = self._by_words if words_are_independent else self._as_a_whole
+        self.encode = self._encode_words if words_are_independent else self._encode_whole
         self._forget()
 
     def _forget(self) -> None:
         self._words = _Words()
         self._ids = np.empty(0, np.int32)  # (pieces,), the input ids of all words, one word after another
         self._starts = np.empty(0, np.int64)  # (words,), where the input ids of each word start in `_ids`
-        self._lengths = np.empty(0, np.int32)  # (words,), how many there are
+        self._lengths = np.empty(0, np.int32)  # (words,), the number of input ids of each word
 
-    def _as_a_whole(self, texts: Sequence[str]) -> TokenizedTexts:
+    def _encode_whole(self, texts: Sequence[str]) -> TokenizedTexts:
         rows = [row.ids for row in self.encoder.encode_batch_fast(list(texts), add_special_tokens=False)]
         lengths = np.fromiter(map(len, rows), np.int32, len(rows))
         return TokenizedTexts(np.fromiter(itertools.chain(*rows), np.int32, int(lengths.sum())), lengths)
 
-    def _by_words(self, texts: Sequence[str]) -> TokenizedTexts:
+    def _encode_words(self, texts: Sequence[str]) -> TokenizedTexts:
         """Return the input ids of the texts, looked up word by word."""
         if not texts:
             return TokenizedTexts(np.empty(0, np.int32), np.empty(0, np.int32))

@@ -1,10 +1,10 @@
-"""Text formats of corpora: they yield the documents of a file, plain or compressed, one at a time.
+"""Text formats of corpora: each yields the documents of a file, plain or compressed, one at a time.
 
-A document is a string whose lines are its paragraphs. No file is read as a whole: a file of any size takes the memory
-of its longest document, and a plain text without blank lines is cut at the end of a line. A large file of some formats
-is cut into sections, so that several jobs can read it.
+A document is a string whose lines are its paragraphs. Only one document of a file is in memory at a time; plain text
+without blank lines is cut at the end of a line. Large files of some formats are cut into sections, so that several jobs
+can read them.
 
-The readers are our own: those of `datasets` have no MediaWiki dumps and no xz, and know no documents of several lines.
+The readers are our own: those of `datasets` cannot read MediaWiki dumps, xz, or documents of several lines.
 """
 
 from __future__ import annotations
@@ -81,18 +81,18 @@ texts: Registry[Callable[..., Iterator[str]]] = Registry("text format")  # (sect
 document_starts: Registry[Callable[[IO[bytes]], int | None]] = Registry("text format with sections")
 
 
-def sections(path: Path, form: str) -> list[Section]:
+def sections(path: Path, format_name: str) -> list[Section]:
     """Cut a file into sections of about `SECTION` bytes; one section if its format or compression does not allow more.
 
     The sections depend on the file alone, so that the same corpus is built by any number of jobs.
     """
     size = path.stat().st_size
     starts = [0]
-    if form in document_starts and path.suffix not in OPENERS:
+    if format_name in document_starts and path.suffix not in OPENERS:
         with path.open("rb") as stream:
             while starts[-1] + SECTION < size:
                 stream.seek(starts[-1] + SECTION)
-                start = document_starts[form](stream)
+                start = document_starts[format_name](stream)
                 if start is None or start >= size:
                     break
                 starts.append(start)
@@ -101,7 +101,7 @@ def sections(path: Path, form: str) -> list[Section]:
 
 
 @contextlib.contextmanager
-def opened(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
+def open_section(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
     """Open a section, decompressed by the file's suffix, as UTF-8 text or (mode 'rb') as bytes.
 
     Raises:
@@ -121,7 +121,7 @@ def opened(section: Section, mode: str = "rt") -> Iterator[IO[Any]]:
 
 
 def _lines(section: Section) -> Iterator[str]:
-    with opened(section) as stream:
+    with open_section(section) as stream:
         yield from iter(lambda: stream.readline(LONGEST), "")
 
 
@@ -165,7 +165,7 @@ def after_blank_line(stream: IO[bytes]) -> int | None:
 @texts.register("jsonl")
 def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
     """Yield the documents of a file with one JSON object per line; `field` of each object is a document."""
-    with opened(section) as stream:
+    with open_section(section) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
@@ -183,7 +183,7 @@ def json_texts(section: Section, *, field: str = "text") -> Iterator[str]:
 
 
 def _location(section: Section, line: int) -> str:
-    """Return the file and the number of a line in it, from the number in the section."""
+    """Return '<file>:<number>' for a line that is given by its number in a section."""
     with section.path.open("rb") as stream:
         before = sum(
             stream.read(min(1 << 20, section.start - start)).count(b"\n") for start in range(0, section.start, 1 << 20)
@@ -217,7 +217,7 @@ def wikitext_tokens(section: Section) -> Iterator[str]:
 @texts.register("mediawiki")
 def mediawiki_pages(section: Section) -> Iterator[str]:
     """Yield the plain text of each article of a MediaWiki XML dump; no redirects, talk pages or templates."""
-    with opened(section, "rb") as stream:
+    with open_section(section, "rb") as stream:
         yield from wikitext.articles(stream, section.path.name)
 
 

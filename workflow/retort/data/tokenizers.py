@@ -11,7 +11,7 @@ from retort.checksums import remedy_of_model
 from retort.errors import RetortError
 
 FILE = "tokenizer.json"
-PROBE = "A tokenizer makes tokens."  # encoded alone and as a pair, it shows what is put around texts
+PROBE = "A tokenizer makes tokens."  # encoded alone and as a pair, it shows which special tokens are added
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -41,11 +41,11 @@ def read_tokenizer(file: Path) -> Any:
         raise RetortError(f"{file} cannot be read ({reason})", remedy_of_model(file.parent)) from error
 
 
-def _described(file: Path) -> dict[str, Any]:
-    """Return what decides the tokens of a text, by name; padding and truncation, which jobs set, are left out.
+def _describe(file: Path) -> dict[str, Any]:
+    """Return what decides the tokens of a text, by name, without padding and truncation, which jobs set.
 
-    The file is read and written again by the library, so that files of its older versions describe the same. What is
-    put around texts is compared by its effect, as the same can be described in several ways.
+    The library reads the file and writes it again, which makes files of its older versions comparable. The
+    post-processor is compared by its effect, as there are several ways to describe the same one.
     """
     encoder = read_tokenizer(file)
     encoder.no_padding()
@@ -62,7 +62,7 @@ def _described(file: Path) -> dict[str, Any]:
 
 
 def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | None) -> None:
-    """Check that folders of models describe the tokenizer with which the data is encoded, where they have their own.
+    """Check that model folders with a tokenizer of their own describe the one with which the data is encoded.
 
     Args:
         folder: the folder of a pre-trained model or a student.
@@ -76,7 +76,7 @@ def check_same_tokenizer(folder: str, tokenizer_folder: str, *further: str | Non
     for own in (Path(each) / FILE for each in (folder, *further) if each):
         if not own.is_file() or filecmp.cmp(own, shared, shallow=False):
             continue
-        described, expected = _described(own), _described(shared)
+        described, expected = _describe(own), _describe(shared)
         differs = [part for part in expected if described[part] != expected[part]]
         if differs:
             raise RetortError(

@@ -29,7 +29,7 @@ class Special:
         return [self.start, self.end, self.pad, *([] if self.unknown is None else [self.unknown])]
 
 
-def _named(folder: Path, key: str) -> str | None:
+def _configured_token(folder: Path, key: str) -> str | None:
     """Return the token that a configuration file gives for a key such as 'mask_token'; None if no file has it."""
     for path in (folder / name for name in FILES):
         token = _content(path).get(key) if path.is_file() else None
@@ -45,9 +45,9 @@ def _content(path: Path) -> dict[str, Any]:
         raise RetortError(f"{path} cannot be read ({error})", remedy_of_model(path.parent)) from None
 
 
-def _id(folder: Path, encoder: Any, role: str, added: list[str]) -> int:
+def _token_id(folder: Path, encoder: Any, role: str, added: list[str]) -> int:
     """Return the id of the mask or pad token: as configured, else the only special token spelled like it ([PAD])."""
-    named = _named(folder, f"{role}_token")
+    named = _configured_token(folder, f"{role}_token")
     alike = [token for token in added if token.strip("[]<>|").lower() == role]
     token = named or (alike[0] if len(alike) == 1 else None)
     number = None if token is None else encoder.token_to_id(token)
@@ -78,12 +78,12 @@ def special_tokens(folder: Path, encoder: Any) -> Special:
         )
     start, end = added_ids
     added = [token.content for token in encoder.get_added_tokens_decoder().values() if token.special]
-    unknown = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
-    name = unknown.get("unk_token") or _named(folder, "unk_token")
+    model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    unknown = model.get("unk_token") or _configured_token(folder, "unk_token")
     return Special(
         start=start,
         end=end,
-        mask=_id(folder, encoder, "mask", added),
-        pad=_id(folder, encoder, "pad", added),
-        unknown=encoder.token_to_id(name) if name else None,
+        mask=_token_id(folder, encoder, "mask", added),
+        pad=_token_id(folder, encoder, "pad", added),
+        unknown=encoder.token_to_id(unknown) if unknown else None,
     )

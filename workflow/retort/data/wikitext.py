@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from retort.errors import RetortError
 
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-GONE = re.compile(
+REMOVED = re.compile(
     r"<(ref|gallery|math|chem|timeline|imagemap|score|syntaxhighlight|source|code|pre|hiero|graph)\b"
     r"(?:[^<>]*/>|[^<>]*>.*?</\1\s*>)",
     re.DOTALL | re.IGNORECASE,
@@ -31,7 +31,7 @@ MAGIC = re.compile(r"__[A-Z]+__")
 PREFIX = re.compile(r"^\s*:?\s*[\w -]+:\S")  # 'File:', 'Category:', 'de:': links without visible text
 
 
-def _without(text: str, marks: re.Pattern[str]) -> str:
+def _remove_nested(text: str, marks: re.Pattern[str]) -> str:
     """Remove bracketed parts of a text, nested ones too; an opening bracket that is never closed is ignored."""
     stack: list[int] = []
     spans: list[tuple[int, int]] = []
@@ -50,7 +50,7 @@ def _without(text: str, marks: re.Pattern[str]) -> str:
     return "".join([*kept, text[last:]])
 
 
-def _shown(link: re.Match[str]) -> str:
+def _visible_text(link: re.Match[str]) -> str:
     """Return the visible text of a link: its label, else its target; '' for files, categories and languages."""
     target, label = link.group(1), link.group(2)
     if PREFIX.match(target) and not target.lstrip().startswith(":"):
@@ -61,11 +61,11 @@ def _shown(link: re.Match[str]) -> str:
 def plain(text: str) -> str:
     """Return the plain text of an article's wikitext, one line per paragraph, heading or list item."""
     text = COMMENT.sub("", text)
-    text = GONE.sub("", text)
+    text = REMOVED.sub("", text)
     for marks in NESTED.values():
-        text = _without(text, marks)
+        text = _remove_nested(text, marks)
     while LINK.search(text):  # a picture's caption may hold links: inner links come first
-        text = LINK.sub(_shown, text)
+        text = LINK.sub(_visible_text, text)
     text = EXTERNAL.sub(r"\1", text)
     text = QUOTES.sub("", TAG.sub("", text))
     text = MAGIC.sub("", BULLET.sub("", HEADING.sub(r"\2", text)))
@@ -73,7 +73,7 @@ def plain(text: str) -> str:
     return "\n".join(line for line in lines if any(character.isalnum() for character in line))
 
 
-def _local(tag: str) -> str:
+def _local_name(tag: str) -> str:
     return tag.rsplit("}", 1)[-1]
 
 
@@ -94,7 +94,7 @@ def articles(stream: IO[bytes], name: str) -> Iterator[str]:
         for event, element in events:
             if event == "start":
                 continue
-            tag = _local(element.tag)
+            tag = _local_name(element.tag)
             if tag in ("ns", "redirect", "text"):
                 page[tag] = element.text or ""
             elif tag == "page":

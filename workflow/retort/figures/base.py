@@ -41,9 +41,9 @@ def point_cell(label: str, student: str, column: Column, planned: str = "") -> C
 
     Args:
         label: the name of the point.
-        student: the student or teacher that it shows; empty for one that is only planned.
+        student: the student or teacher that it shows; empty for a planned student.
         column: what it measures.
-        planned: the name that its student will have, if it has none yet.
+        planned: the name that a planned student will have.
     """
     return CellSpec(
         row=label, column=column.name, student=student, task=column.task, metric=column.metric, spec=column,
@@ -54,7 +54,7 @@ def point_cell(label: str, student: str, column: Column, planned: str = "") -> C
 class Figure(Exhibit):
     """The base of all kinds of figures; a kind is a file of `retort/figures`.
 
-    Such a file is imported whenever a study is read, so it imports matplotlib only inside the functions that draw.
+    Such a file is imported whenever a study is read. To keep this fast, only functions that draw import matplotlib.
     """
 
     def collect(self, inputs: Inputs) -> list[Line]:

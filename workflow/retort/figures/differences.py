@@ -1,6 +1,6 @@
-"""Draw the verdicts of a table as a forest plot: a panel a column, a line a row, the difference with its interval.
+"""Draw the verdicts of a table as a forest plot: a panel for each column, a difference with interval for each row.
 
-This is no kind of figure: a table that has verdicts gets such a plot without a YAML file of its own.
+This is no kind of figure: each table with verdicts gets such a plot, without a YAML file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, without_points
+from retort.figures.style import BLUE, GREEN, GRID, INK, MUTED, ORANGE, figure, save, save_empty_figure
 from retort.jobs import Job
 from retort.tables.tidy import Line, read
 from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE
@@ -17,17 +17,17 @@ from retort.tables.verdicts import AGREES, DIFFERS, INCONCLUSIVE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# verdict -> colour, shape and filling of its marker: shape and filling tell them apart in grey, too
+# verdict -> its marker; shape and filling tell the verdicts apart in greyscale too
 MARKERS: dict[str, dict[str, Any]] = {
     AGREES: {"color": GREEN, "marker": "o", "markerfacecolor": GREEN},
     INCONCLUSIVE: {"color": BLUE, "marker": "o", "markerfacecolor": "none"},
     DIFFERS: {"color": ORANGE, "marker": "D", "markerfacecolor": ORANGE},
 }
-MOST_PANELS = 4  # beside each other
+MOST_PANELS = 4  # in a row of panels
 PANEL, ROW, LETTER = 1.75, 0.22, 0.075  # inches: width of a panel, height of a row, width of a letter of a label
 TITLE, WIDEST = 0.16, 21  # inches: height of a line of a title; letters of such a line
-LONGEST = 48  # letters of a label; longer ones are cut in the middle
-SHOWN = 2.5  # margins: a panel reaches at least so far
+LONGEST = 48  # letters of a label; longer ones are shortened in the middle
+SHOWN = 2.5  # a panel reaches at least so many margins from zero
 
 
 def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
@@ -39,7 +39,7 @@ def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
     """
     judged = [line for line in lines if line.low is not None]
     if not judged:
-        without_points(lines, dict(renders))
+        save_empty_figure(lines, dict(renders))
         return
     rows = list(dict.fromkeys(line.row for line in judged))
     columns = list(dict.fromkeys(line.column for line in judged))
@@ -62,9 +62,9 @@ def forest(lines: list[Line], renders: Mapping[str, str]) -> None:
 
 
 def _reach(lines: list[Line]) -> float:
-    """Return how far a panel reaches: all differences are inside, intervals may leave it.
+    """Return how far a panel reaches from zero: all differences lie inside it, ends of intervals may not.
 
-    Each panel has a scale of its own, since the spread of one task can be a hundred times that of another.
+    Each panel has its own scale, since the spread of one task can be a hundred times that of another.
     """
     apart = max(abs((line.mean or 0.0) - (line.published or 0.0)) for line in lines)
     ends = sorted(max(abs(line.low or 0.0), abs(line.high or 0.0)) for line in lines)
@@ -78,12 +78,12 @@ def _short(label: str) -> str:
 
 
 def _title(column: str) -> str:
-    """Return the name of a column in lines that are no wider than a panel."""
+    """Return the name of a column, broken into lines that fit the width of a panel."""
     return "\n".join(line for part in column.split(": ") for line in textwrap.wrap(part, WIDEST))
 
 
 def _panel(axes: Axes, title: str, lines: list[Line], rows: list[str]) -> None:
-    """Draw the lines of one column; the band is the margin."""
+    """Draw the differences of one column; the grey band is the margin."""
     margin, reach = lines[0].margin or 0.0, _reach(lines)
     axes.set_xlim(-reach, reach)
     axes.axvspan(-margin, margin, color=GRID, zorder=0, linewidth=0)

@@ -1,4 +1,4 @@
-"""Figures of the p-values of a table of paired tests as heat maps: a panel per compared table and sample."""
+"""Figures of the p-values of a table of paired tests as heat maps: a panel for each compared table and test."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TestsFigure(Figure):
         return [self.of]
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
-        """Yield a line if it shows no table of paired tests."""
+        """Yield a line if `of` is not a table of paired tests."""
         names, tables = exhibits_of(study, paper)
         yield from check_known("of", "table", [self.of], names)
         if self.of in tables and not tables[self.of].compares():
@@ -82,7 +82,7 @@ def short(value: float) -> str:
 
 
 def _panels(lines: list[Line]) -> list[tuple[str, list[Line], PairedTest]]:
-    """Return (title, lines, test) of each panel: tables with fixed tasks, and with drawn ones if they have several."""
+    """Return (title, lines, test) of each panel: tasks fixed, and tasks drawn if that test has a value."""
     panels = []
     for table in dict.fromkeys(line.task for line in lines):
         of_table = [line for line in lines if line.task == table]

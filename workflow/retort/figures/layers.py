@@ -12,7 +12,7 @@ from retort.figures.style import SERIES, figure, points, save, write_notes
 from retort.specs.base import Name, Whole
 from retort.specs.exhibit import figure_kind
 from retort.specs.names import StudentName
-from retort.specs.printed import twice
+from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.study.study import Study
 from retort.tables.base import Inputs
@@ -42,7 +42,7 @@ class LayersFigure(Figure):
     def _one_state(self) -> LayersFigure:
         if bool(self.points) == bool(self.planned):
             raise ValueError("a figure needs one of 'points' and 'planned'")
-        twice("student", [*self.points.values(), *self.planned.values()])
+        check_no_repeats("student", [*self.points.values(), *self.planned.values()])
         return self
 
     def cells(self) -> list[CellSpec]:
@@ -83,7 +83,7 @@ class LayersFigure(Figure):
     def _teacher_layers(self, study: Study) -> int:
         """Return the number of layers of the deepest teacher of the drawn students.
 
-        Without drawn students, it is the highest layer of the planned ones, or 1.
+        If all students are planned, return the highest layer of `planned`.
         """
         depths = []
         for student in self.points.values():
@@ -92,13 +92,13 @@ class LayersFigure(Figure):
         return max(depths, default=max(self.planned, default=1))
 
 
-def spaced(values: list[float], least: float) -> list[float]:
-    """Move values apart so that neighbours differ by at least `least`; the order given is kept."""
+def spread_apart(values: list[float], least: float) -> list[float]:
+    """Move values apart so that neighbours differ by at least `least`; return them in the order given."""
     order = sorted(range(len(values)), key=values.__getitem__)
     moved = list(values)
     for before, after in itertools.pairwise(order):
         moved[after] = max(moved[after], moved[before] + least)
-    # All values were moved up; the mean move is taken off again, so that they stay near where they were.
+    # Values were only moved up. Subtract the mean move, so that they stay near their places.
     shift = sum(a - b for a, b in zip(moved, values, strict=True)) / max(1, len(values))
     return [value - shift for value in moved]
 
@@ -110,6 +110,6 @@ def _references(axes: Axes, lines: list[Line]) -> None:
         if line.std is not None:
             axes.axhspan(mean - line.std, mean + line.std, color=color, alpha=0.13, linewidth=0, zorder=1)
     low, high = axes.get_ylim()
-    heights = spaced([mean for _, mean in drawn], (high - low) * 0.07)
+    heights = spread_apart([mean for _, mean in drawn], (high - low) * 0.07)
     for (line, _), color, height in zip(drawn, SERIES, heights, strict=False):
         axes.annotate(line.row, (1.015, height), xycoords=axes.get_yaxis_transform(), color=color, va="center")

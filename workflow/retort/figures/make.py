@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from retort.figures.base import figure_of
-from retort.figures.style import without_points
+from retort.figures.style import save_empty_figure
 from retort.jobs import Job
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs
 from retort.tables.collect import read_profiles, read_scores
-from retort.tables.origin import mixed_in
-from retort.tables.rehearsed import marked
+from retort.tables.origin import mixed_warning
+from retort.tables.rehearsed import withhold_verdicts
 from retort.tables.tidy import read, write
 
 
@@ -42,13 +42,13 @@ def plot_figure(
         read_scores(study, scores),
         read_profiles(study, profiles),
         {Path(path).stem: read(path) for path in tables},
-        mixed_in(study, paper, study.exhibits[paper, figure].compares() or [figure]),
+        mixed_warning(study, paper, study.exhibits[paper, figure].compares() or [figure]),
     )
     spec = figure_of(study, paper, figure)
-    write(csv, marked(study, paper, spec.collect(inputs)))
+    write(csv, withhold_verdicts(study, paper, spec.collect(inputs)))
     lines = read(csv)
     if any(line.mean is not None for line in lines):
         spec.draw(inputs, lines, dict(renders))
     else:
-        without_points(lines, dict(renders))
+        save_empty_figure(lines, dict(renders))
     job.say(f"{len(lines)} values")

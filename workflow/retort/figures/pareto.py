@@ -11,7 +11,7 @@ from retort.figures.base import Figure, Point, TaskMetric, point_cell
 from retort.figures.style import MUTED, PAPER, figure, points, save, write_notes
 from retort.specs.base import Name
 from retort.specs.exhibit import figure_kind
-from retort.specs.printed import twice
+from retort.specs.printed import check_no_repeats
 from retort.specs.rows import CellSpec, Column
 from retort.tables.base import Inputs
 from retort.tables.tidy import Line
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 LATENCY = Column(label="Latency (ms)", metric="latency")
-# Where a label may stand beside its point: offset to the right and up (in points, 1/72 inch), horizontal and vertical
-# alignment.
+# positions of a label beside its point: offsets to the right and up (in 1/72 inch), horizontal and vertical alignment
 LABELS = [
     (9, 7, "left", "bottom"), (9, -7, "left", "top"), (-9, 7, "right", "bottom"), (-9, -7, "right", "top"),
     (0, 16, "center", "bottom"), (0, -16, "center", "top"),
@@ -40,8 +39,8 @@ class ParetoFigure(Figure):
 
     @model_validator(mode="after")
     def _labels(self) -> ParetoFigure:
-        twice("point", [point.label for point in self.points])
-        twice("the point of student", [point.student for point in self.points])
+        check_no_repeats("point", [point.label for point in self.points])
+        check_no_repeats("the point of student", [point.student for point in self.points])
         return self
 
     def cells(self) -> list[CellSpec]:
@@ -72,7 +71,7 @@ class ParetoFigure(Figure):
 
 
 def front(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the Pareto front: the (latency, score) pairs that no other pair beats at both, from fast to slow."""
+    """Return the Pareto front, from fast to slow: the (latency, score) pairs that no other pair beats at both."""
     best: list[tuple[float, float]] = []
     for latency, score in sorted(pairs, key=lambda pair: (pair[0], -pair[1])):
         if not best or score > best[-1][1]:
@@ -83,7 +82,7 @@ def front(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def label_points(axes: Axes, labels: list[tuple[str, float, float]], bars: list[Bbox]) -> None:
     """Put each label at the first position beside its point that hides no point, error bar or other label.
 
-    If every position hides something, the one that hides the least is used; leaving the axes counts twice.
+    If every position hides something, use the one that hides least; a label outside the axes counts as two.
     """
     renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     frame, taken = axes.get_window_extent(renderer), list(bars)
@@ -116,7 +115,7 @@ def _bars(axes: Axes, drawn: list[tuple[Line, Line]]) -> list[Bbox]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return the ticks between two latencies: 1, 2 and 5 times powers of ten; without any, the two latencies."""
+    """Return the ticks between two latencies: 1, 2 and 5 times powers of ten; if there are none, the two latencies."""
     steps = [m * 10.0**power for power in range(-4, 6) for m in (1, 2, 5)]
     inside = [step for step in steps if low <= step <= high]
     return inside or [low, high]

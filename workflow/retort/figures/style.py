@@ -1,6 +1,6 @@
-"""The style of all figures, and the writing of files that have the same bytes for the same numbers.
+"""The style of all figures, and functions that write them: the same numbers give the same bytes.
 
-matplotlib is imported only where something is drawn, since the kinds of figures are read whenever a study is.
+Only functions that draw import matplotlib, since the kinds of figures are imported whenever a study is read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 INK, MUTED, GRID, PAPER = "#1d2329", "#5f6a75", "#dfe3e8", "#fefefe"
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa6f9e"  # palette: Okabe and Ito
 SERIES = (ORANGE, GREEN, PURPLE, BLUE)
-# Light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; the other colours are legible on both.
+# light -> dark: the SVG swaps these colours if the viewer prefers a dark scheme; other colours are legible on both
 DARK = {INK: "#e4e8ec", MUTED: "#9aa5b1", GRID: "#323a43", PAPER: "#14181d", BLUE: "#4ba3dc", "#eef1f4": "#242b33"}
 FONTS = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib; wider than the fonts of the SVG, so no texts collide
+    "font.family": "DejaVu Sans",  # comes with matplotlib; wider than FONTS, so texts of the SVG do not collide
     "font.size": 10,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -71,7 +71,8 @@ def figure(width: float, height: float) -> Iterator[Figure]:
         yield drawn
 
 
-def _dark() -> str:
+def _dark_rules() -> str:
+    """Return the CSS rules that swap the colours of `DARK`."""
     rules = [
         f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
         for light, dark in DARK.items()
@@ -81,12 +82,12 @@ def _dark() -> str:
 
 
 def svg(drawn: Figure) -> str:
-    """Return the figure as SVG: text stays text, no date, and colours that follow the viewer's light or dark scheme."""
+    """Return the figure as SVG with selectable text, no date, and colours that follow the light or dark scheme."""
     stream = io.StringIO()
     drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
     text = re.sub(r"(font(?:-family)?:[^;\"]*?)'DejaVu Sans'[^;\"]*", lambda match: match[1] + FONTS, text)
-    return text.replace("</style>", f"{_dark()}</style>", 1)
+    return text.replace("</style>", f"{_dark_rules()}</style>", 1)
 
 
 def save(drawn: Figure, renders: dict[str, str]) -> None:
@@ -100,7 +101,7 @@ def save(drawn: Figure, renders: dict[str, str]) -> None:
 
 
 def write_notes(drawn: Figure, lines: Iterable[Line], remark: str = "") -> None:
-    """Write below the figure which of its points have no value, and why; then a remark on its numbers, if any."""
+    """Write below the figure why points are missing, and then the remark, if any."""
     left_out = [f"{line.row}: {line.state}" for line in lines if line.status not in HAS_VALUE]
     notes = [f"not drawn: {'; '.join(left_out)}"] * bool(left_out) + [remark] * bool(remark)
     if notes:
@@ -108,19 +109,19 @@ def write_notes(drawn: Figure, lines: Iterable[Line], remark: str = "") -> None:
 
 
 def points(axes: Axes, x: list[float], y: list[float], **overrides: Any) -> None:
-    """Draw markers with error bars, blue by default; `more` overrides arguments of matplotlib's `errorbar`."""
+    """Draw markers with error bars, blue by default; `overrides` are arguments of matplotlib's `errorbar`."""
     look = {"fmt": "o", "color": BLUE, "markersize": 6, "elinewidth": 1.3, "capsize": 3, "zorder": 3, **overrides}
     axes.errorbar(x, y, **look)
 
 
-def why_without_points(lines: list[Line]) -> str:
-    """Return what a figure says of which no point was run."""
+def empty_figure_text(lines: list[Line]) -> str:
+    """Return the text of a figure without a value: why there is no point to draw."""
     reasons = list(dict.fromkeys(line.state for line in lines))
     return f"No point to draw: {reasons[0]}{', and more' * (len(reasons) > 1)}"
 
 
-def without_points(lines: list[Line], renders: dict[str, str]) -> None:
-    """Save a figure of which no point was run: it says why, instead of empty axes."""
+def save_empty_figure(lines: list[Line], renders: dict[str, str]) -> None:
+    """Save a figure without a value: a text that says why, in place of empty axes."""
     with figure(5.0, 0.7) as drawn:
-        drawn.text(0.5, 0.5, why_without_points(lines), ha="center", va="center", color=MUTED)
+        drawn.text(0.5, 0.5, empty_figure_text(lines), ha="center", va="center", color=MUTED)
         save(drawn, renders)

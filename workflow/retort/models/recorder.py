@@ -232,7 +232,7 @@ class Recorder:
         inputs = {"input_ids": input_ids, "attention_mask": mask}
         if config.type_vocab_size > 1:
             inputs["token_type_ids"] = batch.token_type_ids
-        # masked-LM: run the head on the masked positions only, because it costs as much as many encoder layers
+        # masked-LM: run the head on the masked positions only, because its output is as wide as the vocabulary
         masked = self.logits and batch.positions is not None
         self.running = True
         try:

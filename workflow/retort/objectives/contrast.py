@@ -47,15 +47,15 @@ class Contrast(nn.Module):
     """Contrastive loss that picks the teacher's [CLS] vector of the same example from those of other examples.
 
     Activations are (layers, batch, width); the [CLS] vectors of all layers of the mapping are concatenated. Both sides
-    are mapped to one small width and scaled to length one. With s the student's vector, t the teacher's, n the
-    negatives and T the temperature, the loss of an example is -log(exp(s.t / T) / (exp(s.t / T) + sum_n exp(s.n / T))),
-    and the mean over the batch is returned. 'Hid-CLS-Contrast' of Wang et al. (2023), after CoDIR (Sun et al., 2020),
-    with the memory bank of contrastive representation distillation (Tian et al., 2020).
+    are mapped to one small width and scaled to length one. With student vector s, teacher vector t, negatives n and
+    temperature T, the loss of an example is -log(exp(s.t / T) / (exp(s.t / T) + sum_n exp(s.n / T))). The value is the
+    mean over the batch. 'Hid-CLS-Contrast' of Wang et al. (2023), after CoDIR (Sun et al., 2020), with the memory bank
+    of contrastive representation distillation (Tian et al., 2020).
 
-    The bank starts with random vectors of length one. In training, each call moves the rows of its examples towards
-    their new teacher vectors, after it has read the negatives. The negatives of an example depend on the seed, on the
-    example and on the number of calls so far, which is saved with the bank: a resumed run draws the same negatives as
-    an unbroken one.
+    The bank starts with random vectors of length one. In training, each call first reads the negatives, then moves the
+    rows of its examples towards their new teacher vectors. The negatives of an example depend on the seed, on the
+    example and on the number of calls so far. Checkpoints hold that number with the bank, so a resumed run draws the
+    same negatives as an unbroken one.
 
     Args:
         size: the width that both sides are mapped to.

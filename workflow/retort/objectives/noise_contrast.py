@@ -75,13 +75,14 @@ class NoiseContrast(nn.Module):
     """Noise-contrastive loss that tells the true pair of [CLS] vectors from pairs with other examples, both ways.
 
     Activations are (layers, batch, width); the [CLS] vectors of all layers of the mapping are concatenated, mapped to
-    one small width and scaled to length one. Each model has a bank with a vector for each training row. With a vector
-    v of one model, m rows drawn from the other model's bank of n rows, and the temperature T, a pair with row b has
-    P(b) = exp(v.b / T) / Z, where the constant Z is n times the mean of exp(v.b / T) over the first batch. The loss of
-    an example is -log(P(own) / (P(own) + m/n)) - sum_b log((m/n) / (P(b) + m/n)); the mean over the batch and over both
-    directions, the student's vectors against the teacher's bank and the teacher's against the student's, is returned.
-    Contrastive representation distillation (Tian et al., 2020), eq. 18-19, as in the released code of Wang et al.
-    (2023), whose text has 'contrast'.
+    one small width and scaled to length one. Each model has a bank with a vector for each training row.
+
+    Take a vector v of one model, m rows drawn from the other model's bank of n rows, and the temperature T. A pair with
+    row b has P(b) = exp(v.b / T) / Z, where the constant Z is n times the mean of exp(v.b / T) over the first batch.
+    The loss of an example is -log(P(own) / (P(own) + m/n)) - sum_b log((m/n) / (P(b) + m/n)). The value is the mean
+    over the batch and over both directions: student vectors against the teacher's bank, and teacher vectors against the
+    student's. Contrastive representation distillation (Tian et al., 2020), eq. 18-19, as in the released code of Wang
+    et al. (2023). The text of Wang et al. has 'contrast' instead.
 
     The banks start with random vectors. In training, each call moves the rows of its examples towards their new
     vectors, after it has read the banks. The draws depend on the seed, on the example and on the number of calls.

@@ -44,11 +44,13 @@ class SampleSimilarity:
 class SampleContrastive(nn.Module):
     """Supervised contrastive loss that draws together [CLS] vectors, of both models, of examples with equal labels.
 
-    Activations are (batch, width), of the last layers; the student's vectors are mapped to the teacher's width and the
-    2 * batch vectors of both models are stacked. MLKD-BERT (2024), eq. 16-17, with two readings. "meant" is the loss
-    that the paper cites for it (Khosla et al., 2020): vectors of length one, the temperature inside the exponent, the
-    mean over all vectors. "printed" is the formula to the letter: vectors as they are, the temperature outside the
-    exponent, where it cancels, and a sum over all vectors inside a mean over all vectors, which makes it a plain sum.
+    Activations are (batch, width), of the last layers; the student's vectors are mapped to the teacher's width, and the
+    2 * batch vectors of both models are stacked. MLKD-BERT (2024), eq. 16-17, can be read in two ways:
+
+    - "meant" is the loss that the paper cites (Khosla et al., 2020): vectors of length one, the temperature inside the
+      exponent, and the mean over all vectors.
+    - "printed" is the formula to the letter: vectors as they are, the temperature outside the exponent, where it
+      cancels, and a sum over all vectors inside a mean over all vectors, which is a plain sum.
 
     Args:
         temperature: rho in eq. 17.

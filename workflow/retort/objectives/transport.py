@@ -72,24 +72,24 @@ def ratios(weights: Tensor, paid: Tensor) -> Tensor:
 class EarthMovers(nn.Module):
     """Earth mover's distance between all layers of both models: differences weighted by the cheapest transport.
 
-    Activations are (layers, batch, length, width) and (layers, batch, heads, query, key). The cost between two layers
-    is the mean squared error of their hidden states over real tokens, and, in a second transport, that of their
-    attention scores before softmax over heads and real query-key pairs; the two distances are added: sum_ij F_ij C_ij
-    with flow F and cost C. BERT-EMD (Li et al., 2020). The flow is a constant in the gradient: it is a minimum already.
+    Activations are (layers, batch, length, width) and (layers, batch, heads, query, key). There are two transports,
+    each with a distance sum_ij F_ij C_ij of flow F and cost C, and the value is their sum. In the first, the cost
+    between two layers is the mean squared error of their hidden states over real tokens. In the second, it is that of
+    their attention scores before softmax, over heads and real query-key pairs. BERT-EMD (Li et al., 2020). The flow is
+    a constant in the gradient: it is a minimum already.
 
-    The weight of a layer is what it gives or takes in the transport; at first all layers have the same. In training,
-    the weights are updated after each call: a layer's unit cost is what it pays in the transports divided by its
-    weight, and its ratio is the sum of all unit costs divided by its own. The weights are saved with the linear maps,
-    so that a resumed run goes on with them. If a cost or weight is not finite, the loss is NaN and the run diverges. A
-    cost of exactly zero between two equal layers leads to such weights.
+    The weight of a layer is what it gives or takes in the transport. At first all layers have the same. In training,
+    the weights are updated after each call, by ratios: a layer's unit cost is what it pays divided by its weight, and
+    its ratio is the sum of all unit costs divided by its own. Checkpoints hold the weights. If a cost or weight is not
+    finite, the loss is NaN and the run diverges; a cost of exactly zero between two equal layers leads to such weights.
 
     Args:
-        attention: compare attention scores too, which needs equal numbers of heads.
+        attention: compare attention scores too; both models then need equal numbers of heads.
         map: when to put a linear map, one for all layers, before the hidden states: always, widths-differ or never.
         update: update the weights in training.
-        smoothing: "softmax" is the softmax over layers of the ratios of both transports together, as the paper writes
-            it; one cheap layer soon has nearly all the weight. "share" is a ratio's share of all ratios, the mean of
-            both transports, as in the released code.
+        smoothing: how ratios become weights. "softmax": the softmax over layers of the ratios of both transports
+            together, as in the paper; one cheap layer soon has nearly all the weight. "share": the ratio divided by the
+            sum of all ratios, averaged over both transports, as in the released code.
         temperature: temperature of the softmax.
     """
 

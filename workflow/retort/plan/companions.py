@@ -1,7 +1,7 @@
 """Which students are distilled side by side in one job, so that their teacher makes one pass over each batch for all.
 
-Only students that are still to be distilled have companions. So a job of companions never stands before a finished
-student, and a change of one student re-runs what depends on that student alone.
+Only students that are still to be distilled have companions. So a finished student never waits for a job of companions,
+and a change of one student re-runs only what depends on that student.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ from retort.plan.exhibits import Exhibits
 from retort.plan.made import is_made
 from retort.plan.plan import Plan
 from retort.settings import CorpusDistillationSettings
+from retort.study.needs import lineage
 
 Wildcards = Any
 Fits = Callable[[list[str]], bool]  # whether one job can distil these students side by side
@@ -45,9 +46,9 @@ class Companions(Mapping[str, list[str]]):
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """Name of a job -> its students, two or more; in a job on another machine, as when the run was planned."""
+        """The students of each job, two or more, by the name of the job; all processes of a run read the same ones."""
         decided = self.plan.config.companions
-        return self._groups(self.unmade(wanted(self.plan, self.targets()))) if decided is None else decided
+        return self._name_jobs(self.unmade(needed_students(self.plan, self.targets()))) if decided is None else decided
 
     def __getitem__(self, job: str) -> list[str]:
         return self.groups[job]
@@ -63,30 +64,33 @@ class Companions(Mapping[str, list[str]]):
         return {student: name for name, students in self.groups.items() for student in students}
 
     def unmade(self, students: Iterable[str]) -> list[str]:
-        """Return those of the students that are still to be distilled, or to be distilled again."""
+        """Return the students that have to be distilled, for the first time or again."""
         settings = self.plan.settings.students
         return [name for name in students if not is_made(name, settings[name], self._inputs(name))]
 
     def _inputs(self, student: str) -> list[str]:
         return [*common_inputs(self.plan, student), *parent_of(self.plan, student)]
 
-    def _groups(self, students: list[str]) -> dict[str, list[str]]:
-        jobs = jobs_of(self.plan, students, self.fits)
-        teachers = [self.plan.study.students[members[0]].teacher for members in jobs]
-        numbers = [teachers[: index + 1].count(teacher) for index, teacher in enumerate(teachers)]
-        return {f"{each}.{number}": members for each, number, members in zip(teachers, numbers, jobs, strict=True)}
+    def _name_jobs(self, students: list[str]) -> dict[str, list[str]]:
+        """Return the students of each job by its name: the teacher, and the number among the teacher's jobs."""
+        named, numbers = dict[str, list[str]](), Counter[str]()
+        for members in jobs_of(self.plan, students, self.fits):
+            teacher = self.plan.study.students[members[0]].teacher
+            numbers[teacher] += 1
+            named[f"{teacher}.{numbers[teacher]}"] = members
+        return named
 
     def _first(self, wildcards: Wildcards) -> Wildcards:
         """Return the wildcards of the first student of a job; all of them have the same teacher and corpora."""
         return SimpleNamespace(student=self.groups[wildcards.companions][0])
 
     def before(self, wildcards: Wildcards) -> list[str]:
-        """Return the stamp of the job that trains a student beside others; empty if it is trained alone, or made."""
+        """Return the stamp file of the job that distils a student beside others; empty if no job does."""
         group = self._group_of.get(wildcards.student)
         return [f"results/together/{group}.done"] if group else []
 
     def corpora(self, wildcards: Wildcards) -> dict[str, str]:
-        """Return the packed corpora of the students of a job, by the corpus name."""
+        """Return the packed corpora of a job's students by name."""
         return self.plan.student_corpora(self._first(wildcards))
 
     def teacher(self, wildcards: Wildcards) -> str:
@@ -121,14 +125,14 @@ def parent_of(plan: Plan, student: str) -> list[str]:
 
 
 def common_inputs(plan: Plan, student: str) -> list[str]:
-    """Return the folders that a student reads with its companions: of corpora, teacher, published model, tokenizer."""
-    names = SimpleNamespace(student=student)
-    teacher, model, tokenizer = (
-        plan.student_teacher_head(names),
-        plan.student_model(names),
-        plan.student_tokenizer(names),
-    )
-    return [*plan.student_corpora(names).values(), teacher, model, tokenizer]
+    """Return the folders that a student shares with its companions: corpora, teacher, pre-trained model, tokenizer."""
+    wildcards = SimpleNamespace(student=student)
+    return [
+        *plan.student_corpora(wildcards).values(),
+        plan.student_teacher_head(wildcards),
+        plan.student_model(wildcards),
+        plan.student_tokenizer(wildcards),
+    ]
 
 
 def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = _any_number) -> list[list[str]]:
@@ -141,48 +145,55 @@ def jobs_of(plan: Plan, students: Iterable[str], fits: Fits = _any_number) -> li
     """
     alike = defaultdict[tuple[Any, ...], list[str]](list)
     for name in students:
-        if batches := _batches(plan.settings.students[name]):
+        if batches := _batch_settings(plan.settings.students[name]):
             alike[*batches, *common_inputs(plan, name)].append(name)
     most = plan.config.students_together
-    parts = (part for members in alike.values() for part in _parts(members, most, fits))
-    return [part for part in parts if len(part) > 1]
+    jobs = (job for members in alike.values() for job in _divide(members, most, fits))
+    return [job for job in jobs if len(job) > 1]
 
 
-def _batches(settings: CorpusDistillationSettings) -> tuple[Any, ...] | None:
-    """Return all that decides the batches of a student, and the teacher's activations on them; None to share nothing.
+def _batch_settings(settings: CorpusDistillationSettings) -> tuple[Any, ...] | None:
+    """Return the settings that companions have in common: they decide the batches and the teacher's activations.
 
-    A teacher that keeps its dropout draws from the random state of its student. A student that starts from another one
-    is not distilled beside it.
+    None stands for a student without companions: it has no stages, or its teacher keeps dropout, which draws from the
+    student's random state. A student and its ancestors differ in the number of ancestors, so they are never companions.
     """
     if not settings.stages or any(stage.teacher_dropout for stage in settings.stages):
         return None
     stages = tuple((stage.data, stage.schedule.batch_size) for stage in settings.stages)
     corpora = tuple(corpus.model_dump_json() for corpus in settings.corpora.values())
-    return stages, corpora, settings.teacher.model_dump_json(), settings.seed, settings.precision, _ancestors(settings)
+    return (
+        stages,
+        corpora,
+        settings.teacher.model_dump_json(),
+        settings.seed,
+        settings.precision,
+        _count_ancestors(settings),
+    )
 
 
-def _ancestors(settings: CorpusDistillationSettings) -> int:
-    """Return the number of students from which a student descends."""
+def _count_ancestors(settings: CorpusDistillationSettings) -> int:
+    """Return the number of students in the chain of initialisations above a student."""
     parent = settings.parent
-    return 1 + _ancestors(parent) if isinstance(parent, CorpusDistillationSettings) else 0
+    return 1 + _count_ancestors(parent) if isinstance(parent, CorpusDistillationSettings) else 0
 
 
-def _parts(students: list[str], most: int, fits: Fits) -> list[list[str]]:
-    """Divide students among as few jobs as can hold them, evenly, with at most so many in a job."""
+def _divide(students: list[str], most: int, fits: Fits) -> list[list[str]]:
+    """Divide students evenly among as few jobs as possible, with at most `most` students in a job."""
     counts = range(math.ceil(len(students) / most), len(students) + 1)
-    divisions = (_even(students, jobs) for jobs in counts)
-    return next(parts for parts in divisions if all(len(part) == 1 or fits(part) for part in parts))
+    divisions = (_divide_evenly(students, count) for count in counts)
+    return next(jobs for jobs in divisions if all(len(job) == 1 or fits(job) for job in jobs))
 
 
-def _even(students: list[str], jobs: int) -> list[list[str]]:
+def _divide_evenly(students: list[str], jobs: int) -> list[list[str]]:
     """Divide students among jobs whose sizes differ by at most one."""
     each, longer = divmod(len(students), jobs)
     ends = [number * each + min(number, longer) for number in range(jobs + 1)]
     return [students[first:last] for first, last in itertools.pairwise(ends)]
 
 
-def wanted(plan: Plan, targets: Iterable[str]) -> list[str]:
-    """Return the task-agnostic students that may be needed for some files; all where a file does not tell.
+def needed_students(plan: Plan, targets: Iterable[str]) -> list[str]:
+    """Return the task-agnostic students that some files may need; all of them if a file's path names no student.
 
     Args:
         plan: the plan of the study.
@@ -194,21 +205,17 @@ def wanted(plan: Plan, targets: Iterable[str]) -> list[str]:
         if student:
             names.add(student["student"])
         elif exhibit and (exhibit["paper"], exhibit["exhibit"]) in plan.study.exhibits:
-            names |= _scored(plan, exhibit["paper"], exhibit["exhibit"])
+            names |= _scored_models(plan, exhibit["paper"], exhibit["exhibit"])
         else:
             return plan.task_agnostic
-    lines = {ancestor for name in names for ancestor in _line(plan, name)}
-    return [name for name in plan.task_agnostic if name in lines or not names]
+    if not names:
+        return plan.task_agnostic
+    needed = {each for name in names for each in lineage(plan.study, name)}
+    return [name for name in plan.task_agnostic if name in needed]
 
 
-def _scored(plan: Plan, paper: str, name: str) -> set[str]:
-    """Return the students and teachers whose scores a table or figure reads, also through tables that it draws."""
+def _scored_models(plan: Plan, paper: str, name: str) -> set[str]:
+    """Return the students and teachers whose scores a table or figure reads, itself or through tables that it draws."""
     exhibits, names = Exhibits(plan), [name, *plan.study.exhibits[paper, name].draws()]
     scores = (STUDENT.match(path) for each in names for path in exhibits.scores(paper, each))
     return {score["student"] for score in scores if score}
-
-
-def _line(plan: Plan, student: str) -> list[str]:
-    """Return a student, and those from which it descends."""
-    start = plan.study.students[student].initialisation.student if student in plan.study.students else None
-    return [student, *(_line(plan, start) if start else [])]

@@ -1,4 +1,4 @@
-"""What the job of a table or figure is made from besides its input files: the params of its rule."""
+"""The params of the rules of tables and figures: what their results depend on besides input files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from functools import cached_property
 from typing import Any
 
-from retort.plan.settings_cells import ours, readable_settings
+from retort.plan.settings_cells import our_text, readable_settings
 from retort.plan.versions import VERSIONS
 from retort.specs.exhibit import Exhibit
 from retort.study.cells import left_out
@@ -53,21 +53,21 @@ class ExhibitParams:
 
     @cached_property
     def written(self) -> Study:
-        """The study as its files have it, whatever the scale makes of it."""
+        """The study as its files have it, without the changes of the scale."""
         return open_written(self.study.config)
 
     def settings(self, wildcards: Wildcards) -> list[str]:
-        """Return what a table shows of settings of ours: the texts of its cells, a digest of those behind its costs."""
+        """Return what a table shows of our settings: the texts of its settings cells, and digests for its costs."""
         exhibit = self.study.exhibits[wildcards.paper, wildcards.table]
-        texts = [ours(self.written, wildcards.paper, cell) for cell in exhibit.settings_cells()]
+        texts = [our_text(self.written, wildcards.paper, cell) for cell in exhibit.settings_cells()]
         return [*texts, *(_digest(readable_settings(self.written, *pair)) for pair in exhibit.trainings())]
 
     def left_out_of_table(self, wildcards: Wildcards) -> list[str]:
-        """Return the reasons for which this run leaves cells of a table out; empty if it makes them all."""
+        """Return why this run leaves cells of a table out; empty if it makes them all."""
         return self._left_out(wildcards.paper, wildcards.table)
 
     def left_out_of_figure(self, wildcards: Wildcards) -> list[str]:
-        """Return the reasons for which this run leaves points of a figure out; empty if it makes them all."""
+        """Return why this run leaves points of a figure out; empty if it makes them all."""
         return self._left_out(wildcards.paper, wildcards.figure)
 
     def _compared(self, paper: str, name: str) -> list[Exhibit]:

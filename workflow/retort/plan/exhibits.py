@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.errors import RetortError
+from retort.plan.origins import relative_to_here
 from retort.plan.plan import Plan
 from retort.study.cells import Cell, profile_address, profiled, score_address, sent_runs
 from retort.study.study import Study
@@ -13,17 +14,11 @@ from retort.study.study import Study
 Wildcards = Any
 
 
-def relative(path: Path) -> str:
-    """Return a path as Snakemake prints it: relative to the current folder if it lies below, else unchanged."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
 def recorded_files(study: Study, paper: str) -> list[str]:
     """Return the recorded runs of a paper, and their scales, which say whether a run still has their settings."""
     recorded = sorted((study.folder / "papers" / paper).glob("recorded/*.yaml"))
     scales = [study.folder / "scales" / path.name for path in recorded]
-    return list(map(relative, [*recorded, *filter(Path.is_file, scales)]))
+    return list(map(relative_to_here, [*recorded, *filter(Path.is_file, scales)]))
 
 
 class Exhibits:
@@ -45,12 +40,12 @@ class Exhibits:
         if (paper, name) not in self.study.exhibits:
             there = ", ".join(self.study.exhibits_of(paper))
             raise RetortError(f"no table or figure of '{paper}' is called '{name}'", f"there are: {there}")
-        return relative(self.study.files["exhibits", f"{paper}/{name}"])
+        return relative_to_here(self.study.files["exhibits", f"{paper}/{name}"])
 
     def _cells(self, paper: str, name: str) -> list[Cell]:
         """Return the cells of a table or figure; for one that compares tables, the cells of those tables."""
         names = self.study.exhibits[paper, name].compares() or [name]
-        return [cell for cell in self.plan.list if cell.paper == paper and cell.table in names]
+        return [cell for cell in self.plan.cells if cell.paper == paper and cell.table in names]
 
     def scores(self, paper: str, name: str) -> list[str]:
         """Return the score files that a table or figure reads."""
@@ -94,7 +89,7 @@ class Exhibits:
 
     def claims_files(self, wildcards: Wildcards) -> list[str]:
         """Return the YAML file of a paper's claims, and the recorded runs on which they are judged, too."""
-        claims = relative(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
+        claims = relative_to_here(self.study.folder / "papers" / wildcards.paper / "claims.yaml")
         return [claims, *recorded_files(self.study, wildcards.paper)]
 
     def claim_tables(self, wildcards: Wildcards) -> list[str]:

@@ -1,4 +1,4 @@
-"""After a run with failures: which results are not made and why, and a second run that makes the pages all the same.
+"""After a run with failures: list the results that are missing and why, and make the pages in a second run.
 
 The second run plans with the failed results known, like sources that are missing: tables read what there is, and their
 cells say `failed`. The next run of the user knows nothing of it, and tries the failed jobs again.
@@ -60,7 +60,7 @@ def make_pages(workflow: Any, config: dict[str, Any]) -> None:
 
 
 def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
-    """Return the results of failed jobs, and of all jobs that wait for one, each with the reason."""
+    """Return result -> reason for the results of failed jobs, and of all jobs that depend on them."""
     return {
         str(output): why
         for failed, why in reasons.items()
@@ -71,7 +71,7 @@ def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
 
 
 def reason(job: Any) -> str:
-    """Return the log of a failed job, and why it failed: what Slurm said, the log's last line, or a kill."""
+    """Return '<log of a failed job>: <why it failed>': what Slurm said, the noted reason, or the log's last line."""
     log = str(job.log[0]) if job.log else ""
     attempt = Attempt.read(file_of(slug_of(job)))
     why = slurm_submit.line_of(job) or (attempt and (attempt.reason or KILLED)) or _last_line(Path(log))
@@ -87,7 +87,7 @@ def _last_line(log: Path) -> str:
 
 
 def _is_made(job: Any) -> bool:
-    """Return whether a job of a Slurm job that failed has succeeded, with its results put back."""
+    """Put back the results of a job that succeeded although its Slurm job failed; return whether it did succeed."""
     return handover.restore(LOCKS / slug_of(job), list(map(Path, job.output)))
 
 

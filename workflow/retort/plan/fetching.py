@@ -1,4 +1,4 @@
-"""Where the files of sources are: what fetch_source needs, and what no setting of a result says."""
+"""Where the files of a source are: what the rule fetch_source needs. No setting of a result depends on the place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from retort.study.study import Study
 def location_of(config: dict[str, Any], source: str) -> FetchSettings:
     """Return what is needed to fetch a source.
 
-    The params of the rule name the content alone, so that files that were moved are not fetched again.
+    The params of the rule only identify the content, so moved files are not fetched again.
 
     Args:
         config: the configuration.
@@ -34,7 +34,7 @@ def _study(config: str) -> Study:
 
 
 def link_moved_folders(study: Study) -> None:
-    """Link the files of the user's folders again where a folder was moved since it was fetched."""
+    """Renew the links to the files of each user's folder that was moved since it was fetched."""
     for name in study.sources:
         output = Path(f"results/sources/{name}")
         if output.is_dir():

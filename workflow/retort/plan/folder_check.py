@@ -8,7 +8,7 @@ from pathlib import Path
 
 from retort.plan.resolve_data import split
 from retort.specs.source import FolderSource
-from retort.study.questions import tested
+from retort.study.questions import submitted_splits
 from retort.study.required_sources import of_folder
 from retort.study.study import Study
 
@@ -23,9 +23,9 @@ class Absence:
     Args:
         key: what cannot be had, such as 'sources/cc100' or 'tasks/xnli'.
         file: the YAML file that describes it.
-        what: what is not there; after a folder, a verb and what it lacks, such as 'holds no train.tsv'.
+        what: what is wrong; with a folder, the rest of a sentence about it, such as 'holds no train.tsv'.
         remedy: what would help.
-        folder: the user's folder that lacks it, empty if there is none: it is told to the user, and stands in no table.
+        folder: the user's folder that lacks it, empty if there is none. Messages name it, tables do not.
     """
 
     key: str
@@ -36,7 +36,7 @@ class Absence:
 
     @property
     def reason(self) -> str:
-        """Why cells that need it are missing."""
+        """The reason that tables give for the cells that need it."""
         noun, name = self.key.split("/", 1)
         return f"{NOUNS[noun]} {name} is not there: {'its folder ' * bool(self.folder)}{self.what}"
 
@@ -47,7 +47,7 @@ class Absence:
 
 
 def absent_in_folders(study: Study, required: set[str]) -> list[Absence]:
-    """Return what the user's folders lack of what is required; a folder that is not there is asked of the hub instead.
+    """Return the required things that the user's folders lack; a source without a folder comes from the hub instead.
 
     Args:
         study: the study.
@@ -67,13 +67,13 @@ def absent_in_folders(study: Study, required: set[str]) -> list[Absence]:
     ]
     empty = {absence.key.split("/", 1)[1] for absence in absent}
     for name in sorted(required):
-        noun, own = name.split("/", 1)
-        for source, files in FILES[noun](study, own) if noun in FILES else ():
+        noun, own_name = name.split("/", 1)
+        for source, files in FILES[noun](study, own_name) if noun in FILES else ():
             folder = folders.get(source)
-            lacks = _lacking(folder, files) if folder and source not in empty else []
-            if lacks:
-                what = f"holds no {', '.join(lacks[:3])}" + (f" and {len(lacks) - 3} more" * (len(lacks) > 3))
-                path = study.files[FOLDERS.get(noun, noun), own]
+            missing = _missing_files(folder, files) if folder and source not in empty else []
+            if missing:
+                what = f"holds no {', '.join(missing[:3])}" + (f" and {len(missing) - 3} more" * (len(missing) > 3))
+                path = study.files[FOLDERS.get(noun, noun), own_name]
                 absent.append(Absence(name, path, what, "put it there, or move the folder away", str(folder)))
     return absent
 
@@ -83,12 +83,12 @@ def _folder(study: Study, name: str) -> Path | None:
     return Path(source.path).expanduser() if isinstance(source, FolderSource) else None
 
 
-def _lacking(folder: Path, files: Iterable[tuple[str, ...]]) -> list[str]:
+def _missing_files(folder: Path, files: Iterable[tuple[str, ...]]) -> list[str]:
     """Return the files that a folder lacks, each by the first of its names or patterns."""
     return [names[0] for names in files if not any(any(folder.glob(name)) for name in names)]
 
 
-# a source, and the files that are read in it: each by the names or patterns of which one is enough
+# (source, the files that are read in it); a file is a tuple of names or patterns, one of which must be there
 Files = Iterator[tuple[str, list[tuple[str, ...]]]]
 
 
@@ -116,8 +116,8 @@ def _of_task(study: Study, name: str) -> Files:
 
 
 def _of_submission(study: Study, name: str) -> Files:
-    yield from _of_splits(study, name, tested(study.tasks[name]))
+    yield from _of_splits(study, name, submitted_splits(study.tasks[name]))
 
 
 FILES = {"models": _of_model, "corpora": _of_corpus, "tasks": _of_task, "submissions": _of_submission}
-FOLDERS = {"submissions": "tasks"}  # whose YAML files describe it
+FOLDERS = {"submissions": "tasks"}  # noun -> the folder of the YAML files that describe it, if it has another name

@@ -47,8 +47,8 @@ class Frozen:
         files = {str(path.relative_to(checked.folder)): path.read_text(encoding="utf-8") for path in paths}
         return cls({**config, "precision": checked.resolved_precision()}, files)
 
-    def having(self, **decided: Any) -> Frozen:
-        """Return the same with further keys of the configuration, which the run decided while it was planned."""
+    def with_decisions(self, **decided: Any) -> Frozen:
+        """Return a copy with more keys of the configuration: what the run decided while it was planned."""
         return replace(self, config={**self.config, **decided})
 
     @property
@@ -57,7 +57,7 @@ class Frozen:
         return FOLDER / digest_of([self.config, self.files])[:16]
 
     def keep(self) -> None:
-        """Write the files, name their folder in the environment of the jobs to come, and delete those of old runs."""
+        """Write the folder, name it in the environment of the jobs to come, and delete the folders of old runs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
             write_text(self.folder / "study" / name, text)

@@ -1,4 +1,4 @@
-"""How many jobs the points of a grid are divided among; no result depends on it."""
+"""The number of jobs that share the points of a grid; no result depends on it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PART = re.compile(r"\d+-of-(\d+)\.jsonl")
 
 
 def number_of_parts(study: Study, student: str, task: str, folder: Path) -> int:
-    """Return the number of jobs of a grid, 0 without one: as its task says, else of a finished grid, else by the work.
+    """Return the number of jobs of a grid, at most one for each point; 0 without a grid.
 
-    The parts are in the names of the files, so that another number would be another grid to make. A grid that is there
-    keeps its number whatever the work is then thought to be.
+    The task's `grid_parts` decides, else the number of a finished grid, else the work. A finished grid keeps its number
+    because the files' names hold it: with another number, the grid would be made again.
 
     Args:
         study: the study.
@@ -31,12 +31,12 @@ def number_of_parts(study: Study, student: str, task: str, folder: Path) -> int:
     grid = study.protocols[study.students[student].protocol].grid_of(task)
     if grid is None:
         return 0
-    wanted = study.tasks[task].jobs.grid_parts or finished(folder) or parts_by_work(study, student, task, grid)
-    return min(wanted, len(grid.points()))
+    parts = study.tasks[task].jobs.grid_parts or finished_parts(folder) or parts_by_work(study, student, task, grid)
+    return min(parts, len(grid.points()))
 
 
-def finished(folder: Path) -> int | None:
-    """Return the number of parts of which all results are in a folder; None if there is no such number."""
+def finished_parts(folder: Path) -> int | None:
+    """Return the number of parts of a grid whose results are all in a folder; None if there is no such grid."""
     if not folder.is_dir():
         return None
     names = (path.name for path in folder.iterdir())
@@ -45,18 +45,18 @@ def finished(folder: Path) -> int | None:
 
 
 def parts_by_work(study: Study, student: str, task: str, grid: Grid) -> int:
-    """Return into how many parts a grid is cut so that none has more than WORK, every row at its greatest length."""
+    """Return the number of parts that keeps each within WORK if every row has the task's maximum length."""
     spec, size = study.tasks[task], study.students[student].architecture
     schedule = study.protocols[study.students[student].protocol].for_task(task)
     schedules = [PointSettings(**point).applied_to(schedule) for point in grid.points()]
-    rows = _rows(study, task)
+    rows = _training_rows(study, task)
     tokens = sum(each.steps_on(rows) * each.batch_size for each in schedules) * spec.max_length
     weights = size.layers * (4 * size.hidden**2 + 2 * size.hidden * size.intermediate)
     return max(1, -(-PASSES * weights * tokens // int(WORK)))
 
 
-def _rows(study: Study, task: str) -> int:
-    """Return the number of training rows, as far as the study's files tell."""
+def _training_rows(study: Study, task: str) -> int:
+    """Return the number of training rows of a task; UNKNOWN if the study's files do not tell."""
     spec = study.tasks[task]
     if spec.train_split not in spec.splits:
         return UNKNOWN

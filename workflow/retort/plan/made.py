@@ -1,4 +1,4 @@
-"""Whether a task-agnostic student is made: under these settings, from what its inputs are now."""
+"""Check whether a task-agnostic student is up to date: made with its present settings from its present inputs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from retort.settings.card import settings_in
 def is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable[str]) -> bool:
     """Return whether the folder of a student needs no distillation.
 
-    It may be gone, while what was made from it is there: then nobody may need it, and it counts as made. So does a
-    folder that does not tell how it was made.
+    A folder that is gone counts as made if scores or grid results of the student exist: maybe nobody needs it any more.
+    A folder without recorded settings or checksums counts as made, too.
 
     Args:
         student: its name.
@@ -25,19 +25,19 @@ def is_made(student: str, settings: CorpusDistillationSettings, inputs: Iterable
     """
     folder = Path("results/students") / student / "model"
     if not folder.is_dir():
-        later = (Path("results", each, student).rglob("*.json*") for each in ("trials", "scores"))
-        return any(True for paths in later for _ in paths)
+        made_from_it = (Path("results", each, student).rglob("*.json*") for each in ("trials", "scores"))
+        return any(True for paths in made_from_it for _ in paths)
     recorded = settings_in(folder / "README.md")
     if recorded is not None and recorded != settings.as_json():
         return False
-    taken = _checksums(folder)
-    return taken is None or all(_is_parent(taken, path) for path in inputs)
+    recorded_sums = _checksums(folder)
+    return recorded_sums is None or all(_is_unchanged(recorded_sums, path) for path in inputs)
 
 
-def _is_parent(taken: Checksums, path: str) -> bool:
-    """Return whether an input is as it was; True if that is not known."""
+def _is_unchanged(recorded_sums: Checksums, path: str) -> bool:
+    """Return whether an input still has the recorded digest; True if one of the two digests is not known."""
     now = _checksums(Path(path))
-    return path not in taken.parents or now is None or taken.parents[path].sha256 == now.digest
+    return path not in recorded_sums.parents or now is None or recorded_sums.parents[path].sha256 == now.digest
 
 
 def _checksums(path: Path) -> Checksums | None:

@@ -41,8 +41,8 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Source:
-    """The content of a YAML file, or of one entry of it, whose keys know their lines."""
+class YamlContent:
+    """The content of a YAML file, or of one entry of it; each key knows its line."""
 
     path: Path
     content: Any
@@ -56,11 +56,11 @@ class Source:
             elif not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
                 return ""
             content = content[step]
-        return f"{relative(self.path)}:{line}"
+        return f"{relative_to_here(self.path)}:{line}"
 
 
-def relative(path: Path) -> str:
-    """Return a path relative to the current folder if it lies below it, else unchanged."""
+def relative_to_here(path: Path) -> str:
+    """Return a path relative to the current folder if it lies below it, else unchanged; Snakemake prints paths so."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
@@ -94,22 +94,22 @@ class Origins:
         self.study, self.name, self.task = study, name, task
 
     @functools.cached_property
-    def entry(self) -> Source:
+    def entry(self) -> YamlContent:
         """The student's entry in its students.yaml, families expanded."""
         path = self.study.files["students", self.name]
         entries = student_entries(path, Problems(self.study.folder), marked=True)
-        return Source(path, entries[self.name.removeprefix(f"{path.parent.name}-")][1])
+        return YamlContent(path, entries[self.name.removeprefix(f"{path.parent.name}-")][1])
 
-    def file(self, folder: str, name: str) -> Source:
+    def file(self, folder: str, name: str) -> YamlContent:
         """Return the file of a task, corpus, model or protocol."""
         path = self.study.files[folder, name]
-        return Source(path, read_yaml(path, marked=True))
+        return YamlContent(path, read_yaml(path, marked=True))
 
     def values(self, study: Study) -> Iterator[Value]:
-        """Yield every value of the student's jobs.
+        """Yield every value of the student's jobs, with its origin in the study as written.
 
         Args:
-            study: the study that the values are taken from; the origins are those of the study as written.
+            study: the study that the values are taken from, as written or after its scale was applied.
         """
         student = study.students[self.name]
         protocol = study.protocols[student.protocol]
@@ -121,9 +121,11 @@ class Origins:
         yield Value("seeds", protocol.seeds, self._protocol(student).line("seeds"))
         yield from self._teacher(study, student)
         for corpus in dict.fromkeys(stage.data for stage in student.stages if stage.data != "task"):
-            yield from self._whole("corpora", corpus, study.corpora[corpus], "components")
+            yield from self._file_values("corpora", corpus, study.corpora[corpus], "components")
         if self.task:
-            yield from self._whole("tasks", self.task, study.tasks[self.task], "read", "reader", "splits", "submission")
+            yield from self._file_values(
+                "tasks", self.task, study.tasks[self.task], "read", "reader", "splits", "submission"
+            )
         needed = needs.of_student(study, self.name) | (needs.of_task(study, self.task) if self.task else set())
         for name in sorted(of_folder("sources", needed)):
             yield self._place(study, name)
@@ -135,11 +137,11 @@ class Origins:
         origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
         return Value(f"sources.{name}", source.place(study.config), origin)
 
-    def _value(self, source: Source, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
+    def _value(self, source: YamlContent, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         key = key or dotted(*steps)
         return Value(key, value, source.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
 
-    def _protocol(self, student: Student) -> Source:
+    def _protocol(self, student: Student) -> YamlContent:
         return self.file("protocols", student.protocol)
 
     def _architecture(self, student: Student) -> Iterator[Value]:
@@ -183,7 +185,7 @@ class Origins:
         stage: Stage | None = None,
         changes: Mapping[tuple[Step, ...], Settings] | None = None,
     ) -> Iterator[Value]:
-        """Yield the fields of a schedule, each with the last change that sets it.
+        """Yield the fields of a schedule; the origin of each is the last change that sets it.
 
         Args:
             where: the dotted keys of the schedule.
@@ -216,7 +218,7 @@ class Origins:
     def _teacher(self, study: Study, student: Student) -> Iterator[Value]:
         teacher, path = study.teachers[student.teacher], self.study.files["teachers", student.teacher]
         own = student.teacher.removeprefix(f"{path.parent.name}-")
-        source = Source(path, read_yaml(path, marked=True)["teachers"][own])
+        source = YamlContent(path, read_yaml(path, marked=True)["teachers"][own])
         for field in ("model", "protocol", "seed", "version"):
             yield self._value(source, (field,), getattr(teacher, field), f"teacher.{field}")
         on_task = student.distilled_on == "task"
@@ -224,10 +226,10 @@ class Origins:
         if trained_on or (on_task and resolve.reads_teacher(student)):
             protocol = study.protocols[teacher.protocol]
             yield from self._schedule("teacher.schedule", teacher.protocol, protocol, trained_on or self.task)
-        yield from self._whole("models", teacher.model, study.models[teacher.model])
+        yield from self._file_values("models", teacher.model, study.models[teacher.model])
 
-    def _whole(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
-        """Yield what the file of a task, corpus or model gives, except its title, its sample and the skipped fields."""
+    def _file_values(self, folder: str, name: str, spec: Any, *skipped: str) -> Iterator[Value]:
+        """Yield the values in the file of a task, corpus or model, except title, sample and the skipped fields."""
         source = self.file(folder, name)
         content = spec.model_dump(exclude={"title", "sample", *skipped}, exclude_unset=True)
         for steps, value in leaves(content):
@@ -244,9 +246,9 @@ def values(written: Study, study: Study, name: str, task: str) -> list[Value]:
         task: the task; empty for the settings that hold on every task.
     """
     origins = Origins(written, name, task)
-    as_written = {value.key: value for value in origins.values(written)}
-    scale = Value("", None, f"scale '{study.config.scale}'")
+    as_written = {value.key: value.value for value in origins.values(written)}
+    scale = f"scale '{study.config.scale}'"
     return [
-        value if value.value == as_written.get(value.key, scale).value else Value(value.key, value.value, scale.origin)
+        value if value.value == as_written.get(value.key) else Value(value.key, value.value, scale)
         for value in origins.values(study)
     ]

@@ -1,10 +1,11 @@
-"""Which files the pages of the report are made from: the input functions of workflow/rules/report.smk."""
+"""The files that the pages of the report are made from: the input functions of workflow/rules/report.smk."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from retort.plan.exhibits import recorded_files, relative
+from retort.plan.exhibits import recorded_files
+from retort.plan.origins import relative_to_here
 from retort.plan.plan import Plan
 from retort.study.cells import is_judged
 from retort.study.load import is_ours
@@ -50,7 +51,11 @@ class Pages:
         files = [path for paper in papers for pattern in patterns for path in sorted(paper.glob(pattern))]
         scales = sorted(folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
         facts = folder / "facts.yaml"
-        return [relative(path) for path in (*([facts] if facts.is_file() else []), *scales, *files)] if files else []
+        return (
+            [relative_to_here(path) for path in (*([facts] if facts.is_file() else []), *scales, *files)]
+            if files
+            else []
+        )
 
     @property
     def audit(self) -> list[str]:
@@ -74,7 +79,7 @@ class Pages:
 
     @property
     def first(self) -> list[str]:
-        """What is made first: the first table of the first study of ours, with its plot; empty without such a study."""
+        """The file to make first: the first table of our first study, or its plot; empty without a study of ours."""
         ours = [paper for paper, spec in self.study.papers.items() if spec.ours]
         tables = [(paper, name) for paper in ours[:1] for name in self._names(paper)[:1]]
         return [
@@ -108,9 +113,9 @@ class Pages:
         return [path for paper in self.study.papers for path in self._claims(paper)]
 
     def _own(self, paper: str, *names: str) -> list[str]:
-        """Return those of some files that exist in a paper's folder."""
+        """Return the paths of the named files that exist in a paper's folder."""
         paths = [self.study.folder / "papers" / paper / name for name in names]
-        return [relative(path) for path in paths if path.is_file()]
+        return [relative_to_here(path) for path in paths if path.is_file()]
 
     def _names(self, paper: str, noun: str = "table") -> list[str]:
         """Return the names of a paper's tables or figures, in the order of the report."""
@@ -137,7 +142,7 @@ class Pages:
         return self._claims(wildcards.paper)
 
     def deviations(self, wildcards: Wildcards) -> list[list[str]]:
-        """Return, for each student of a paper, the choices that were made where the paper is silent, and what of."""
+        """Return the deviations of each student of a paper: of each its text, then the settings that it decides."""
         students = self.study.students.items()
         specs = [spec for name, spec in students if self.study.paper_of(name) == wildcards.paper]
         return [[text for one in spec.deviations for text in (one.text, *one.of)] for spec in specs]

@@ -31,11 +31,11 @@ Resolved = TypeVar("Resolved")
 
 
 class OnDemand(Mapping[str, Resolved]):
-    """Settings by name, each resolved when it is first read: a job on a cluster reads few of a study's thousands.
+    """Settings by name, each resolved at its first use: a job on a cluster uses few of a study's thousands.
 
     Args:
         names: the names.
-        resolve: called with a name, at most once; returns its settings.
+        resolve: returns the settings of a name; called once for each name at most.
     """
 
     def __init__(self, names: Iterable[str], resolve: Callable[[str], Resolved]) -> None:
@@ -83,18 +83,18 @@ class Params:
             RetortError: settings of a job cannot be resolved.
         """
         for field in fields(self):
-            _read(getattr(self, field.name))
+            _resolve_each(getattr(self, field.name))
 
 
-def _read(settings: Any) -> None:
-    """Read all settings of a mapping, and those of the mappings in it."""
+def _resolve_each(settings: Any) -> None:
+    """Resolve all settings in nested mappings."""
     if isinstance(settings, Mapping):
         for name in settings:
-            _read(settings[name])
+            _resolve_each(settings[name])
 
 
 def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
-    """Return the settings of every job, which are resolved when they are read.
+    """Return the settings of every job, each resolved at its first use.
 
     Args:
         study: the study.
@@ -104,13 +104,13 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
     specific = {name: list[str]() for name, student in study.running.items() if student.distilled_on == "task"}
     agnostic = {name: list[str]() for name, student in study.running.items() if student.distilled_on == "corpus"}
     for student, task in pairs:
-        for tasks_of in (specific, agnostic):
-            if student in tasks_of:
-                tasks_of[student].append(task)
+        for tasks_by_student in (specific, agnostic):
+            if student in tasks_by_student:
+                tasks_by_student[student].append(task)
 
-    def each(names: dict[str, list[str]], settings_of: Callable[[Study, str, str], Resolved]) -> Nested[Resolved]:
+    def nested(names: dict[str, list[str]], resolve_one: Callable[[Study, str, str], Resolved]) -> Nested[Resolved]:
         def inner(name: str) -> Mapping[str, Resolved]:
-            return OnDemand(names[name], functools.partial(settings_of, study, name))
+            return OnDemand(names[name], functools.partial(resolve_one, study, name))
 
         return OnDemand(names, inner)
 
@@ -119,17 +119,17 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
     sent = predictions(study)
     return Params(
         sources=OnDemand(study.sources, functools.partial(resolve.fetched_content, study)),
-        tasks=each(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
-        corpora=each(dict.fromkeys(study.tokenizers, corpora), resolve.tokenized_corpus),
-        teachers=each(on_tasks, resolve.teacher),
-        teacher_heads=each(on_corpora, resolve.teacher_head),
-        activations=each(on_tasks, resolve.activations),
-        distillations=each(specific, resolve.task_distillation),
+        tasks=nested(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
+        corpora=nested(dict.fromkeys(study.tokenizers, corpora), resolve.tokenized_corpus),
+        teachers=nested(on_tasks, resolve.teacher),
+        teacher_heads=nested(on_corpora, resolve.teacher_head),
+        activations=nested(on_tasks, resolve.activations),
+        distillations=nested(specific, resolve.task_distillation),
         students=OnDemand(agnostic, functools.partial(resolve.corpus_distillation, study)),
-        grids=each(agnostic, resolve.grid),
-        finetunings=each(agnostic, resolve.finetuning),
+        grids=nested(agnostic, resolve.grid),
+        finetunings=nested(agnostic, resolve.finetuning),
         predictions=sent,
-        test_sets=each({name: list(sent) for name in study.tokenizers}, test_sets),
+        test_sets=nested({name: list(sent) for name in study.tokenizers}, test_sets),
         submission=submission(study),
         profiles=OnDemand((*study.running, *study.teachers), functools.partial(resolve.profile, study)),
     )

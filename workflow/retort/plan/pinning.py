@@ -1,4 +1,4 @@
-"""Pinning: ask the hub once for the commit of a branch and write the answer into the source's YAML file."""
+"""Pinning: ask the hub for the commit of a branch once, and write it into the source's YAML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retort.study.study import Study
 ASK = "write the keys of 'hub' a line each, under 'hub:'"
 
 
-def _with(text: str, key: str, value: str) -> str:
+def _set_key(text: str, key: str, value: str) -> str:
     """Return the YAML text with `hub.<key>` set and every other character unchanged.
 
     Raises:
@@ -27,12 +27,12 @@ def _with(text: str, key: str, value: str) -> str:
     first = re.match(r"(?:\s*#.*\n|\s*\n)*([ \t]+)\S", block.group(1)) if block else None
     if block is None or first is None:
         raise RetortError("'hub' is not a block", ASK)
-    line = re.compile(rf"^({first.group(1)}{key}:)[ \t]*[^#\n]*?([ \t]+#.*)?$", re.MULTILINE)
-    inside = block.group(1)
+    indent, inside = first.group(1), block.group(1)
+    line = re.compile(rf"^({indent}{key}:)[ \t]*[^#\n]*?([ \t]+#.*)?$", re.MULTILINE)
     if line.search(inside):
         inside = line.sub(lambda match: f"{match.group(1)} {value}{match.group(2) or ''}", inside, count=1)
     else:
-        inside = f"{first.group(1)}{key}: {value}\n{inside}"
+        inside = f"{indent}{key}: {value}\n{inside}"
     return text[: block.start(1)] + inside + text[block.end(1) :]
 
 
@@ -44,7 +44,7 @@ def write(path: Path, commit: str, note: str) -> None:
     """
     text = path.read_text(encoding="utf-8")
     for key, value in (("found", note), ("commit", commit)):
-        text = _with(text, key, value)
+        text = _set_key(text, key, value)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
         content = read_yaml(part)
@@ -55,11 +55,11 @@ def write(path: Path, commit: str, note: str) -> None:
 
 
 def note(branch: str) -> str:
-    """Return the note of where a commit was read."""
+    """Return the note beside a commit: on which day the hub gave it, and for which branch."""
     return f"answered by the hub on {datetime.datetime.now(datetime.UTC).date().isoformat()} for {branch}"
 
 
-def _chosen(study: Study, names: list[str], renew: bool) -> list[str]:
+def _select(study: Study, names: list[str], renew: bool) -> list[str]:
     """Return the sources to pin: `names`, or every hub source without a commit (with `renew`: every hub source)."""
     hub_sources = {name: source for name, source in study.sources.items() if isinstance(source, HubSource)}
     for name in names:
@@ -80,11 +80,10 @@ def pin(study: Study, names: list[str], branch: str | None = None, renew: bool =
         renew: also replace commits that the files name.
 
     Raises:
-        RetortError: a source is unknown or already pinned, or the hub gives no answer (the sources before it are
-            written then).
+        RetortError: a source is unknown or already pinned, or the hub gives no answer; sources before it stay pinned.
     """
     lines = []
-    for name in _chosen(study, names, renew):
+    for name in _select(study, names, renew):
         source = study.sources[name]
         assert isinstance(source, HubSource)
         hub = source.hub.model_copy(update={"branch": branch} if branch else {})

@@ -1,4 +1,4 @@
-"""The plan: which files each job that makes data, teachers and students reads. Snakemake's rules ask it.
+"""The plan: which files each job of data, teachers and students reads. Snakemake's rules ask it.
 
 Every method that takes wildcards is an input function of a rule. Nothing here reads a result.
 """
@@ -34,8 +34,8 @@ class Plan:
 
     Args:
         config: the checked configuration.
-        decide: called with the study before anything is planned; returns which sources a run has, and at which commit.
-            Without it, the configuration says so; it is for the main process of a run.
+        decide: returns which sources a run has, and at which commit; called with the study before anything is planned.
+            Only the main process of a run gives it; other processes read the decision in the configuration.
 
     Raises:
         StudyError: the YAML files have problems; the error lists every problem of every file.
@@ -46,12 +46,12 @@ class Plan:
         if decide:
             self.study.apply(decide(self.study))
         self.config = self.study.config
-        self.list = expand(self.study)
+        self.cells = expand(self.study)
         students = self.study.running
         self.task_specific = [name for name, student in students.items() if student.distilled_on == "task"]
         self.task_agnostic = [name for name, student in students.items() if student.distilled_on == "corpus"]
         sent = submitted(self.study)
-        self.pairs = sorted({(cell.student, cell.task) for cell in self.list} | set(sent))
+        self.pairs = sorted({(cell.student, cell.task) for cell in self.cells} | set(sent))
         self.sends = bool(sent) and sends(self.study)
         self.settings = params(self.study, self.pairs)
 
@@ -88,10 +88,10 @@ class Plan:
         return self.config.keep_weights or self.sends
 
     def kept(self, path: str) -> Any:
-        """Return an output folder of weights as a rule declares it.
+        """Return how a rule declares an output folder of weights.
 
-        It is empty if weights are not kept, permanent if the configuration keeps them, and otherwise temporary:
-        Snakemake deletes it after the last job that reads it.
+        Weights that are not kept have no output (an empty list). The folder is permanent if the configuration says
+        `keep_weights`. Otherwise it is temporary: Snakemake deletes it after the last job that reads it.
         """
         stays = directory(path) if self.config.keep_weights else temp(directory(path))
         return stays if self.keeps else []
@@ -127,11 +127,11 @@ class Plan:
         return [f"{folder}/{part}-of-{parts}" for part in range(1, parts + 1)]
 
     def tokenizer_folder(self, wildcards: Wildcards) -> str:
-        """Return the folder with the files of a tokenizer, which bears the name of a pre-trained model."""
+        """Return the folder with the files of a tokenizer; its name is that of a pre-trained model."""
         return self._folder(self.study.models[wildcards.tokenizer].source)
 
     def _tokenizer(self, teacher: str) -> str:
-        """Return the name of a teacher's tokenizer, which teachers with the same tokenizer share."""
+        """Return the name of a teacher's tokenizer; teachers can share one."""
         return self.study.tokenizer_of(self.study.teachers[teacher].model)
 
     def encoded(self, teacher: str, task: str) -> str:
@@ -180,12 +180,12 @@ class Plan:
         return resolve.reads_teacher(self.study.students[wildcards.student])
 
     def student_teacher(self, wildcards: Wildcards) -> str | list[str]:
-        """Return the teacher fine-tuned on the task; empty if the student reads nothing of it."""
+        """Return the teacher fine-tuned on the task; empty if the student does not read it."""
         model = f"results/teachers/{self._teacher_of(wildcards)}/{wildcards.task}/model"
         return model if self._reads_teacher(wildcards) else []
 
     def student_model(self, wildcards: Wildcards) -> str:
-        """Return the pre-trained model of a student's teacher, which gives its family."""
+        """Return the folder of the pre-trained model of a student's teacher; it decides the model family."""
         return self._folder(self.study.model_of(self._teacher_of(wildcards)).source)
 
     def student_tokenizer(self, wildcards: Wildcards) -> str:
@@ -197,19 +197,18 @@ class Plan:
         return self._tokenizer(name if name in self.study.teachers else self.study.students[name].teacher)
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
-        """Return the stored activations of a student's teacher on a task.
+        """Return the folder of the stored activations of a student's teacher on a task.
 
-        It is empty if the teacher runs beside the student, or if the student reads nothing of it.
+        It is empty if the teacher runs beside the student, or if the student does not read the teacher.
         """
-        kept = self.config.scale == "pocket" and resolve.has_stored_activations(
-            self.study, wildcards.student, wildcards.task
-        )
-        if not (kept and self._reads_teacher(wildcards)):
+        if self.config.scale != "pocket" or not self._reads_teacher(wildcards):
+            return []
+        if not resolve.has_stored_activations(self.study, wildcards.student, wildcards.task):
             return []
         return f"results/activations/{self._teacher_of(wildcards)}/{wildcards.task}"
 
     def student_corpora(self, wildcards: Wildcards) -> dict[str, str]:
-        """Return the packed corpora of a student's stages, by the corpus name."""
+        """Return the packed corpora of a student's stages by name."""
         student = self.study.students[wildcards.student]
         return {stage.data: self.blocks(student.teacher, stage.data) for stage in student.stages}
 

@@ -116,8 +116,8 @@ def teacher_head(study: Study, name: str, corpus_name: str) -> TeacherHeadSettin
 def activations(study: Study, name: str, task_name: str) -> ActivationSettings:
     """Return the settings of a teacher's stored activations on a task.
 
-    Every layer is stored, even if no student reads it, and the embeddings as layer 0. So the files depend on the
-    teacher alone: a new student, whatever it reads, does not change the files that other students read.
+    The embeddings (layer 0) and every layer are stored, even if no student reads them. So the files depend on the
+    teacher alone, and a new student changes none of them.
     """
     layers = range(1, study.model_of(name).architecture.layers + 1)
     return ActivationSettings(
@@ -135,12 +135,15 @@ def reads_teacher(student: Student) -> bool:
     """Return whether a task-specific student starts from the fine-tuned teacher or reads an activation of it."""
     objectives = catalogue.objectives()
     terms = [term for stage in student.stages for term in stage.terms]
-    begins = student.initial_layers is not None and student.initialisation.of == "teacher"
-    return begins or any(objectives[term.objective].teacher_activations for term in terms)
+    starts_from_teacher = student.initial_layers is not None and student.initialisation.of == "teacher"
+    return starts_from_teacher or any(objectives[term.objective].teacher_activations for term in terms)
 
 
 def has_stored_activations(study: Study, name: str, task_name: str) -> bool:
-    """Return whether all teacher activations that a student reads on a task are stored; else the teacher must run."""
+    """Return whether all teacher activations that a student reads on a task are stored.
+
+    Otherwise the teacher runs beside the student.
+    """
     objectives, student = catalogue.objectives(), study.students[name]
     if any(stage.teacher_dropout for stage in student.stages):  # with dropout, each pass gives other activations
         return False
@@ -268,7 +271,7 @@ def grid(study: Study, name: str, task_name: str) -> GridSettings:
 
 
 def finetuning(study: Study, name: str, task_name: str) -> FinetuneSettings:
-    """Return the settings of a fine-tuned student's score: its grid's, and the version of the fine-tuning code."""
+    """Return the settings of a fine-tuned student's score: those of its grid, and the version of the fine-tuning."""
     return FinetuneSettings(**dict(grid(study, name, task_name)), stage=VERSIONS["finetune"])
 
 
@@ -282,14 +285,14 @@ def score(study: Study, name: str, task_name: str) -> ScoreSettings:
 
 def profile(study: Study, name: str) -> ProfileSettings:
     """Return the settings of a model's profile: its architecture, and how its latency is measured."""
-    of_teacher = study.model_of(name if name in study.teachers else study.students[name].teacher)
-    miniature = study.scale.miniature
+    student, miniature = None if name in study.teachers else study.students[name], study.scale.miniature
+    published = study.model_of(student.teacher if student else name)
     return ProfileSettings(
-        architecture=(of_teacher if name in study.teachers else study.students[name]).architecture,
-        vocabulary=of_teacher.vocabulary,
+        architecture=student.architecture if student else published.architecture,
+        vocabulary=published.vocabulary,
         batch=timing.ROWS,
         length=timing.TOKENS,
-        further=[TimingSettings(**more) for more in questions.further(study, name)] or None,
+        further=[TimingSettings(**more) for more in questions.further_timings(study, name)] or None,
         runs=5,
         passes=miniature.passes if miniature else timing.PASSES,
         threads=1,

@@ -26,35 +26,38 @@ from retort.specs import catalogue
 from retort.specs.made import Made
 from retort.specs.source import Folder, HubRepository
 from retort.specs.task import Task
-from retort.study.questions import tested_sources
+from retort.study.questions import submitted_sources
 from retort.study.reading import files_of
 from retort.study.study import Study
 
 
 def source(study: Study, name: str) -> SourceSettings:
-    """Return the settings of the source in use: an archive's checksum, a commit of the hub, or a folder's content."""
-    settings: SourceSettings = _known_by_content(study.sources[name].in_use(study.config).fetched, name)
+    """Return the settings of the source in use: an archive with its checksum, a commit of the hub, or a digest."""
+    settings: SourceSettings = _identify(study.sources[name].in_use(study.config).fetched, name)
     return settings
 
 
 def fetched_content(study: Study, name: str) -> SourceSettings:
-    """Return the settings of what is fetched of a source: like `fetched`, but a folder by its content."""
-    settings: SourceSettings = _known_by_content(fetched(study, name), name)
+    """Return the settings of what is fetched of a source: as `fetched`, but a digest for a folder or made data."""
+    settings: SourceSettings = _identify(fetched(study, name), name)
     return settings
 
 
 @singledispatch
-def _known_by_content(fetched: Any, name: str) -> Any:
-    """Return what a source is known by: what says where it is says what it holds, except for a folder."""
+def _identify(fetched: Any, name: str) -> Any:
+    """Return settings that identify the content of a source.
+
+    The address of an archive or of a commit does so by itself; a folder and made data are identified by a digest.
+    """
     return fetched
 
 
-@_known_by_content.register
+@_identify.register
 def _(fetched: Folder, name: str) -> FolderContent:
     return FolderContent(local=name, sha256=content_of(name, Path(fetched.path).expanduser().absolute()))
 
 
-@_known_by_content.register
+@_identify.register
 def _(fetched: Made, name: str) -> MadeContent:
     return MadeContent(made=name, sha256=digest_of(fetched.model_dump(mode="json")))
 
@@ -67,15 +70,15 @@ def tokenizer(study: Study, name: str) -> SourceSettings:
 def fetched(study: Study, name: str) -> FetchSettings:
     """Return what is needed to fetch the source in use: an archive, a commit of the hub or a part of it, or a path.
 
-    A part is enough for a data set of the hub that is used by corpora alone, if each corpus says how many blocks of it
-    are needed. The number of characters is no setting of the corpora: they read the first texts in both cases.
+    A part is enough for a data set of the hub that only corpora read, if each corpus says how many blocks it needs.
+    The number of characters is no setting of the corpora: they read the first texts in both cases.
     """
-    settings, corpora = (
-        study.sources[name].in_use(study.config).fetched,
-        [c for c in study.corpora.values() if name in c.sources],
-    )
-    others = {source for task in study.tasks.values() for source in (*task.sources, *tested_sources(task))}
-    if not (isinstance(settings, HubRepository) and settings.hub.repo_type == "dataset" and corpora) or name in others:
+    settings = study.sources[name].in_use(study.config).fetched
+    corpora = [corpus for corpus in study.corpora.values() if name in corpus.sources]
+    of_tasks = {source for task in study.tasks.values() for source in (*task.sources, *submitted_sources(task))}
+    if not isinstance(settings, HubRepository) or settings.hub.repo_type != "dataset":
+        return settings
+    if not corpora or name in of_tasks:
         return settings
     parts = [corpus.first_rows(name) for corpus in corpora]
     if None in parts or len({(*part.files, part.column) for part in parts if part}) > 1:

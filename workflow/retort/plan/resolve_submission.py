@@ -6,7 +6,7 @@ from retort.plan import resolve
 from retort.plan.resolve_data import tokenizer
 from retort.plan.versions import VERSIONS
 from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask, TokenizedTaskSettings
-from retort.study.questions import tested
+from retort.study.questions import submitted_splits
 from retort.study.reading import readable
 from retort.study.study import Study
 
@@ -15,18 +15,18 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
     """Return the settings of the test-set predictions: task -> settings, for each task that can be submitted."""
     return {
         name: PredictionSettings(
-            task=resolve.task(study, name, tested(spec)),
+            task=resolve.task(study, name, submitted_splits(spec)),
             precision=study.config.resolved_precision(),
             stage=VERSIONS["predict"],
         )
         for name, spec in study.tasks.items()
-        if spec.submission and readable(study, name, tested(spec))
+        if spec.submission and readable(study, name, submitted_splits(spec))
     }
 
 
 def test_sets(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
     """Return the settings of a task's test sets, encoded with the tokenizer of a model."""
-    task = resolve.task(study, name, tested(study.tasks[name]))
+    task = resolve.task(study, name, submitted_splits(study.tasks[name]))
     return TokenizedTaskSettings(task=task, tokenizer=tokenizer(study, model_name))
 
 

@@ -1,10 +1,10 @@
-"""How often Snakemake starts a job again (`retries`), given what the job itself has noted of its attempts.
+"""How often Snakemake starts a failed job again, given `retries` and the notes that the job keeps of its attempts.
 
-A job that has failed twice without a step forward would be given up as soon as it starts, but on a cluster each start
-is a submission, which waits for a GPU. And a job that gets further may end more often than `retries`: a training meets
-its time limit where Slurm refuses to queue it again, is preempted, or loses its node. So `retries` counts the starts
-that leave no note, such as submissions that Slurm refuses, since the last one that did. A job that trains for others is
-started until it is given up, and then leaves them to their own jobs.
+A job that has failed twice without a step forward is not started again: it would give up at once, after it has waited
+for a GPU. A job that gets further may be started more often than `retries`: a training meets its time limit where Slurm
+refuses to queue it again, is preempted, or loses its node. So `retries` only counts starts without a note, such as
+submissions that Slurm refuses, since the last start with one. A job that trains for others is started until it gives
+up, and then leaves them to their own jobs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from retort.jobs import IN_TURN
 
 
 def adapt_snakemake() -> None:
-    """Let Snakemake ask how often a job may be started again; it does so whenever one has failed."""
+    """Let Snakemake ask `Restarts` whenever a job has failed how often it may be started again."""
     retries, restarts = Job.restart_times.fget, Restarts()
     Job.restart_times = property(lambda job: restarts.allowed(job, retries(job)))
 
@@ -32,7 +32,7 @@ class Restarts:
         self.noted: dict[str, tuple[Attempt, int]] = {}  # job -> its latest attempt, and at which start that was found
 
     def allowed(self, job: Any, retries: int) -> int:
-        """Return how often a job that has failed may be started again in all, those times that it was included.
+        """Return how often a failed job may be started again in all, its restarts so far included.
 
         Args:
             job: Snakemake's job; of jobs that share a Slurm job, the largest number counts.
@@ -52,7 +52,7 @@ class Restarts:
         return retries and retries + self._start_of(slug, failed, job.attempt) - 1
 
     def _start_of(self, slug: str, latest: Attempt, start: int) -> int:
-        """Return at which start of a job its latest attempt was found first: those since then have left no note."""
+        """Return the start of a job at which its latest attempt was found first; later starts have left no note."""
         if self.noted.get(slug, (None, 0))[0] != latest:
             self.noted[slug] = latest, start
         return self.noted[slug][1]

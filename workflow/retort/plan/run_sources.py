@@ -1,8 +1,8 @@
-"""What a run decides about its sources before its plan is made: the folders, commits and what has to be left out.
+"""What a run decides about its sources before it is planned: folders, commits, and what has to be left out.
 
 All processes of a run must make the same plan, also those that the executor starts for single jobs. So the main process
-asks the hub once, before the plan is made; it hands the answer to its jobs in the configuration, and by a file to jobs
-on other machines. The next run decides anew.
+asks the hub once, before the plan is made. Its jobs get the answer in the configuration, jobs on other machines from a
+file. The next run decides anew.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ FILE = Path("results/run_sources.json")
 
 
 def of_this_run(study: Study) -> RunSources:
-    """Return what the run to which this process belongs has decided; every process but the main one asks here."""
+    """Return the decision of the run that this process belongs to; for every process but the main one."""
     return RunSources.model_validate(read_yaml(FILE)) if FILE.is_file() else RunSources()
 
 
 def without_asking(study: Study) -> RunSources:
-    """Decide for a dry run: only what the user's folders lack is left out, and the hub is not asked.
+    """Return the decision of a dry run: leave out only what the user's folders lack, and do not ask the hub.
 
-    A line tells each source whose commit a run will ask the hub for.
+    Print a line for each source whose commit a run will ask the hub for.
     """
     needed = required(study)
     lacking = absent_in_folders(study, needed)
@@ -41,7 +41,7 @@ def without_asking(study: Study) -> RunSources:
 
 
 def with_answers_of_the_hub(study: Study) -> RunSources:
-    """Decide for a run: the hub is asked for every source that comes from it and was not fetched yet."""
+    """Return the decision of a run: ask the hub for each of its sources that was not fetched yet."""
     needed = required(study)
     asked = {
         name: source
@@ -60,7 +60,7 @@ def with_answers_of_the_hub(study: Study) -> RunSources:
 
 
 def _decision(study: Study, absent: list[Absence], commits: dict[str, str]) -> RunSources:
-    """Return a decision, after a line for each thing that is left out."""
+    """Return a decision, and print a line for each thing that is left out."""
     _tell([f"left out: {absence.line(study)}" for absence in absent])
     missing = {absence.key: absence.reason for absence in absent}
     return RunSources(folders=study.config.folders, commits=commits, missing=missing)
@@ -84,8 +84,8 @@ def begin(study: Study, fetched: Iterable[str]) -> None:
         fetched: the sources that jobs of this run will fetch.
 
     Raises:
-        RetortError: one of them cannot be had. As the plan leaves out what is known to be missing, this is a source
-            that was asked for by name, or whose files were deleted since it was fetched.
+        RetortError: one of them cannot be had. The plan leaves out what is known to be missing, so the user asked for
+            this source by name, or its files were deleted since it was fetched.
     """
     run, names = study.config.run_sources, set(fetched)
     known = {name: run.missing[f"sources/{name}"] for name in sorted(names) if f"sources/{name}" in run.missing}
@@ -99,7 +99,7 @@ def begin(study: Study, fetched: Iterable[str]) -> None:
 
 
 def summary(missing: Mapping[str, str]) -> str:
-    """Return the text with which a run ends that had to leave something out."""
+    """Return the last message of a run that had to leave something out."""
     lines = "".join(f"\n  {reason}" for reason in missing.values())
     return f"everything else is made; {len(missing)} left out, and cells that need it say 'missing':{lines}"
 

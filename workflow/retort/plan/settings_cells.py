@@ -20,9 +20,11 @@ from retort.specs.student import Student
 from retort.study.questions import layer_pairs
 from retort.study.study import Study
 
+NAMING_KEY = "objective"  # its value can name an entry of a list
 
-def _cut(stage: Settings, length: int | None) -> Settings:
-    """Return a stage whose schedule has a maximum length in tokens: its own, or else that of the task's rows."""
+
+def _with_max_length(stage: Settings, length: int | None) -> Settings:
+    """Return a stage whose schedule has a maximum length in tokens: its own, else `length`, that of the task's rows."""
     own = stage["schedule"].get("max_length")
     return stage if length is None or own else {**stage, "schedule": {**stage["schedule"], "max_length": length}}
 
@@ -53,7 +55,9 @@ def readable_settings(study: Study, name: str, task: str) -> Settings:
             "grid": grid.model_dump(mode="json") if grid else {},
         },
         "runs": len(protocol.seeds),
-        "stages": [_cut(stage, study.tasks[task].max_length if specific else None) for stage in values["stages"]],
+        "stages": [
+            _with_max_length(stage, study.tasks[task].max_length if specific else None) for stage in values["stages"]
+        ],
     }
 
 
@@ -64,19 +68,19 @@ def _mapping_type(pairs: list[tuple[int, int]]) -> str:
     return "one-to-one" if len({student for student, _ in pairs}) == len(pairs) else "one-to-many"
 
 
-def _named(term: Any, pairs: list[tuple[int, int]], depth: int) -> str:
-    """Return the name of a mapping; for a single pair, the teacher layer counted from the last, which is 0."""
+def _mapping_name(term: Any, pairs: list[tuple[int, int]], depth: int) -> str:
+    """Return the name of a mapping; for a single pair, the teacher layer counted back from the last: 0, -1, ..."""
     if len(pairs) == 1:
         return str(pairs[0][1] - depth)
     return str(term.mapping if isinstance(term.mapping, str) else next(iter(term.mapping)))
 
 
-def _mapped(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
+def _mappings(study: Study, student: Student) -> Iterator[tuple[str, str, str]]:
     """Yield (objective, type of mapping, name of mapping) for each term that has a mapping."""
     depth = study.model_of(student.teacher).architecture.layers
     for term in (term for stage in student.stages for term in stage.terms if term.mapping is not None):
         pairs = layer_pairs(term, student.architecture.layers, depth, student.initial_layers)
-        yield term.objective, _mapping_type(pairs), _named(term, pairs, depth)
+        yield term.objective, _mapping_type(pairs), _mapping_name(term, pairs, depth)
 
 
 def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
@@ -89,7 +93,7 @@ def mappings_of(study: Study, paper: str) -> dict[str, dict[str, list[str]]]:
     for name, student in study.students.items():
         if study.paper_of(name) != paper:
             continue
-        for objective, mapping_type, mapping in _mapped(study, student):
+        for objective, mapping_type, mapping in _mappings(study, student):
             by_type = mappings.setdefault(objective, {"single": [], "one-to-one": [], "one-to-many": []})
             by_type[mapping_type] += [mapping] * (mapping not in by_type[mapping_type])
     for by_type in mappings.values():
@@ -110,7 +114,7 @@ def value_at(settings: Any, keys: str) -> Any:
         entries = value
         if isinstance(value, (list, tuple)):
             named = {
-                str(entry[word]): entry for entry in value if isinstance(entry, dict) for word in entry if word in BY
+                str(entry[NAMING_KEY]): entry for entry in value if isinstance(entry, dict) and NAMING_KEY in entry
             }
             entries = {**named, **{str(number): entry for number, entry in enumerate(value, start=1)}}
         if not isinstance(entries, dict) or key not in entries:
@@ -119,11 +123,8 @@ def value_at(settings: Any, keys: str) -> Any:
     return value
 
 
-BY = ("objective",)  # keys whose value can name an entry of a list
-
-
-def ours(study: Study, paper: str, cell: SettingsCell) -> str:
-    """Return the value of our students for a cell, printed as the paper would print it.
+def our_text(study: Study, paper: str, cell: SettingsCell) -> str:
+    """Return the text of a settings cell for our students, in the paper's format.
 
     Raises:
         RetortError: a key of the cell does not exist, or its formatter cannot print the value.
@@ -154,4 +155,4 @@ def check_settings_cells(study: Study, problems: Problems) -> None:
             elif cell.formatter and cell.formatter not in formatters:
                 problems.add(path, f"{where}: {unknown('formatter', cell.formatter, formatters)}")
             else:
-                problems.attempt(path, where, ours, study, paper, cell)
+                problems.attempt(path, where, our_text, study, paper, cell)

@@ -1,6 +1,7 @@
-"""What every Slurm job asks for beside its own time and memory: default resources that the command line cannot lose.
+"""Default resources: what every Slurm job asks for beside its own time and memory.
 
-Those of a profile would be replaced, all of them, by a `--default-resources` on the command line.
+They are no `default-resources` of a profile, because `--default-resources` on the command line would replace all of
+those.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ FURTHER = 2  # cores: of the training itself, and of the thread that copies batc
 def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
     """Return the resources of every job: name -> value.
 
-    All is on one node, because Slurm may spread GPUs over several. The plugin asks for the cores of a GPU only where a
-    job has one.
+    A job is on one node, because Slurm may otherwise spread its GPUs over several. The plugin uses `cpus_per_gpu` only
+    for jobs with a GPU.
     """
     workers = WORKERS if config.dataloader_num_workers is None else config.dataloader_num_workers
     allowed = [partition.max_cpus_per_gpu for partition in cluster.partitions.values() if partition.max_cpus_per_gpu]
@@ -35,7 +36,7 @@ def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
 
 
 def add_defaults(settings: Any, config: Config, cluster: Cluster) -> None:
-    """Add what every job asks for to the default resources, of which those that the user gave stay.
+    """Add what every job asks for to Snakemake's default resources; values that the user gave stay.
 
     Args:
         settings: Snakemake's resource settings, before the first rule is read.

@@ -1,21 +1,19 @@
-"""Notice Slurm jobs that nobody knows any more, those that were cancelled, and go on after the loss of a node.
+"""Notice Slurm jobs that are lost or cancelled, and go on after the loss of a node.
 
-The executor plugin asks sacct or squeue for the status of its jobs, and waits for ever for a job that is not in the
-answer: after its end squeue forgets a job, and so does a Slurm that lost its state. A job that was there, and is absent
-from several answers in a row, is asked for by its id: the database behind sacct may lack a job that is at work. One
-that Slurm does not know either is handed on as one that has ended: Snakemake then looks for its results, and counts it
-as failed if they are not there. So is a job that Slurm forgot before it was first asked. And sacct says who cancelled a
-job, 'CANCELLED by 0', which the plugin takes for a status of jobs at work.
+The executor plugin asks sacct or squeue for the status of its jobs, and waits for ever in four cases, which are mended:
 
-If sacct or squeue fails as often as the plugin asks in a row, the plugin forgets all of its jobs, and the run waits for
-ever. It is given an answer without jobs instead, after which it waits for the next.
+- A job is missing in the answers: squeue forgets a job after its end, as does a Slurm that lost its state. If it is
+  missing several times in a row, Slurm is asked for its id, because the database behind sacct may lack a running job.
+  A job that Slurm does not know counts as ended: Snakemake looks for its results, and lets it fail without them.
+- A job was cancelled: sacct says by whom ('CANCELLED by 0'), and the plugin takes that for the status of a running job.
+- sacct or squeue fails: after several failures in a row, the plugin forgets its jobs. It gets an answer without jobs
+  instead, and asks again.
+- A job was preempted or lost its node, and Slurm is set up to end it instead of queueing it again: its status never
+  changes. After several such answers in a row it counts as failed.
 
-A job that was preempted, or lost its node, is left to Slurm, which queues it again. Where Slurm is set up to end it
-instead, its status stays as it is for ever: after a number of answers in a row it counts as failed.
-
-After the loss of a node the plugin excludes it from all further submissions, also when it is back. While the job that
-ran there waits in the queue, sacct says 'None assigned' instead of a node, and every submission that excludes that
-fails. Slurm knows which nodes it has, so nothing is excluded but what the user says.
+After the loss of a node, the plugin excludes that node from all further submissions, even when it is back. While the
+lost job waits in the queue, sacct says 'None assigned' for its node, and a submission that excludes this name fails.
+Slurm knows which nodes it has, so only nodes that the user names are excluded.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from typing import Any
 from retort import slurm
 from retort.plan.slurm_step import PLUGIN
 
-ANSWERS = 3  # in a row, from which a job is absent
+ANSWERS = 3  # in a row without a job, after which it counts as lost
 PATIENCE = 10  # the same for a job that was in no answer yet, or that Slurm may still queue again
 ENDED = "UNKNOWN"  # the status with which the plugin lets Snakemake look for the results
 LOST = ("PREEMPTED", "NODE_FAIL")  # statuses of a job that Slurm queues again, or ends
@@ -44,13 +42,13 @@ def adapt_plugin() -> None:
     plugin = sys.modules.get(PLUGIN)
     if plugin is not None:
         watch = Watch()
-        plugin.query_job_status = watch.noticing(plugin.query_job_status)  # type: ignore[attr-defined]
-        plugin.Executor.check_active_jobs = watch.of_submitted(plugin.Executor.check_active_jobs)
-        plugin.get_submit_command = on_all_nodes(plugin.get_submit_command)  # type: ignore[attr-defined]
+        plugin.query_job_status = watch.report_lost(plugin.query_job_status)  # type: ignore[attr-defined]
+        plugin.Executor.check_active_jobs = watch.note_active(plugin.Executor.check_active_jobs)
+        plugin.get_submit_command = exclude_only_given_nodes(plugin.get_submit_command)  # type: ignore[attr-defined]
 
 
-def on_all_nodes(submit_command: Callable[..., str]) -> Callable[..., str]:
-    """Return a function that makes the command of a submission, and excludes no nodes but those of the settings."""
+def exclude_only_given_nodes(submit_command: Callable[..., str]) -> Callable[..., str]:
+    """Wrap the function that makes the command of a submission: it excludes only the nodes that the settings name."""
 
     def make(job: Any, params: Any, settings: Any, failed_nodes: set[str]) -> str:
         names = (name.strip() for name in (settings.exclude_failed_nodes or "").split(","))
@@ -68,11 +66,11 @@ class Watch:
         self.lost: Counter[str] = Counter()  # job -> in how many answers in a row it was lost
         self.seen: set[str] = set()
 
-    def of_submitted(self, check: Callable[[Any, list[Any]], Any]) -> Callable[[Any, list[Any]], Any]:
-        """Return the plugin's check of its jobs, which also notes which they are: no answer may ever hold one.
+    def note_active(self, check: Callable[[Any, list[Any]], Any]) -> Callable[[Any, list[Any]], Any]:
+        """Wrap the plugin's check of its jobs: it also notes which these are, as some may never be in an answer.
 
         Args:
-            check: checks the status of the jobs that are at work or wait.
+            check: checks the status of the jobs that run or wait.
         """
 
         def checked(executor: Any, jobs: list[Any]) -> Any:
@@ -81,12 +79,12 @@ class Watch:
 
         return checked
 
-    def noticing(self, query: Query) -> Query:
-        """Return a query that also tells which jobs are gone, and which are lost for good.
+    def report_lost(self, query: Query) -> Query:
+        """Wrap a query for the status of jobs: its answer also has the jobs that are missing or lost for good.
 
         Args:
-            query: asks for the status of all jobs of a run; returns job -> status and the seconds it took, or twice
-                None if that failed.
+            query: asks for the status of all jobs of a run; returns job -> status and the seconds it took, or
+                (None, None) if that failed.
         """
 
         async def ask(command: str, logger: Any) -> Answer:
@@ -94,15 +92,15 @@ class Watch:
             if statuses is None:
                 return {}, 0.0
             statuses = {job: status.split()[0] for job, status in statuses.items() if status}  # 'CANCELLED by 0'
-            statuses |= await asyncio.to_thread(self._of_missing, statuses)
+            statuses |= await asyncio.to_thread(self._find_missing, statuses)
             self.lost = Counter({job: self.lost[job] + 1 for job, status in statuses.items() if status in LOST})
             failed = {job: "FAILED" for job, count in self.lost.items() if count >= PATIENCE}
             return statuses | failed, seconds
 
         return ask
 
-    def _of_missing(self, statuses: dict[str, str]) -> dict[str, str]:
-        """Count an answer, and return the statuses of the jobs that are absent for long, as Slurm itself has them."""
+    def _find_missing(self, statuses: dict[str, str]) -> dict[str, str]:
+        """Count the jobs that are absent from an answer; return the status of those absent too often, by their id."""
         self.seen |= statuses.keys()
         self.absent = Counter({job: self.absent[job] + 1 for job in self.active - statuses.keys()})
         missing = [job for job, count in self.absent.items() if count >= self._patience(job)]
@@ -110,7 +108,7 @@ class Watch:
         return {} if known is None else dict.fromkeys(missing, ENDED) | known
 
     def _patience(self, job: str) -> float:
-        """Return from how many answers in a row a job may be absent."""
+        """Return the number of answers in a row without a job after which it is missing."""
         if job in self.seen:
             return ANSWERS
         return PATIENCE if job.isdigit() else math.inf  # for a part of an array, an answer may hold the whole

@@ -1,11 +1,11 @@
-"""Start Snakemake once in a Slurm job, not twice, and have each job told ahead of its end.
+"""Start Snakemake once in a Slurm job, not twice, and send each job a signal before its time limit.
 
-The executor plugin submits a Snakemake that only starts a second one with srun, and that one runs the job. For a short
-job the first is half of the cost. Adapted, the plugin submits the srun itself, which starts through this file.
+The executor plugin submits a Snakemake that only starts a second one with srun, and the second one runs the job. For a
+short job, the first is half of the cost. Here, the plugin submits the srun itself, which starts through this file.
 
-A training writes its state ahead of its limit (2 minutes, and more for a large state) and is queued again; its log
-goes on then. Every submission asks for that, whatever else `slurm_extra` holds: without the signal, a training would
-die at its limit.
+At the signal (2 minutes before the limit, earlier for a large state) a training writes its state, and is queued again;
+its log is continued then. Every submission asks for the signal, whatever else `slurm_extra` holds: without it, a
+training would die at its limit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 PLUGIN = "snakemake_executor_plugin_slurm"
 LEAD = 120  # seconds from the signal to the limit; Slurm may send it a minute earlier
-WRITTEN = 100  # MB a second, of a busy file system
-MOST = 5  # the signal never comes before four fifths of the time
+WRITING_SPEED = 100  # MB a second, of a busy file system
+LAST_PART = 5  # the signal comes in the last fifth of the time
 JOBS = "RETORT_JOBS_IN_TURN"  # environment variable: how many jobs of the study run in this Slurm job
 # What a step may know of its Slurm job. Sizes that are set for the whole job contradict those that srun is given.
-KEPT = (
+KEPT_VARIABLES = (
     "SLURM_CLUSTER_NAME",
     "SLURM_CONF",
     "SLURM_JOBID",
@@ -38,19 +38,19 @@ def adapt_plugin() -> None:
     plugin = sys.modules.get(PLUGIN)
     if plugin is not None:
         executor = plugin.Executor
-        executor.format_job_exec = in_a_step(executor.format_job_exec)
+        executor.format_job_exec = run_in_step(executor.format_job_exec)
         executor.additional_general_args = without_executor(executor.additional_general_args)
-        plugin.get_submit_command = told_ahead(plugin.get_submit_command)  # type: ignore[attr-defined]
+        plugin.get_submit_command = with_signal(plugin.get_submit_command)  # type: ignore[attr-defined]
 
 
 def lead(resources: Mapping[str, Any]) -> int:
-    """Return how many seconds ahead of its limit a job is told: a state to be written is no larger than its memory."""
-    longest = int(resources.get("runtime") or sys.maxsize) * 60 // MOST
-    return min(LEAD + int(resources.get("mem_mb") or 0) // WRITTEN, longest)
+    """Return how many seconds before its limit a job gets the signal: a state to write is no larger than its memory."""
+    longest = int(resources.get("runtime") or sys.maxsize) * 60 // LAST_PART
+    return min(LEAD + int(resources.get("mem_mb") or 0) // WRITING_SPEED, longest)
 
 
-def told_ahead(submit_command: Callable[..., str]) -> Callable[..., str]:
-    """Return a function that makes the command of a submission, with the signal ahead of the limit."""
+def with_signal(submit_command: Callable[..., str]) -> Callable[..., str]:
+    """Wrap the function that makes the command of a submission: it also asks for the signal before the limit."""
 
     def make(job: Any, *arguments: Any, **settings: Any) -> str:
         given = str(job.resources.get("slurm_extra") or "")
@@ -61,21 +61,21 @@ def told_ahead(submit_command: Callable[..., str]) -> Callable[..., str]:
     return make
 
 
-def _in_arrays(executor: Any) -> bool:
-    """Return whether the jobs of an array are submitted at once: only the plugin's own Snakemake tells them apart."""
+def _uses_arrays(executor: Any) -> bool:
+    """Return whether jobs are submitted as arrays; only the plugin's own Snakemake can tell the jobs of one apart."""
     return bool(executor.workflow.executor_settings.array_jobs)
 
 
 def without_executor(arguments: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Return a function that gives Snakemake no executor: it then runs the job in its own process."""
-    return lambda executor: arguments(executor) if _in_arrays(executor) else ""
+    """Wrap the function that names Snakemake's executor: it names none, and Snakemake runs the job in its process."""
+    return lambda executor: arguments(executor) if _uses_arrays(executor) else ""
 
 
-def in_a_step(command: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
-    """Return a function that makes the command of a job, in a step that has all cores and GPUs of the Slurm job."""
+def run_in_step(command: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
+    """Wrap the function that makes the command of a job: it runs in a step with all cores and GPUs of the Slurm job."""
 
     def make(executor: Any, job: Any) -> str:
-        if _in_arrays(executor):
+        if _uses_arrays(executor):
             return command(executor, job)
         from snakemake_executor_plugin_slurm_jobstep import get_cpu_setting, get_gpu_setting, get_node_setting
 
@@ -92,8 +92,8 @@ def jobs_in_turn() -> int:
 
 
 def main(number: str, command: list[str]) -> None:
-    """Become srun, without the variables of the Slurm job that would contradict its arguments."""
-    ours = {name: value for name, value in os.environ.items() if name in KEPT or not _of_slurm(name)}
+    """Replace this process by srun, without the variables of the Slurm job that would contradict its arguments."""
+    ours = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES or not _of_slurm(name)}
     os.execvpe(command[0], command, ours | {JOBS: number})
 
 

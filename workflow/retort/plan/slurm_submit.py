@@ -1,9 +1,9 @@
-"""Submit again what Slurm refuses for the moment: at a limit of submitted jobs, after a timeout, without contact.
+"""Submit a job again that Slurm refuses for the moment: at a limit of submitted jobs, after a timeout, without contact.
 
 The executor plugin counts each refusal as a failure of the job, which Snakemake starts again at once: all `retries` are
-used up within a second. Adapted, the plugin submits the job again after a pause. Neither of its two threads waits
-meanwhile, nor does the one that asks for the status of jobs. A job waits as long as others of the run are in Slurm,
-whose end may make room, and some hours longer. Any other refusal is passed on at once.
+used up within a second. Here, the plugin submits the job again after a pause, during which none of its threads waits.
+This goes on as long as other jobs of the run are in Slurm, whose end may make room, and some hours longer. Any other
+refusal is passed on at once.
 
 Slurm may have taken a job whose submission timed out. The second one then waits for it, and takes over its results.
 """
@@ -22,7 +22,7 @@ from typing import Any
 from retort.job_names import expand_groups, slug_of
 from retort.plan.slurm_step import PLUGIN
 
-FIRST, LONGEST = 10.0, 300.0  # seconds of a pause, which doubles from time to time
+FIRST, LONGEST = 10.0, 300.0  # seconds of a pause, which doubles with each refusal
 PATIENCE = 4 * 3600.0  # seconds without a job in Slurm after which a refusal counts
 # what sbatch, sacctmgr and sshare print (slurm_errno.c and job_state_reason.c of Slurm). A limit is named on a line of
 # its own; versions that do not name it only say that it may be one of submitted jobs
@@ -67,16 +67,16 @@ def adapt_plugin() -> None:
     plugin = sys.modules.get(PLUGIN)
     if plugin is not None:
         executor = plugin.Executor
-        executor._report_job_error_threadsafe = unless_for_now(executor._report_job_error_threadsafe)
-        executor._report_job_submission_threadsafe = forgetting(executor._report_job_submission_threadsafe)
-        executor.run_job = reporting(executor.run_job)
+        executor._report_job_error_threadsafe = submit_again(executor._report_job_error_threadsafe)
+        executor._report_job_submission_threadsafe = forget_refusals(executor._report_job_submission_threadsafe)
+        executor.run_job = report_errors(executor.run_job)
 
 
-def reporting(run: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Return a function that submits a job, and reports any error.
+def report_errors(run: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Wrap the function that submits a job: it reports any error.
 
-    The plugin's own report asks jobs that share a Slurm job for their rule. They have none, and Snakemake would wait
-    for them for ever.
+    The plugin's own report reads the rule of a job. Jobs that share a Slurm job have no common rule, so the report
+    would fail, and Snakemake would wait for ever.
     """
 
     def reported(executor: Any, job: Any) -> None:
@@ -89,8 +89,8 @@ def reporting(run: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
     return reported
 
 
-def forgetting(report: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Return a function that reports a submission, after which no refusal of the job counts."""
+def forget_refusals(report: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Wrap the function that reports a submission: it first forgets the refusals of the job."""
 
     def reported(executor: Any, submitted: Any) -> None:
         for each in expand_groups([submitted.job]):
@@ -100,12 +100,12 @@ def forgetting(report: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]
     return reported
 
 
-def unless_for_now(report: Report) -> Report:
-    """Return a function that reports an error of a submission, or submits the job again after a pause."""
+def submit_again(report: Report) -> Report:
+    """Wrap the function that reports a refused submission: after a refusal for now, it submits the job again."""
 
     def reported(executor: Any, submitted: Any, message: str) -> None:
-        refusal = _noted(executor, submitted.job, message)
-        if not _waits(executor, refusal):
+        refusal = _note_refusal(executor, submitted.job, message)
+        if not _is_tried_again(executor, refusal):
             report(executor, submitted, message)
             return
         if refusal.times == 1:
@@ -119,8 +119,8 @@ def unless_for_now(report: Report) -> Report:
     return reported
 
 
-def _noted(executor: Any, job: Any, message: str) -> Refusal:
-    """Note that a job was refused."""
+def _note_refusal(executor: Any, job: Any, message: str) -> Refusal:
+    """Note that a job was refused, and return what is known of its refusals."""
     slugs, now = [slug_of(each) for each in expand_groups([job])], time.monotonic()
     said = OF_SBATCH.search(message)
     line = "; ".join(filter(None, map(str.strip, (said[1] if said else message).splitlines())))
@@ -131,8 +131,8 @@ def _noted(executor: Any, job: Any, message: str) -> Refusal:
     return refusal
 
 
-def _waits(executor: Any, refusal: Refusal) -> bool:
-    """Return whether a job that was refused is submitted again; those of an array are left to the plugin."""
+def _is_tried_again(executor: Any, refusal: Refusal) -> bool:
+    """Return whether a refused job is submitted again; jobs of an array are left to the plugin."""
     workflow = executor.workflow
     is_over = workflow.scheduler._user_kill or time.monotonic() - refusal.since >= PATIENCE
     return bool(FOR_NOW.search(refusal.line)) and not is_over and not workflow.executor_settings.array_jobs

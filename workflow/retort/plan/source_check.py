@@ -1,4 +1,4 @@
-"""The source check: which sources can a run get, and at which commit? It asks the hub, and no dry run does that."""
+"""The source check asks the hub which sources a run can get, and at which commit. A dry run leaves it out."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def was_fetched(study: Study, name: str) -> bool:
 
 
 def on_hub(study: Study, names: Iterable[str]) -> dict[str, HubSource]:
-    """Return those of some sources whose files come from the hub, sorted by name."""
+    """Return the named sources whose files come from the hub, sorted by name."""
     chosen = {name: study.sources[name].in_use(study.config) for name in sorted(names)}
     return {name: source for name, source in chosen.items() if isinstance(source, HubSource)}
 
 
-def _ask(source: HubSource) -> Answer:
+def _ask_one(source: HubSource) -> Answer:
     """Ask the hub for the commit of a source, if it is not known, and for the files of that commit."""
     commit: str | None = None
     try:
@@ -59,18 +59,18 @@ def _ask(source: HubSource) -> Answer:
 
 
 def ask(sources: dict[str, HubSource]) -> dict[str, Answer]:
-    """Ask the hub for sources; once it gives no answer, it is not asked again."""
+    """Ask the hub for each source; if it gives no answer for the first one, give that answer for all."""
     if importlib.util.find_spec("huggingface_hub") is None:
         return {}  # the hub's client is not installed here: the fetching job will find out
-    answers: dict[str, Answer] = {}
-    for name, source in list(sources.items())[:1]:
-        answers[name] = _ask(source)
-        if isinstance(answers[name].error, NoAnswer):
-            return dict.fromkeys(sources, answers[name])
-    rest = [name for name in sources if name not in answers]
+    if not sources:
+        return {}
+    first, *rest = sources
+    answer = _ask_one(sources[first])
+    if isinstance(answer.error, NoAnswer):
+        return dict.fromkeys(sources, answer)
     with ThreadPoolExecutor(max_workers=8) as pool:
-        answers |= dict(zip(rest, pool.map(lambda name: _ask(sources[name]), rest), strict=True))
-    return answers
+        answers = pool.map(lambda name: _ask_one(sources[name]), rest)
+        return {first: answer, **dict(zip(rest, answers, strict=True))}
 
 
 def absences(study: Study, sources: dict[str, HubSource], answers: dict[str, Answer]) -> list[Absence]:
@@ -98,6 +98,6 @@ def _remedy(study: Study, source: HubSource, error: RetortError) -> str:
 
 
 def silence(answers: dict[str, Answer]) -> str:
-    """Return the line that tells that the hub gives no answer, with its reason; empty if it gives one."""
+    """Return a line that says why the hub gives no answer; empty if it gives one."""
     errors = [answer.error for answer in answers.values() if isinstance(answer.error, NoAnswer)]
     return f"{SILENT}: {errors[0].message}" if errors else ""

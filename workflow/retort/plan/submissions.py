@@ -1,4 +1,4 @@
-"""Which files the answers on test sets are made from: the input functions of workflow/rules/submissions.smk."""
+"""The files that answers on test sets are made from: the input functions of workflow/rules/submissions.smk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from retort.errors import RetortError
 from retort.plan.plan import Plan
 from retort.study.cells import served, submission_address
-from retort.study.questions import tested_sources
+from retort.study.questions import submitted_sources
 
 Wildcards = Any
 
@@ -25,10 +25,7 @@ class Submit:
         self.plan = plan
 
     def of_table(self, wildcards: Wildcards) -> list[str]:
-        """Return the zip files of the students in a table whose scores only a server can tell.
-
-        It is empty unless the scale is 'paper'.
-        """
+        """Return the zip files of the students in a table that only a server can score; none below scale 'paper'."""
         study = self.plan.study
         pairs = served(study, study.exhibits[wildcards.paper, wildcards.table]) if self.plan.sends else []
         zips = dict.fromkeys(submission_address(study, student) for student, _ in pairs)
@@ -36,7 +33,7 @@ class Submit:
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the sources of a task's test sets."""
-        return [f"results/sources/{source}" for source in tested_sources(self.plan.study.tasks[wildcards.task])]
+        return [f"results/sources/{source}" for source in submitted_sources(self.plan.study.tasks[wildcards.task])]
 
     def test_sets(self, wildcards: Wildcards) -> str:
         """Return the folder of a task's encoded test sets, with the tokenizer of a student or teacher."""

@@ -1,4 +1,4 @@
-"""Whose weights are read after they are scored; those of all other students of a task are never written."""
+"""Decide whose weights are written: those of fine-tuned students that something reads after scoring."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class Weights:
     def read(self, wildcards: Any) -> int:
         """Return 1 if the weights of one run of a student are read: by the user, or to answer test sets; else 0.
 
-        It is a resource, which never makes a job run again. The rule declares the output for all of its jobs.
+        The rule declares the output for all of its jobs. This is a resource, because another value never makes a job
+        run again.
         """
         answers = self.plan.sends and wildcards.task in self.plan.settings.predictions
         sent = answers and (wildcards.student, int(wildcards.seed)) in self._sent
@@ -30,7 +31,7 @@ class Weights:
 
     @functools.cached_property
     def _sent(self) -> set[tuple[str, int]]:
-        """Student and seed of the runs whose answers a server gets, on every task that the student is scored on."""
+        """The (student, seed) runs whose answers on test sets are sent to a server."""
         study = self.plan.study
         runs = {run for exhibit in study.exhibits.values() for run in sent_runs(study, exhibit)}
         return {(student, seed) for student, _, seed in runs}

@@ -1,7 +1,7 @@
-"""Pack a run as an RO-Crate: pages, tables, scores and the workflow, with a description that archives read.
+"""Pack a run as an RO-Crate: pages, tables, scores and the workflow, with a description that archives can read.
 
-Snakemake runs where a crate is unpacked. The description follows three profiles: Process Run Crate and Workflow Run
-Crate, 0.5, and Workflow RO-Crate, 1.0.
+An unpacked crate can be run with Snakemake. The description follows three profiles: Process Run Crate 0.5, Workflow Run
+Crate 0.5 and Workflow RO-Crate 1.0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PROFILES = {
 }
 SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
-HOMES = {  # where a reader finds the software that numbers depend on
+HOMES = {  # home pages of the software that numbers depend on
     "python": "https://www.python.org/",
     "torch": "https://pytorch.org/",
     "transformers": "https://huggingface.co/docs/transformers",
@@ -48,7 +48,7 @@ HOMES = {  # where a reader finds the software that numbers depend on
 MAIN = "Snakefile"
 README = "README.md"
 CONFIG = "config.yaml"
-# what is packed of the workflow, of a study's folder (one without scales uses those of the workflow), and of a run
+# what is packed: of the workflow, of a study's folder (without scales, if it uses those of the workflow), and of a run
 WORKFLOW = ("Snakefile", "LICENSE", "requirements.lock", "workflow/**/*", "envs/*")
 STUDY = ("facts.yaml", *(f"{name}/**/*" for name in ("papers", *FOLDERS)))
 SCALES = "scales/*"
@@ -56,20 +56,20 @@ RESULTS = (
     "reports/*.html", "reports/*.md", "reports/*/**/*",
     "results/scores/**/*.json", "results/profiles/*.json", "results/tables/**/*",
 )  # fmt: skip
-PRIVATE = {"data_dir", "models_dir", "cluster"}  # names of folders tell who made it
-OF_A_RUN = {"run_sources", "companions"}  # what a run decides for itself
+PRIVATE = {"data_dir", "models_dir", "cluster"}  # not packed: names of folders may identify the user
+OF_A_RUN = {"run_sources", "companions"}  # not packed: each run decides them anew
 OWN_FOLDERS = ("local", "folder")  # locations of sources
 Entity = dict[str, Any]
 
 
 def make_crate(job: Job, config: dict[str, Any], to: str, folder: str) -> None:
-    """Write the crate of a run to `to`, a zip file; the same results give the same bytes.
+    """Write the crate of a run as a zip file; the same results give the same bytes.
 
     Args:
         job: the running job.
-        config: the configuration, with the YAML files that the run was planned with as its study.
+        config: the configuration; its study is the copy of the YAML files with which the run was planned.
         to: the path of the zip file.
-        folder: the folder of the study, of which the run copied the YAML files.
+        folder: the folder of the study from which these YAML files were copied.
     """
     study = open_study(read_config(config))
     place = "workflow" if Path(folder).resolve() == ROOT / "workflow" else "study"  # where the crate has the study
@@ -88,21 +88,21 @@ def make_crate(job: Job, config: dict[str, Any], to: str, folder: str) -> None:
 
 
 def _workflow_files(study: Study, folder: Path, place: str) -> dict[str, Path]:
-    """Return the files of the workflow by their names in the crate, with the study of the run in place of ours.
+    """Return name in the crate -> path of each file of the workflow, with the study of the run.
 
-    The YAML files are those that the run was planned with; what lies beside them is taken from the study's folder.
+    YAML files of the study are those with which the run was planned; other files come from the study's folder.
     """
     ours = {f"workflow/{name}" for name, _ in _files(ROOT / "workflow", STUDY)}
     code = {name: path for name, path in _files(ROOT, WORKFLOW) if name not in ours}
-    beside = {name: path for name, path in _files(folder, STUDY) if path.suffix != ".yaml"}
+    others = {name: path for name, path in _files(folder, STUDY) if path.suffix != ".yaml"}
     planned = dict(_files(study.folder, (*STUDY, SCALES)))
-    return code | {f"{place}/{name}": path for name, path in (beside | planned).items()}
+    return code | {f"{place}/{name}": path for name, path in (others | planned).items()}
 
 
 def _files(root: Path, patterns: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the files that match some patterns, by their names in the crate.
+    """Yield (name in the crate, path) of the files that match some patterns.
 
-    Compiled and hidden ones are left out, but for checksums: without its own, a job does not read a result.
+    Compiled and hidden files are left out, except checksums: a job reads a result only with its checksum.
     """
     for pattern in patterns:
         for path in root.glob(pattern):
@@ -113,7 +113,7 @@ def _files(root: Path, patterns: Iterable[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _readme(study: Study, made: Origin) -> str:
-    """Return the page that tells who unpacks the crate what it is, and how to run it."""
+    """Return the README of the crate: what it is, and how to run it."""
     return f"""# {_title(study)}
 
 {_summary(study, made)}
@@ -172,12 +172,12 @@ def description(study: Study, made: Origin, contents: dict[str, bytes]) -> Entit
 
 
 def _without_lists_of_one(entity: Entity) -> Entity:
-    """Return an entity with a value in place of each list of one, as RO-Crate asks."""
+    """Replace each list of one value by the value, as RO-Crate asks."""
     return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
 
 
 def _uri(name: str) -> str:
-    """Return the name of a file as a relative URI: letters of any language stay, as RO-Crate asks."""
+    """Return a file name as a relative URI; letters of any language stay unquoted, as RO-Crate asks."""
     return re.sub(r"[^\w./~-]", lambda found: quote(found[0]), name)
 
 
@@ -194,7 +194,7 @@ def _file(name: str, content: bytes) -> Entity:
 
 
 def _workflow(content: bytes, software: list[Entity]) -> list[Entity]:
-    """Return the workflow with the software that it ran on, and its language."""
+    """Return the entities of the workflow, with its software, and of the language Snakemake."""
     return [
         {
             **_file(MAIN, content),
@@ -216,7 +216,7 @@ def _workflow(content: bytes, software: list[Entity]) -> list[Entity]:
 
 
 def _source(study: Study, name: str) -> Entity:
-    """Return a source of data or of a model: it was read, and is not in the crate."""
+    """Return the entity of a source of data or of a model; the crate does not hold its files."""
     source = study.sources[name]
     return {
         "@id": f"#source-{name}",
@@ -228,7 +228,7 @@ def _source(study: Study, name: str) -> Entity:
 
 
 def _origin_of(study: Study, name: str) -> str:
-    """Return where the files of a source come from; a folder of the user is known by its content, not by its path."""
+    """Return where the files of a source come from; for a folder of the user, its digest in place of its path."""
     source = study.sources[name]
     if source.location(study.config) not in OWN_FOLDERS:
         return source.place(study.config)
@@ -237,7 +237,7 @@ def _origin_of(study: Study, name: str) -> str:
 
 
 def _software(made: Origin) -> list[Entity]:
-    """Return the software that the results were made with, by its home page: the profile asks for an absolute URI."""
+    """Return the entities of the software behind the results; the profile asks for absolute URIs as ids."""
     return [
         {
             "@id": f"{HOMES[name]}#{quote(version)}",
@@ -251,7 +251,7 @@ def _software(made: Origin) -> list[Entity]:
 
 
 def _run(made: Origin, files: list[Entity], sources: list[Entity]) -> Entity:
-    """Return the action that made the results; without a result, the action is not finished."""
+    """Return the entity of the run that made the results; without results, its status is 'potential'."""
     results = [file["@id"] for file in files if file["@id"].startswith(("reports/", "results/"))]
     action: Entity = {
         "@id": "#run",

@@ -1,4 +1,4 @@
-"""Where the tables, figures and claims of the report lie, so that pages can be made of other files than a run's."""
+"""Paths of the tables, figures and claims of the report; pages can be made from other files than those of a run."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ class Files:
         return self.root / f"reports/{paper}/{name}.svg"
 
 
-RUN = Files()  # those of the run in the current folder
+RUN = Files()  # the files of the run in the current folder

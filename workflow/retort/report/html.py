@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from retort.errors import RetortError
-from retort.figures.style import why_without_points
+from retort.figures.style import empty_figure_text
 from retort.report.files import RUN, Files
 from retort.report.tally import cell_parts, claim_parts, recorded_parts
 from retort.study.cells import is_judged
@@ -22,7 +22,7 @@ from retort.tables.recordings import OUTDATED
 from retort.tables.tidy import read
 
 TEMPLATES = Path(__file__).parent / "templates"
-PARTS = (cell_parts, claim_parts, recorded_parts)  # of bars, called by templates
+PARTS = (cell_parts, claim_parts, recorded_parts)  # templates call them for the parts of bars
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PageExhibit:
 
 
 def article(path: Path) -> Markup:
-    """Return the `<article>` of a rendered table or of claims; its text was escaped when it was written.
+    """Return the `<article>` of a rendered table or of claims, whose text is escaped already.
 
     Raises:
         RetortError: the file has no `<article>`.
@@ -73,21 +73,21 @@ def _width(path: Path) -> float:
     return float(match[1]) if match else 0.0
 
 
-def _in_words(path: Path) -> str:
-    """Return what a figure shows as text, for readers who cannot see it: one phrase per point, at most 40 points.
+def _alternative_text(path: Path) -> str:
+    """Return the alternative text of a figure: a phrase for each of at most 40 points.
 
-    Of a figure without a point, it is the reason.
+    If the figure has no point, the text says why.
     """
     every = read(path)
     if all(line.mean is None for line in every):
-        return why_without_points(every)
+        return empty_figure_text(every)
     lines = [line for line in every if line.mean is not None and line.metric != "difference"]
     phrases = [f"{line.row}, {line.column}: {line.mean:.3g}" for line in lines[:40]]
     return "; ".join(phrases) + (f"; and {len(lines) - 40} more" if len(lines) > 40 else "")
 
 
 def heading(study: Study, paper: str, name: str) -> PageExhibit:
-    """Return a table or figure without its content: enough for a list of contents."""
+    """Return a table or figure without its content, for a list of contents."""
     return PageExhibit(f"{paper}-{name}", label_of(name), study.exhibits[paper, name].title)
 
 
@@ -105,7 +105,7 @@ def exhibit(study: Study, paper: str, name: str, files: Files = RUN) -> PageExhi
         caption=spec.caption,
         picture=picture(drawn),
         wide=_width(drawn) > 400,
-        alternative=_in_words(files.tidy(paper, name)),
+        alternative=_alternative_text(files.tidy(paper, name)),
     )
 
 

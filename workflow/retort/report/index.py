@@ -23,14 +23,14 @@ from retort.study.load import open_study
 from retort.study.study import Study
 from retort.tables.origin import collect_runs, origin
 
-PRINTED = Path("results/tables/printed.json")  # the entries of papers that are shown without being run
+PRINTED = Path("results/tables/printed.json")  # entries of papers that are shown but not run
 INDEX = Path("reports/index.html")
 LONG_AGO = (1, 1)  # access and modification time of an unfinished index: older than all that it is made from
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded run of a paper: how many cells it has, and what they say of the paper's claims.
+    """A recorded run of a paper: how many cells it has, and how many claims have each outcome on them.
 
     Args:
         outdated: whether it had other settings than the scale has now.
@@ -47,10 +47,10 @@ class Entry:
     """One paper of the index.
 
     Args:
-        headline: the first table of a study of ours; None for a paper.
+        headline: the first table of a study of ours; None for a printed paper.
         claims: whether it has claims.
         pending: the anchors of tables and figures that are still to come.
-        page: whether its page is there.
+        page: whether its page exists.
         recorded: its recorded runs.
     """
 
@@ -77,21 +77,21 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
     Args:
         study: the study.
         paper: the paper.
-        found: what came out of its claims.
+        found: the outcomes of its claims.
         files: where its tables and figures lie.
-        finished: whether all of them are there, and the page of the paper too.
+        finished: whether all of them and the page of the paper exist.
     """
     spec, names = study.papers[paper], study.exhibits_of(paper)
     pending = [] if finished else [name for name in names if not files.tidy(paper, name).is_file()]
     first = next((name for name in names if name.startswith("table")), "") if spec.ours else ""
-    there = first and files.printed(paper, first).is_file()
+    has_first = first and files.printed(paper, first).is_file()
     return Entry(
         slug=paper,
         title=spec.title,
         reference=spec.reference,
         tally=tally(study, paper, found, files),
         contents=[heading(study, paper, name) for name in names],
-        headline=_on_the_index(exhibit(study, paper, first, files), paper) if there else None,
+        headline=_link_from_index(exhibit(study, paper, first, files), paper) if has_first else None,
         claims=bool(study.claims.get(paper)),
         pending=[heading(study, paper, name).anchor for name in pending],
         page=finished,
@@ -99,25 +99,25 @@ def entry_of(study: Study, paper: str, found: list[Opening], files: Files = RUN,
     )
 
 
-def _on_the_index(shown: PageExhibit, paper: str) -> PageExhibit:
-    """Return a table as the index shows it: links to the page of its paper start in the folder above."""
+def _link_from_index(shown: PageExhibit, paper: str) -> PageExhibit:
+    """Make links of a table to its paper's page relative to the index, one folder above that page."""
     moved = str(shown.body).replace('href="index.html', f'href="{paper}/index.html')
     return replace(shown, body=Markup(moved))
 
 
-def _printed(path: Path) -> list[Entry]:
-    """Return the entries of the papers that are shown without being run; empty if there is no such file yet.
+def _read_printed(path: Path) -> list[Entry]:
+    """Read the entries of papers that are shown but not run; empty if the file does not exist yet.
 
-    One of older code, with other keys, counts as none: it is made anew.
+    A file of older code, with other keys, counts as missing: the run makes it anew.
     """
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     with contextlib.suppress(KeyError, TypeError):
-        return [_kept(entry) for entry in kept.values()]
+        return [_entry_from_json(entry) for entry in kept.values()]
     return []
 
 
-def _kept(entry: dict[str, Any]) -> Entry:
-    """Return an entry as it was before it was written to JSON."""
+def _entry_from_json(entry: dict[str, Any]) -> Entry:
+    """Return the entry that `dataclasses.asdict` turned into this JSON object."""
     claims = {side: ClaimCounts(**entry["tally"][side]) for side in ("published", "ours")}
     recorded = [Recorded(**{**one, "claims": ClaimCounts(**one["claims"])}) for one in entry["recorded"]]
     contents = [PageExhibit(**one) for one in entry["contents"]]
@@ -141,33 +141,33 @@ def make_index(job: Job, config: dict[str, Any], audit: list[str], to: str, prin
         config: the configuration.
         audit: the path of the page of the audit; empty if there is none.
         to: the path of the index.
-        printed: the file with the entries of papers that are shown without being run; empty if there is none.
+        printed: the file with the entries of papers that are shown but not run; empty if there is none.
     """
     study = open_study(read_config(config))
     entries = [entry_of(study, paper, openings(study, paper)) for paper in study.papers]
-    entries += [entry for path in printed for entry in _printed(Path(path))]
+    entries += [entry for path in printed for entry in _read_printed(Path(path))]
     size = _write(study, entries, audit, to)
     job.say(f"{to}: {len(entries)} paper{'s' * (len(entries) != 1)}, {size} KB")
 
 
 def begin_index(study: Study, to: Path = INDEX) -> None:
-    """Write an index that says what is still to come, if a run will make the first one."""
+    """Write an index that lists what is still to come, if there is no index yet."""
     if not to.exists():
         _write_so_far(study, to)
 
 
 def show_so_far(config: dict[str, Any], to: Path = INDEX) -> None:
-    """Write an index of what a run has made until now, if one was begun; a finished one stays until the next."""
+    """Write an index of what a run has made so far; leave a finished index of an earlier run as it is."""
     if to.exists() and to.stat().st_mtime == LONG_AGO[1]:
         _write_so_far(open_study(read_config(config)), to)
 
 
 def _write_so_far(study: Study, to: Path) -> None:
-    """Write an unfinished index, without what came out of claims, as it is made after each table.
+    """Write an unfinished index without outcomes of claims: it is written after each table, so it must be fast.
 
-    It is dated so far back that Snakemake makes the whole index when all tables are there, whatever happens before.
+    Its time of modification is so old that Snakemake will make the whole index once all tables are there.
     """
     entries = [entry_of(study, paper, [], finished=False) for paper in study.papers]
     with replacing(to) as part:
-        _write(study, [*entries, *_printed(PRINTED)], [], str(part))
+        _write(study, [*entries, *_read_printed(PRINTED)], [], str(part))
         os.utime(part, LONG_AGO)

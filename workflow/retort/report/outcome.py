@@ -1,4 +1,4 @@
-"""What came out of a paper's claims: the lines with which its page opens, and their counts on the index."""
+"""Outcomes of a paper's claims: the lists at the top of its page, and the counts on the index."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from retort.report.files import RUN, Files
 from retort.specs.recording import Recording
 from retort.specs.statement import Statement
 from retort.study.study import Study
-from retort.tables.judge import Known, Side
-from retort.tables.outcomes import Sorted, outcomes, side_of_lines, side_of_recording, sort_claims
+from retort.tables.judge import Coverage, Side
+from retort.tables.outcomes import ClaimsByOutcome, outcomes, side_of_lines, side_of_recording, sort_claims
 from retort.tables.recordings import has_scores, is_outdated, recorded_tasks, recordings_of, source_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, read
@@ -19,7 +19,7 @@ from retort.tables.tidy import Line, read
 
 @dataclass(frozen=True)
 class ClaimCounts:
-    """How many claims of a paper, or of several, are in each list of `Sorted`."""
+    """How many claims of a paper, or of several, are in each list of `ClaimsByOutcome`."""
 
     hold: int = 0
     fail: int = 0
@@ -39,8 +39,8 @@ class ClaimCounts:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A claim as the opening names it: its anchor on the page, what it says, and a remark, such as its number."""
+class OpeningClaim:
+    """A claim in the lists at the top of a page: its name, what it says, and a remark, such as its number."""
 
     name: str
     says: str
@@ -49,24 +49,24 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What came out of a paper's claims at one scale.
+    """The outcomes of a paper's claims at one scale, as its page opens with them.
 
     Args:
         scale: the scale of the numbers.
-        outdated: whether they are of a recorded run with other settings than the scale has now.
+        outdated: whether the numbers come from a recorded run with other settings than the scale has now.
         groups: heading -> the claims below it.
-        counts: how many claims hold, and so on.
-        scored: whether there is a score of ours; without any, claims are about sizes and costs alone.
+        counts: how many claims have each outcome.
+        scored: whether there is a score of ours; if not, only claims about sizes and costs have numbers.
         run: where the numbers of a recorded run come from: machine, date and commit; None for those of this page.
         model: the teacher of the recorded run, if the scale replaces the printed ones.
-        tasks: the tasks that are recorded, each with its splits of which a part was read.
-        whole: whether all other splits are known to have been read whole; None for the numbers of this page.
+        tasks: the recorded tasks, each with the splits that were read in part.
+        whole: whether all other splits are known to have been read in full; None for the numbers of this page.
         cells: how many cells are recorded.
-        runs: over how many runs a mean is; 0 where students differ.
+        runs: the number of runs behind a mean; 0 if students differ.
     """
 
     scale: str
-    groups: dict[str, list[Opened]]
+    groups: dict[str, list[OpeningClaim]]
     counts: ClaimCounts
     scored: bool = True
     run: str | None = None
@@ -79,19 +79,19 @@ class Opening:
 
     @property
     def shown(self) -> bool:
-        """Whether a page opens with it: scores say something of a claim."""
+        """Whether the page opens with it: there are scores, and a claim has an outcome."""
         return self.scored and self.counts.claims > self.counts.without
 
 
-def _sorted(study: Study, paper: str, side: Side) -> dict[str, Any]:
-    """Return what the numbers of a side say of a paper's claims, as arguments of `Opening`."""
+def _claims_of_side(study: Study, paper: str, side: Side) -> dict[str, Any]:
+    """Decide a paper's claims on the numbers of a side; return `groups` and `counts` of `Opening`."""
     claims = sort_claims(outcomes(study, paper, side))
     counts = ClaimCounts(**{name: len(listed) for name, listed in vars(claims).items()})
     return {"groups": _groups(study.claims.get(paper, {}), claims), "counts": counts}
 
 
-def _groups(statements: Mapping[str, Statement], claims: Sorted) -> dict[str, list[Opened]]:
-    """Return the claims of which the numbers say something, by heading."""
+def _groups(statements: Mapping[str, Statement], claims: ClaimsByOutcome) -> dict[str, list[OpeningClaim]]:
+    """Return heading -> claims with this outcome; claims that cannot be decided are left out."""
     groups = {
         "Hold": dict.fromkeys(claims.hold, ""),
         "Do not hold": dict.fromkeys(claims.fail, ""),
@@ -100,15 +100,15 @@ def _groups(statements: Mapping[str, Statement], claims: Sorted) -> dict[str, li
         "Do not hold so far": _on_some(claims.not_so_far),
     }
     return {
-        heading: [_opened(name, statements[name], remark) for name, remark in listed.items()]
+        heading: [_opening_claim(name, statements[name], remark) for name, remark in listed.items()]
         for heading, listed in groups.items()
         if listed
     }
 
 
-def _opened(name: str, statement: Statement, remark: str) -> Opened:
+def _opening_claim(name: str, statement: Statement, remark: str) -> OpeningClaim:
     stated = f"the text says {statement.number}" if statement.number else ""
-    return Opened(name, statement.says, "; ".join(filter(None, (stated, remark))))
+    return OpeningClaim(name, statement.says, "; ".join(filter(None, (stated, remark))))
 
 
 def _needed(runs: int | None) -> str:
@@ -119,14 +119,14 @@ def _needed(runs: int | None) -> str:
     return f"{runs} runs of each student would decide it"
 
 
-def _on_some(claims: Mapping[str, Known]) -> dict[str, str]:
+def _on_some(claims: Mapping[str, Coverage]) -> dict[str, str]:
     return {name: f"on {known}" for name, known in claims.items()}
 
 
 def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
-    """Return what came out of a paper's claims: in this run, then in each recorded run."""
+    """Return the outcomes of a paper's claims: in this run, then in each recorded run."""
     tables = for_claims(study, _tables(study, paper, files))
-    claims = _sorted(study, paper, side_of_lines(study, paper, tables))
+    claims = _claims_of_side(study, paper, side_of_lines(study, paper, tables))
     here = Opening(scale=study.config.scale, scored=any(map(has_scores, tables.values())), **claims)
     recorded = recordings_of(study, paper).items()
     return [here, *(_recorded(study, paper, scale, recording) for scale, recording in recorded)]
@@ -135,7 +135,7 @@ def openings(study: Study, paper: str, files: Files = RUN) -> list[Opening]:
 def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Opening:
     return Opening(
         scale=scale,
-        **_sorted(study, paper, side_of_recording(study, paper, recording)),
+        **_claims_of_side(study, paper, side_of_recording(study, paper, recording)),
         run=source_of(recording),
         model=recording.replacements.get("model", ""),
         tasks=recorded_tasks(study, paper, recording),
@@ -147,6 +147,6 @@ def _recorded(study: Study, paper: str, scale: str, recording: Recording) -> Ope
 
 
 def _tables(study: Study, paper: str, files: Files) -> dict[str, list[Line]]:
-    """Return the tidy lines of the tables that a paper's claims read, without those that are still to come."""
+    """Return the tidy lines of the tables that a paper's claims read, if their files exist."""
     names = sorted({name for claim in study.claims.get(paper, {}).values() for name in claim.tables})
     return {name: read(files.tidy(paper, name)) for name in names if files.tidy(paper, name).is_file()}

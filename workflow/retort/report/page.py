@@ -15,12 +15,12 @@ from retort.report.tally import tally
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.origin import Run, Spent, collect_runs, origin, spent
+from retort.tables.origin import Run, Spent, collect_runs, costs_of, origin
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice made where a paper does not say what it did: what it decides, and the students that it concerns."""
+    """A choice of ours where a paper is silent: its text, the settings or cells that it decides, and its students."""
 
     text: str
     of: list[str]
@@ -33,7 +33,7 @@ def students_of(study: Study, paper: str) -> list[str]:
 
 
 def deviations(study: Study, paper: str) -> list[Choice]:
-    """Return the choices made for a paper's students, each once; the one that concerns most students comes first."""
+    """Return the choices for a paper's students, each once, those that concern most students first."""
     shared: dict[str, Choice] = {}
     for name in students_of(study, paper):
         for one in study.students[name].deviations:
@@ -42,9 +42,9 @@ def deviations(study: Study, paper: str) -> list[Choice]:
 
 
 def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
-    """Return (check, finding) for every number that the paper's other numbers, data sets or text contradict.
+    """Return (check, finding) of the audit of this paper alone.
 
-    Contradictions with another paper appear only in the audit, so that a page depends on its own paper alone.
+    Contradictions with another paper are only on the page of the audit, so that this page depends on its own paper.
     """
     own = {key: exhibit for key, exhibit in study.exhibits.items() if key[0] == paper}
     alone = replace(
@@ -58,12 +58,12 @@ def findings(study: Study, paper: str) -> list[tuple[str, Finding]]:
 
 @dataclass(frozen=True)
 class Planned:
-    """What a table or figure would take on one device.
+    """The predicted cost of a table or figure on one device.
 
     Args:
         jobs: jobs that no earlier table or figure of the paper needs.
-        hours: their hours.
-        shared: hours of further jobs, which an earlier table or figure needs too.
+        hours: hours of these jobs.
+        shared: hours of jobs that an earlier table or figure needs too.
     """
 
     name: str
@@ -74,14 +74,14 @@ class Planned:
 
 @dataclass(frozen=True)
 class Background:
-    """What a page tells of a paper besides its tables, figures and claims.
+    """The contents of a page besides tables, figures and claims.
 
     Args:
-        settings: those of its students and teachers.
-        runs: the results behind its tables and figures.
-        cost: what its tables and figures took.
-        planned: what they would take, where nothing is run.
-        assumption: what `planned` takes for granted.
+        settings: the settings of students and teachers.
+        runs: the results behind tables and figures.
+        cost: the measured cost of tables and figures.
+        planned: the predicted cost, if nothing is run.
+        assumption: what `planned` assumes.
     """
 
     settings: list[Settings]
@@ -99,8 +99,8 @@ def write_paper(
     Args:
         study: the study.
         paper: the paper.
-        background: what it tells besides.
-        found: what came out of its claims.
+        background: the other contents of the page.
+        found: the outcomes of its claims.
         to: the path of the page.
         files: where its tables and figures lie.
     """
@@ -120,6 +120,6 @@ def make_page(job: Job, config: dict[str, Any], paper: str, to: str) -> None:
     """Write the paper's page to `to`, as one self-contained file."""
     study = open_study(read_config(config))
     runs = [run for run in collect_runs(study) if run.paper == paper]
-    background = Background(settings_of(study, paper, runs), runs, spent(study, paper, runs))
+    background = Background(settings_of(study, paper, runs), runs, costs_of(study, paper, runs))
     size = write_paper(study, paper, background, openings(study, paper), to)
     job.say(f"{to}: {len(study.exhibits_of(paper))} tables and figures, {size} KB")

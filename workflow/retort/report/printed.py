@@ -1,6 +1,6 @@
-"""Write the pages of printed papers that the scale does not run: what they print, recorded runs, claims, plan, cost.
+"""Write the pages of papers that the scale does not run: printed tables, recorded runs, claims, and predicted cost.
 
-Nothing of them is run, so one process makes all tables, figures and pages.
+Nothing of these papers is run, so one process makes all tables, figures and pages.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from retort.atomic import write_json
+from retort.atomic import write_json, write_text
 from retort.cost.jobs import Jobs
 from retort.cost.ledger import Load, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.figures.base import figure_of
-from retort.figures.style import without_points
+from retort.figures.style import save_empty_figure
 from retort.jobs import Job
 from retort.plan.pages import unrun_papers
 from retort.plan.plan import Plan
@@ -31,8 +31,7 @@ from retort.study.study import Study
 from retort.tables.base import Inputs, table_of
 from retort.tables.claims import print_claims
 from retort.tables.layout import published_alone
-from retort.tables.make import write_text
-from retort.tables.recordings import as_recorded, remark, with_recorded
+from retort.tables.recordings import as_recorded, remark_on_recording, with_recorded
 from retort.tables.render import formats
 from retort.tables.tidy import Line, read, write
 
@@ -65,7 +64,7 @@ def make_printed_pages(job: Job, config: dict[str, Any], to: Iterable[str], entr
 
 
 def _print_exhibits(study: Study, paper: str, files: Files) -> None:
-    """Write the tidy CSV and the print of each table and figure of a paper, and its claims."""
+    """Write the tidy CSV of each table and figure of a paper, its HTML or SVG, and the claims."""
     tables: dict[str, list[Line]] = {}
     names = sorted(study.exhibits_of(paper), key=lambda name: (bool(study.exhibits[paper, name].draws()), name))
     for name in names:
@@ -82,7 +81,7 @@ def _print_table(inputs: Inputs, files: Files) -> list[Line]:
     write(path, with_recorded(recorded, spec.collect(inputs)))
     lines = read(path)
     sheet = published_alone(spec.lay_out(lines), lines)
-    sheet = replace(sheet, remarks=[*sheet.remarks, *remark(recorded, inputs.paper, inputs.name)])
+    sheet = replace(sheet, remarks=[*sheet.remarks, *remark_on_recording(recorded, inputs.paper, inputs.name)])
     write_text(files.printed(inputs.paper, inputs.name), formats["html"](sheet))
     return lines
 
@@ -94,7 +93,7 @@ def _draw(inputs: Inputs, files: Files) -> list[Line]:
     if any(line.mean is not None for line in lines):
         spec.draw(inputs, lines, renders)
     else:
-        without_points(lines, renders)
+        save_empty_figure(lines, renders)
     return lines
 
 

@@ -1,4 +1,4 @@
-"""What was run: the settings of each student and teacher of a paper, with its runs and the ends of their logs."""
+"""The settings of each student and teacher of a paper, with its runs and the ends of their logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retort.tables.layout import CellRun
 from retort.tables.origin import Run
 from retort.tables.runs import log_of, run_of
 
-LAST = 12  # lines of a log that a page holds: the pages of whole papers have thousands of runs
+LAST = 12  # lines of each log on a page; few, since the page of a whole paper has thousands of runs
 
 
 @dataclass(frozen=True)

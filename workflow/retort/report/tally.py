@@ -11,7 +11,7 @@ from retort.report.outcome import ClaimCounts, Opening
 from retort.study.study import Study
 from retort.tables.base import Table, table_of
 from retort.tables.claims import FAILS, HOLDS, NOT_SO_FAR, OPEN, SO_FAR, judge_all
-from retort.tables.layout import OF_THE_SHAPE, counts_of
+from retort.tables.layout import SHAPE_UNITS, counts_of
 from retort.tables.rehearsed import for_claims
 from retort.tables.tidy import Line, Status, read
 
@@ -28,11 +28,11 @@ class Tally:
         without: all other cells without a value of ours: quoted from other work, diverged, missing.
         agrees: measured cells that agree with the published values.
         differs: measured cells that differ from them.
-        inconclusive: measured cells of which neither is shown.
-        counted: numbers that need no run and stand beside printed ones: settings, sizes, counts.
-        as_printed: those of them that agree with the printed ones.
-        published: the claims by what the published numbers say of them.
-        ours: the claims by what our numbers say of them.
+        inconclusive: measured cells with the verdict 'inconclusive'.
+        counted: values that need no run and are compared with printed ones: settings, sizes, counts.
+        as_printed: how many of `counted` agree.
+        published: how many claims have each outcome on the published numbers.
+        ours: how many claims have each outcome on our numbers.
     """
 
     tables: int = 0
@@ -78,7 +78,7 @@ class Part:
 
 
 def cell_parts(counted: Tally) -> list[Part]:
-    """Return the cells of a paper by their state, as the parts of a bar; states that no cell has are left out."""
+    """Return the parts of a bar of cells by state, without empty parts."""
     unjudged = max(0, counted.measured - counted.judged)
     parts = [
         Part("agrees", "agree", counted.agrees),
@@ -92,7 +92,7 @@ def cell_parts(counted: Tally) -> list[Part]:
 
 
 def claim_parts(counted: ClaimCounts) -> list[Part]:
-    """Return the claims of a paper by what numbers say of them, published ones or ours, as the parts of a bar."""
+    """Return the parts of a bar of claims by outcome, without empty parts."""
     parts = [
         Part("agrees", "hold", counted.hold),
         Part("so-far", "hold so far", counted.so_far),
@@ -105,14 +105,14 @@ def claim_parts(counted: ClaimCounts) -> list[Part]:
 
 
 def recorded_parts(recorded: int, cells: int) -> list[Part]:
-    """Return the cells of a paper by whether a recorded run has a number of them, as the parts of a bar."""
+    """Return the parts of a bar of cells by whether a recorded run has their number, without empty parts."""
     parts = [Part("measured", "measured", recorded), Part("not-run", "not in the recorded run", cells - recorded)]
     return [part for part in parts if part.count > 0]
 
 
 def _cells(table: Table, lines: list[Line]) -> Tally:
-    """Count the cells of a table: those that a run measures, and apart from them those that follow from the study."""
-    cells = [line for line in table.tallied(lines) if line.unit not in OF_THE_SHAPE]
+    """Count the cells of a table that a run measures and, separately, those that need no run."""
+    cells = [line for line in table.lines_to_count(lines) if line.unit not in SHAPE_UNITS]
     measured = sum(line.mean is not None for line in cells)
     not_run = sum(line.status in (Status.NOT_RUN, Status.PLANNED) for line in cells)
     verdicts = table.verdicts(lines)
@@ -137,7 +137,7 @@ def _claims(study: Study, paper: str, found: list[Opening], files: Files) -> Tal
 
 
 def published_counts(verdicts: Iterable[str]) -> ClaimCounts:
-    """Return how many claims have each verdict on the published numbers, which no luck of runs of ours may turn."""
+    """Return how many claims have each verdict on the published numbers; these are judged by means alone."""
     counted = Counter(verdicts)
     return ClaimCounts(
         hold=counted[HOLDS], fail=counted[FAILS],
@@ -146,14 +146,14 @@ def published_counts(verdicts: Iterable[str]) -> ClaimCounts:
 
 
 def tally(study: Study, paper: str, found: list[Opening], files: Files = RUN) -> Tally:
-    """Return the counts of a paper, from its tidy CSVs; p-values are not counted, as they are computed from cells.
+    """Return the counts of a paper, from its tidy CSVs; p-values do not count, since they are computed from cells.
 
-    Tables that are still to come count no cells, and claims on them are not judged.
+    A table without a file yet has no cells. If a table of the claims is missing, no claim is judged.
 
     Args:
         study: the study.
         paper: the paper.
-        found: what came out of its claims.
+        found: the outcomes of its claims.
         files: where its tables and figures lie.
     """
     total = _claims(study, paper, found, files)

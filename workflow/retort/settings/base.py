@@ -10,7 +10,7 @@ from retort.specs.base import Spec
 
 
 class Settings(Spec):
-    """Settings of a job: frozen, unknown keys are refused; only values that can change a result are in it."""
+    """Settings of a job: frozen, without unknown keys, and only with values that can change a result."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as JSON values: what the params of a rule, a score file and a model card hold."""

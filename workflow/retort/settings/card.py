@@ -1,4 +1,4 @@
-"""How settings stand in a model card, so that they can be read again."""
+"""Write settings into a model card, and read them again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ def section(settings: Settings) -> str:
 def settings_in(card: Path) -> Any:
     """Return the settings in a model card as JSON values; None if it cannot be read or shows none."""
     try:
-        shown = card.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
-        return json.loads(shown)
+        return json.loads(card.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0])
     except (OSError, ValueError, IndexError):
         return None

@@ -14,9 +14,9 @@ from retort.specs.task import Reader, Split, Windows
 
 
 class FolderContent(Settings):
-    """A folder of the user as settings know it: by the name of its source and the digest of its files.
+    """A folder of the user: the name of its source and the digest of its files.
 
-    Its path is in none of them: the same files elsewhere are the same source, and a path may tell what is private.
+    Its path is left out: the same files in another place are the same source, and a path may be private.
     """
 
     local: str
@@ -24,7 +24,7 @@ class FolderContent(Settings):
 
 
 class MadeContent(Settings):
-    """A made source as settings know it: by the digest of what is made and of its seed."""
+    """A made source: its name, and the digest of its spec and seed."""
 
     made: str
     sha256: str
@@ -60,10 +60,10 @@ class SplitSettings(Settings):
         columns: what a row needs -> the column of the file, or its number from 1.
         label_names: how the files spell the labels; empty where they are the numbers of the labels.
         exclude_labels: labels of rows that are left out.
-        labelled: False where the published rows have no labels.
-        unlabelled_sample: True where the files of a sample may lack the labels; None elsewhere.
-        broken: the number of lines without all fields that the files are known to have.
-        empty: the number of rows with an empty text that the files are known to have.
+        labelled: whether the published rows have labels.
+        unlabelled_sample: True if the files of a sample may lack the labels, else None.
+        broken: the known number of lines in the files that lack fields.
+        empty: the known number of rows in the files with an empty text.
         files: the name of the encoded split -> its file; a split with subsets has one for each.
     """
 

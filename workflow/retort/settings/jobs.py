@@ -28,7 +28,7 @@ class TeacherSettings(Settings):
 
 
 class UnreadTeacherSettings(Settings):
-    """A teacher of which a task-specific student reads nothing: its model gives the vocabulary."""
+    """The teacher of a task-specific student that reads nothing of it but the vocabulary of its model."""
 
     model: ModelSettings
     task: TaskSettings
@@ -71,14 +71,14 @@ class ActivationSettings(Settings):
 
 
 class DistillationSettings(Settings):
-    """What task-specific and task-agnostic distillation have in common.
+    """The settings that task-specific and task-agnostic distillation have in common.
 
     Args:
         architecture: the student's sizes.
         initialisation: where its initial weights come from.
         stages: its stages, in order.
         precision: 'bfloat16', 'tf32' or 'float32'.
-        versions: those of the code, the student and its protocol.
+        versions: the versions of the code, the student and its protocol.
         parent: the student or published model that it starts from; None if it starts from none.
     """
 

@@ -1,4 +1,4 @@
-"""The strict base class of all specs, safe names, and types that several specs share."""
+"""The strict base class of all specs, and the types that several specs share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from retort.registry import nearest, unknown
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-TURNING = "\u202a-\u202e\u2066-\u2069"  # characters that turn the order of the text after them
+BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional controls, which change the order of the text after them
 
 
 def one_line(text: str) -> str:
@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
     Raises:
         ValueError: it has one.
     """
-    if re.search(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{TURNING}]", text):
+    if re.search(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{BIDI}]", text):
         raise ValueError("a line break or a control character stands in it; write it on one line, without")
     return text
 
@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
 Label = Annotated[Text, AfterValidator(one_line)]  # names of rows, columns and classes stand in messages and tables
 Settings = dict[str, Any]
 UNKNOWN_KEY = "unknown_key"  # pydantic's name for an error
-CUSTOM = (UNKNOWN_KEY, "no_source")  # errors that have a text of their own
+CUSTOM = (UNKNOWN_KEY, "no_source")  # types of errors that bring their own message
 OptionValue = JsonValue  # the value of an option: what JSON can hold
 Options = dict[str, OptionValue]  # options of a reader, a file format or an objective, by name
 
@@ -60,21 +60,21 @@ class Spec(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _tell_all(cls, content: Any, validate: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        """Validate, and report every mistake at once: those of single keys, and those of keys that contradict.
+        """Validate, and report every mistake at once: those of single keys, and contradictions between keys.
 
-        An unknown key is reported with the nearest known one, which then does not count as missing.
+        An unknown key is reported with the nearest known one. That one is then not reported as missing, too.
         """
         try:
             spec = validate(content)
         except ValidationError as error:
             items = error.errors(include_url=False)
-            strange = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
-            meant = {nearest(item["loc"][0], _keys(cls)) for item in strange}
+            extra = [item for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
+            meant = {nearest(item["loc"][0], _keys(cls)) for item in extra}
             misspelt = {("missing", (key,)) for key in meant}
             details = [_detail(item, _keys(cls)) for item in items if (item["type"], item["loc"]) not in misspelt]
             if isinstance(content, dict):
                 wrong = {*meant, *(item["loc"][0] for item in items if item["loc"])}
-                details += _contradictions(cls, _without(cls, content, wrong, info.context))
+                details += _contradictions(cls, _partial_spec(cls, content, wrong, info.context))
             raise ValidationError.from_exception_data(error.title, details) from None
         if details := _contradictions(cls, spec):
             raise ValidationError.from_exception_data(cls.__name__, details)
@@ -86,8 +86,8 @@ def _keys(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _without(model: type[Spec], content: Settings, wrong: Container[Any], context: Any) -> Spec:
-    """Return a model of the content that lacks the fields of wrong keys altogether, also where they have a default."""
+def _partial_spec(model: type[Spec], content: Settings, wrong: Container[Any], context: Any) -> Spec:
+    """Return an unvalidated model of the content without the fields of wrong keys, even if these have a default."""
     partial = model.model_construct()
     for name, field in model.model_fields.items():
         key = field.alias or name
@@ -100,16 +100,16 @@ def _without(model: type[Spec], content: Settings, wrong: Container[Any], contex
 
 
 def _contradictions(model: type[Spec], spec: Spec) -> list[InitErrorDetails]:
-    """Return an error for each check of several fields that fails; one that reads a missing field is left out.
+    """Return an error for each failing check of several fields; a check that reads a missing field is skipped.
 
-    By itself pydantic runs these checks one by one until one fails, and none where a single field is wrong.
+    Pydantic itself stops at the first check that fails, and runs none of them if a single field is wrong.
     """
     details = []
     for check in model.__pydantic_decorators__.model_validators.values():
         if check.info.mode == "after":
             try:
                 check.func(spec)
-            except (AttributeError, LookupError, TypeError):  # it depends on what has a message already
+            except (AttributeError, LookupError, TypeError):  # it reads a field whose mistake is reported already
                 continue
             except ValueError as error:
                 details.append(InitErrorDetails(type="value_error", loc=(), input=None, ctx={"error": error}))
@@ -117,7 +117,7 @@ def _contradictions(model: type[Spec], spec: Spec) -> list[InitErrorDetails]:
 
 
 def _detail(item: ErrorDetails, keys: Iterable[str]) -> InitErrorDetails:
-    """Return an error as pydantic takes it; an unknown key gets a message that suggests one of these keys."""
+    """Return an error in the form that pydantic raises; the message of an unknown key suggests one of `keys`."""
     error_type: str | PydanticCustomError = item["type"]
     if error_type == "extra_forbidden" and len(item["loc"]) == 1:
         error_type = PydanticCustomError(UNKNOWN_KEY, "{text}", {"text": str(unknown("key", item["loc"][0], keys))})
@@ -132,7 +132,7 @@ class Unique:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Return the schema of the list with a check that each value is listed once."""
-        return core_schema.no_info_after_validator_function(_each_once, handler(source))
+        return core_schema.no_info_after_validator_function(_check_distinct, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
@@ -141,7 +141,7 @@ class Unique:
         return {**handler(schema), "uniqueItems": True}
 
 
-def _each_once(values: list[Any]) -> list[Any]:
+def _check_distinct(values: list[Any]) -> list[Any]:
     twice = [value for number, value in enumerate(values) if value in values[:number]]
     if twice:
         raise ValueError(f"{twice[0]!r} is listed twice")
@@ -160,14 +160,14 @@ Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]  # what all random gen
 
 @dataclass(frozen=True)
 class FieldsOf:
-    """An annotation of a mapping for JSON schemas: it changes some fields of a model and leaves out the others."""
+    """An annotation of a mapping, for its JSON schema: the mapping changes some fields of a model."""
 
     model: type[Spec]
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return the schema of the model with no field required and no default: what is left out stays as it was."""
+        """Return the schema of the model without required fields and defaults: fields left out are not changed."""
         whole = handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))["properties"]
         fields = {name: {key: field[key] for key in field if key != "default"} for name, field in whole.items()}
         return {"type": "object", "properties": fields, "additionalProperties": False}

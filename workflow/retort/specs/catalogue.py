@@ -1,4 +1,4 @@
-"""What is registered in code that needs torch, read from its source: names, options, versions, first lines.
+"""What is registered in code that needs torch, read from its source: names, options, versions, summaries.
 
 Importing an objective imports torch, which takes seconds. `retort check`, `retort list` and the planning of the
 workflow only need to know which objectives exist and which options they have. These facts are literals in the source,
@@ -16,7 +16,7 @@ from typing import Any
 
 from retort.errors import RetortError
 
-# Activations that are computed from others, and the ones that must be recorded in the model for that.
+# Activations that are computed from others -> those that must be recorded in the model for that.
 BASIS = {
     "scores": ("queries", "keys"),
     "cls": ("hidden",),
@@ -29,7 +29,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def at_all_positions(activations: Iterable[str]) -> bool:
-    """Return whether some of a layer's activations need all that it computes from its attention, at every position."""
+    """Return whether some activations of a layer are computed after its attention, at every position of a row."""
     needed = {name for each in activations if each != "cls" for name in BASIS.get(each, (each,))}
     return not needed.isdisjoint(AFTER_ATTENTION)
 
@@ -42,10 +42,10 @@ class Entry:
         name: the registered name.
         summary: the first line of its docstring.
         version: its version, 1 where it declares none.
-        level: of an objective: 'layer' compares two layers, 'layers' all layers of its mapping at once, 'input' the
-            embeddings, 'output' the logits.
-        reduction: the reduction of an objective: what of a batch its value is the mean over, one of `COUNTS` in
-            objectives/parts.py; 'batch' if it needs the whole batch at once.
+        level: what an objective compares: 'layer' a pair of layers, 'layers' all pairs of its mapping at once, 'input'
+            the embeddings, 'output' the logits.
+        reduction: what of a batch an objective's value is the mean over, one of `COUNTS` in objectives/parts.py;
+            'batch' if it needs the whole batch at once.
         activations: the names of the student activations that an objective reads.
         teacher_activations: the same for the teacher; those of the student where it declares none.
         options: option -> default.
@@ -77,7 +77,7 @@ def _registered_as(node: ast.ClassDef | ast.FunctionDef, registry: str) -> str |
 
 
 def _facts(node: ast.ClassDef | ast.FunctionDef, registry: str) -> dict[str, Any]:
-    """Return the literals that are given to the registry beside the name."""
+    """Return the keyword arguments of the `register` decorator: name -> literal."""
     calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
     keywords = [key for call in calls if ast.unparse(call.func) == f"{registry}.register" for key in call.keywords]
     return {key.arg: _literal(key.value) for key in keywords if key.arg}

@@ -25,10 +25,10 @@ DAYS = re.compile(r"(?P<days>[1-9]\d*)-(?P<hours>\d+)(:(?P<minutes>\d\d)(:(?P<se
 
 
 def minutes(value: Any) -> float:
-    """Return a time in minutes, from a number of them or a text such as '2d' or '2-00:00:00'.
+    """Return a time in minutes; the value is a number of minutes or a text such as '2d' or '2-00:00:00'.
 
     Raises:
-        ValueError: it is no time, or none at all.
+        ValueError: it is no time, or not above 0.
     """
     written = str(value)
     try:
@@ -112,8 +112,8 @@ class Cluster(Spec):
         default=None,
         ge=2,
         le=10_000,
-        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: no batch is divided. "
-        "At least 2, because CUDA and its libraries take more than 1",
+        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: only those "
+        "that have been too large for a GPU. At least 2, because CUDA and its libraries take more than 1",
     )
     gpus_per_job: Whole = Field(
         default=1,
@@ -150,22 +150,22 @@ class Cluster(Spec):
         return groups
 
     def limits(self, gpus: int, mem_mb: float = 0) -> tuple[float, float]:
-        """Return the most minutes and megabytes of a job on the partition that is best for it; infinite if not limited.
+        """Return the (minutes, megabytes) that a job may take at most on its best partition; inf without a limit.
 
-        That is, among the partitions with its GPUs and its memory, the one that lets it run for the longest time. If
-        none has that memory, it is the one with the most.
+        The best partition has the GPUs and the memory of the job, and the longest time limit. If none has enough
+        memory, it is the one with the most.
 
         Args:
-            gpus: the GPUs that the job asks for; where no partition has them, all partitions are asked.
+            gpus: the GPUs that the job asks for; if no partition has as many, all partitions are considered.
             mem_mb: the megabytes that it needs.
         """
         every = list(self.partitions.values()) or [Partition()]
-        fitting = [partition for partition in every if self._has_gpus(partition, gpus)] or every
-        holding = [partition for partition in fitting if partition.max_mem_mb >= mem_mb]
-        if holding:
-            best = max(holding, key=lambda partition: partition.max_runtime)
+        with_gpus = [partition for partition in every if self._has_gpus(partition, gpus)] or every
+        with_memory = [partition for partition in with_gpus if partition.max_mem_mb >= mem_mb]
+        if with_memory:
+            best = max(with_memory, key=lambda partition: partition.max_runtime)
         else:
-            best = max(fitting, key=lambda partition: (partition.max_mem_mb, partition.max_runtime))
+            best = max(with_gpus, key=lambda partition: (partition.max_mem_mb, partition.max_runtime))
         return best.max_runtime, best.max_mem_mb
 
     def _has_gpus(self, partition: Partition, gpus: int) -> bool:
@@ -178,7 +178,7 @@ def read_cluster(path: str | None) -> Cluster:
     """Read the file of a cluster; without one, nothing is limited.
 
     Raises:
-        RetortError: the file cannot be read, or says what it cannot.
+        RetortError: the file cannot be read, or has a wrong key or value.
     """
     if path is None:
         return Cluster()

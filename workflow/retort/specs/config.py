@@ -1,4 +1,4 @@
-"""The configuration, config.yaml: which papers, scale and precision, but not how jobs are divided."""
+"""The configuration, config.yaml: papers, scale, precision, and how jobs run."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Config(Spec):
         return self._file
 
     def origin(self, key: str) -> str:
-        """Return the name of what gives a key: the file, another one, or an option of the command line."""
+        """Return where a key was given: config.yaml, another file, or an option of the command line."""
         return self._origins.get(key, self._file)
 
     @property
@@ -152,13 +152,13 @@ class Config(Spec):
         return [] if isinstance(self.sample, bool) else self.sample
 
     def holds(self, folder: Path) -> bool:
-        """Return whether a folder of the user's data is there: as the run decided, else as at the first question."""
+        """Return whether a folder of the user's data exists: as the run decided, else as it was at the first call."""
         decided = self.run_sources.folders.get(str(folder))
         return self._folders.setdefault(str(folder), folder.is_dir() if decided is None else decided)
 
     @property
     def folders(self) -> dict[str, bool]:
-        """The folders that were asked for, and whether they are there."""
+        """Folder -> whether it exists, for the folders that `holds` was asked for."""
         return dict(self._folders)
 
     @property
@@ -194,7 +194,7 @@ def read_config(content: dict[str, Any], file: str = "config.yaml", origins: Map
     Args:
         content: the keys and values.
         file: the name of the file that holds them, for messages.
-        origins: key -> what gives it, for keys that stand elsewhere, such as in another file.
+        origins: key -> where it was given, for keys that come from elsewhere, such as another file.
 
     Raises:
         StudyError: a key is unknown or a value is out of range.
@@ -202,13 +202,13 @@ def read_config(content: dict[str, Any], file: str = "config.yaml", origins: Map
     problems = Problems(ROOT)
     config: Config | None = problems.validate(file, "", Config, content)
     if config is None:
-        raise StudyError([_blamed(line, file, origins or {}) for line in problems.lines])
+        raise StudyError([_with_origin(line, file, origins or {}) for line in problems.lines])
     config._file, config._origins = file, dict(origins or {})
     return config
 
 
-def _blamed(line: str, file: str, origins: Mapping[str, str]) -> str:
-    """Return a line about a key of the configuration that begins with what gives the key."""
+def _with_origin(line: str, file: str, origins: Mapping[str, str]) -> str:
+    """Return a message about a key of the configuration, beginning with where the key was given."""
     what = line.removeprefix(f"{file}: ")
     return f"{origins.get(re.split('[.:]', what)[0], file)}: {what}"
 

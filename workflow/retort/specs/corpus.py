@@ -44,7 +44,7 @@ class Component(Spec):
     cleaning: Cleaning = Field(default=Cleaning(), description="which documents are dropped")
 
 
-CHARACTERS = 12  # that are fetched for a token: English has four or five, and cleaning drops documents
+CHARACTERS = 12  # fetched for each token: English has four or five, and cleaning drops documents
 
 
 class CorpusJobs(Spec):
@@ -100,10 +100,10 @@ class Corpus(Spec):
         return {component.source for component in self.components}
 
     def first_rows(self, source: str) -> FirstRows | None:
-        """Return the first rows that it needs of a source; None if it needs all, or if their number is not known.
+        """Return the first rows that the corpus needs of a source; None for all rows.
 
-        It is known for a component that is alone, or has a share, of a number of blocks, in one pattern of Parquet
-        files: the others have shares by the sizes of their files.
+        A limit is known only if the corpus gives `blocks`, and one component reads the source, with a share of its own
+        (or as the only component) and one pattern of Parquet files. Other shares depend on the sizes of whole files.
         """
         components = [component for component in self.components if component.source == source]
         share = 1.0 if len(self.components) == 1 else components[0].share

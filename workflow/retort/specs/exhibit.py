@@ -1,11 +1,11 @@
-"""What every table and figure answers about itself, and where the kinds of tables and figures are found.
+"""Exhibits: what every table and figure answers about itself, and the registries of their kinds.
 
-An exhibit is a table or a figure. A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of
-`retort/figures`: its class reads the YAML file, answers the questions below, collects the tidy lines, and prints or
-draws them. Nothing else in the package asks which kind an exhibit is of.
+A kind of table is one file of `retort/tables/kinds`, a kind of figure one file of `retort/figures`. Its class reads the
+YAML file, answers the questions below, collects the tidy lines, and prints or draws them. No other code of the package
+depends on the kind of an exhibit.
 
-Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, since this
-package is imported by theirs.
+Only `exhibit_type` looks for kinds. It imports the files of these two folders by name, because those packages import
+this one.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class StudyNames(Protocol):
         """
 
     def trained_on(self, name: str) -> str:
-        """Return what the stages of a student are on, 'task' or 'corpus'; empty for a teacher or without stages."""
+        """Return what a student's stages train on, 'task' or 'corpus'; empty for a teacher or without stages."""
 
 
 class Exhibit(Spec):
     """A table or figure of a paper.
 
-    Most answers follow from `cells`. A kind that shows something else than cells gives its own.
+    Most answers follow from `cells`. A kind that shows something else overrides them.
     """
 
     kind: str
@@ -92,7 +92,7 @@ class Exhibit(Spec):
         return timed
 
     def timed_without_gpu(self) -> Exhibit:
-        """Return it with each time of a GPU taken on the device that the job has."""
+        """Return the exhibit with each latency on a GPU measured on the device of the job instead."""
         return self
 
     def profiled(self) -> list[str]:
@@ -108,7 +108,7 @@ class Exhibit(Spec):
         return rows
 
     def depths(self) -> dict[str, int]:
-        """Return student -> the layer of its teacher that it stands for, if it stands for one."""
+        """Return student -> teacher layer, for students that each show one layer."""
         return {}
 
     def settings_cells(self) -> list[SettingsCell]:
@@ -120,17 +120,17 @@ class Exhibit(Spec):
         return []
 
     def judging(self, column: str) -> list[Judging]:
-        """Return what sets the margin and the assumed deviation of a column, the nearest first, without the paper."""
+        """Return the levels below the paper that can set a column's margin and assumed deviation, nearest first."""
         return []
 
-    # --- what it has to do with other exhibits
+    # --- how it depends on other exhibits
 
     def compared_rows(self) -> dict[str, Row]:
-        """Return its rows of scores by name; empty if paired tests cannot compare rows of it."""
+        """Return its rows of scores by name; empty if paired tests cannot compare them."""
         return {}
 
     def compares(self) -> list[str]:
-        """Return the tables of its paper whose scores it compares; it reads theirs instead of its own."""
+        """Return the tables of its paper whose scores it compares, instead of reading scores of its own."""
         return []
 
     def draws(self) -> list[str]:
@@ -138,9 +138,9 @@ class Exhibit(Spec):
         return []
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
-        """Yield a line for each mistake that only shows beside the rest of the study.
+        """Yield a line for each mistake that only the rest of the study reveals.
 
-        Students, teachers, tasks and metrics that `cells` names are checked already.
+        Students, teachers, tasks and metrics of `cells` are checked elsewhere.
 
         Args:
             study: the study.
@@ -181,7 +181,7 @@ class Exhibit(Spec):
 
     @property
     def published_runs(self) -> int:
-        """The number of runs that a published mean is of; 0 if it is not known."""
+        """The number of runs behind a published mean; 0 if it is not known."""
         return 0
 
     @property
@@ -195,7 +195,7 @@ class Exhibit(Spec):
 
 
 def exhibits_of(study: StudyNames, paper: str) -> tuple[list[str], dict[str, Exhibit]]:
-    """Return the names of a paper's tables and figures, and those of them that can be read by name."""
+    """Return the names of all tables and figures of a paper, and name -> exhibit for those that can be read."""
     files = [key.partition("/") for kind, key in study.files if kind == "exhibits"]
     names = [name for slug, _, name in files if slug == paper]
     return names, {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
@@ -206,9 +206,9 @@ def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str
 
     Args:
         key: the key of the file that gives the names.
-        noun: what a name is of, such as 'table'.
+        noun: what the names are names of, such as 'table'.
         names: the names.
-        known: those that there are.
+        known: the names that exist.
     """
     yield from (f"{key}: {unknown(noun, name, known)}" for name in names if name not in known)
 

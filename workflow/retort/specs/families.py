@@ -111,26 +111,26 @@ def _axis(name: str, values: Any, shared: Mapping[str, Axis]) -> Axis:
         return shared[name] if values == ALL else {value: shared[name][value] for value in values}
     if name in shared:
         raise RetortError(f"{where}: '{AXES}' has an axis of this name", f"write '{ALL}' or a list, or rename one")
-    return _values(where, _listed(where, values) if isinstance(values, list) else values)
+    return _values(where, _list_axis(where, values) if isinstance(values, list) else values)
 
 
-def _listed(where: str, values: list[Any]) -> dict[str | int, None]:
-    """Return the values of a list, each with no keys."""
+def _list_axis(where: str, values: list[Any]) -> dict[str | int, None]:
+    """Return the axis that a list of value names stands for: its values set no keys."""
     for number, value in enumerate(values):
         if value in values[:number]:
             raise RetortError(f"{where}: '{value}' is listed twice", "name each value once")
-    return dict.fromkeys(map(_scalar, values))
+    return dict.fromkeys(map(_check_value_name, values))
 
 
-def _scalar(value: Any) -> str | int:
-    """Return the name of a value as it is: a text or a number."""
+def _check_value_name(value: Any) -> str | int:
+    """Return the name of a value unchanged if it is a text or a whole number; raise an error otherwise."""
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise RetortError(f"'{value}' is no name of a value", "write texts or whole numbers")
     return value
 
 
 def _combinations(axes: Mapping[str, Axis], left_out: Any) -> Iterator[Combination]:
-    """Yield every combination of values but those that `except` leaves out."""
+    """Yield every combination of values, without those that `except` leaves out."""
     if not isinstance(left_out, list):
         raise RetortError(f"{EXCEPT}: not a list", "write [{axis: value}, {axis: [value, ...]}]")
     rules = [_rule(f"{EXCEPT}.{number}", rule, axes) for number, rule in enumerate(left_out, start=1)]
@@ -155,7 +155,7 @@ def _rule(where: str, rule: Any, axes: Mapping[str, Axis]) -> dict[str, list[Any
 
 
 def merge(below: Any, above: Any, key: str = "") -> Any:
-    """Return two values as one: mappings are merged key by key, lists of deviations joined, others replaced."""
+    """Merge two values: mappings key by key, lists of deviations joined; otherwise `above` replaces `below`."""
     if isinstance(below, dict) and isinstance(above, dict):
         untouched = {name: value for name, value in below.items() if name not in above}
         changed = {name: merge(below[name], value, name) if name in below else value for name, value in above.items()}
@@ -177,11 +177,12 @@ def fill(content: Any, combination: Combination) -> Any:
         return content
     whole = _PLACEHOLDER.fullmatch(content)
     if whole:
-        return _looked_up(whole, combination)
-    return _PLACEHOLDER.sub(lambda match: str(_looked_up(match, combination)), content)
+        return _look_up(whole, combination)
+    return _PLACEHOLDER.sub(lambda match: str(_look_up(match, combination)), content)
 
 
-def _looked_up(placeholder: re.Match[str], combination: Combination) -> Any:
+def _look_up(placeholder: re.Match[str], combination: Combination) -> Any:
+    """Return the value of a placeholder: the name of the chosen value, or what that value has under the key."""
     axis, key = placeholder.groups()
     if axis not in combination:
         raise RetortError(f"{placeholder.group()}: {unknown('axis', axis, combination)}")

@@ -1,7 +1,6 @@
-"""How the schemas that pydantic makes of models become those of YAML files.
+"""Turn the JSON schemas that pydantic makes of models into those of YAML files.
 
-The content of most files is one model. Where a file is written in another way, a function here changes the schema of
-the model accordingly.
+Most files hold one model. For a file with another layout, a function here changes the schema of the model.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def _ref(title: str) -> JsonSchemaValue:
 def with_families(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Return the schema of a file that maps names to entries or, for a name with placeholders, to families of them.
 
-    In a family no field is required, for the values of an axis may set it, and `{axis}` may stand for any value.
+    In a family no field is required, because an axis may set it, and `{axis}` may stand for any value.
     """
     whole, entry = by_name(schema), schema["title"]
     definitions = {_in_family(name): _optional(definition) for name, definition in whole["$defs"].items()}
@@ -100,12 +99,12 @@ def _in_family(name: str) -> str:
 
 
 def _keys(entry: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of what a value of an axis has: fields of an entry, and any other key for placeholders."""
+    """Return the schema of a value of an axis: fields of an entry, and any other keys, for placeholders."""
     return {key: value for key, value in entry.items() if key not in ("title", "additionalProperties", "description")}
 
 
 def _optional(schema: Any) -> Any:
-    """Return a schema with no field required, in which a placeholder may stand for any field or item."""
+    """Return a schema without required fields, in which a placeholder may stand for any field or item."""
     if isinstance(schema, list):
         return [_optional(entry) for entry in schema]
     if not isinstance(schema, dict):

@@ -1,7 +1,7 @@
-"""What a verdict on a score takes for granted, and the keys that set it: a margin, and a deviation if none is known.
+"""What verdicts on scores assume: a margin, and a standard deviation where none is known.
 
-Both are in points: a score times 100. A column goes before its table, a table before its paper, a paper before the
-defaults of this module. `retort/tables/README.md` explains the defaults.
+Both are in points: a score times 100. A column's value wins over its table's, the table's over its paper's, and the
+paper's over the defaults of this module, which `retort/tables/README.md` explains.
 """
 
 from __future__ import annotations

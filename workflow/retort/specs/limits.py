@@ -1,4 +1,4 @@
-"""The values that a number of a table can have: limits of the metrics of scores, and of what is measured of a model."""
+"""The limits of the numbers in tables: of metrics of scores, and of measurements of a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from retort.specs.printed import AVERAGE, CHANGE, OF_A_MODEL
 
 CORRELATIONS = ("matthews", "pearson", "spearman")
-UNBOUNDED = "threshold"  # how the names of metrics end that are in logits
+UNBOUNDED = "threshold"  # ending of the names of metrics that are measured in logits
 ROUNDED = 0.01  # what rounding may add to a recorded number
 
 
@@ -20,7 +20,7 @@ def limits(metric: str) -> tuple[float, float]:
 
 
 def check_possible(metric: str, mean: float, std: float | None) -> None:
-    """Check that a number of a table can be: a score is times 100, a change may have any value.
+    """Check that a number of a table is possible; scores are times 100, and a change may have any value.
 
     Args:
         metric: what is measured.
@@ -28,7 +28,7 @@ def check_possible(metric: str, mean: float, std: float | None) -> None:
         std: the standard deviation over the runs; None if there is none.
 
     Raises:
-        ValueError: it cannot be.
+        ValueError: it is impossible.
     """
     if metric == CHANGE:
         return
@@ -39,6 +39,6 @@ def check_possible(metric: str, mean: float, std: float | None) -> None:
     least, greatest = (-100.0, 100.0) if metric == AVERAGE else (100 * limit for limit in limits(metric))
     if not least - ROUNDED <= mean <= greatest + ROUNDED:
         raise ValueError(f"{metric} is from {least:g} to {greatest:g}, not {mean:g}")
-    largest = (greatest - least) / math.sqrt(2)  # that of two runs, one at each end; more runs have a smaller one
+    largest = (greatest - least) / math.sqrt(2)  # of two runs, one at each limit; more runs have a smaller one
     if std is not None and std > largest + ROUNDED:
         raise ValueError(f"the standard deviation of {metric} is at most {largest:.1f}, not {std:g}")

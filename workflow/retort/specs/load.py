@@ -1,4 +1,4 @@
-"""Load YAML files as models; the problems of all files are collected, none is raised."""
+"""Load YAML files as models; collect the problems of all files instead of raising errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 
 @cache
 def _adapter(model: Any) -> TypeAdapter[Any]:
-    """Return the validator of a model, made once: a study has hundreds of entries of few models."""
+    """Return the validator of a model; it is cached, because a study has hundreds of entries of few models."""
     return TypeAdapter(model)
 
 
@@ -32,14 +32,14 @@ def _unchanged(path: Path, content: Any) -> Any:
 
 
 class Problems:
-    """A list of error messages, each with the file that it is about.
+    """A list of error messages, each beginning with the name of its file.
 
     Args:
         folder: the folder of the study; file names are printed relative to its parent.
 
     Attributes:
         lines: the messages.
-        unread: the names of the files and entries that could not be read; `*` stands for what is not known of a name.
+        unread: names of files and entries that could not be read; `*` stands for an unknown part of a name.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class Problems:
         return None
 
     def is_unread(self, name: str) -> bool:
-        """Return whether a name is that of a file or entry that could not be read, and so has a problem already."""
+        """Return whether a file or entry of this name could not be read, and so has a problem already."""
         return any(fnmatchcase(name, pattern) for pattern in self.unread)
 
 
@@ -101,7 +101,7 @@ def checked_name(name: str) -> str:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a name exists in its folder, also as a link to nothing, which has a problem when it is read."""
+    """Return whether a path exists; a broken link counts, as reading it adds a problem."""
     return path.exists() or path.is_symlink()
 
 

@@ -1,4 +1,4 @@
-"""What is made from a seed in place of a source: rows of tasks, texts of corpora, a pre-trained model."""
+"""The specs of made data: what is made from a seed in place of a source (rows, texts, a pre-trained model)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Made(Spec):
 
 
 class MadeSource(Spec):
-    """A source of a study in miniature; no YAML file describes it, the study makes it of what reads the source."""
+    """A source of a study in miniature; no YAML file describes it: it follows from what reads the source."""
 
     title: Text
     made: Made

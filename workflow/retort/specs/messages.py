@@ -57,16 +57,16 @@ def readable(error: ValidationError, content: Any = None, where: str = "") -> li
         content: what was validated; None if that is not known, as for a schedule that was put together.
         where: the key of the content in its file; empty for the whole file.
     """
-    mistakes = [_located(item, content) for item in error.errors(include_url=False)]
-    texts = [_text(mistake) for mistake in mistakes if not _rivals(mistake, mistakes)]
+    mistakes = [_locate(item, content) for item in error.errors(include_url=False)]
+    texts = [_text(mistake) for mistake in mistakes if not _is_rival(mistake, mistakes)]
     above = (where,) if where else ()
     return [
         ": ".join(filter(None, (".".join((*above, *keys)), text))) for keys, text in (*texts, *_undecided(mistakes))
     ]
 
 
-def _located(item: ErrorDetails, content: Any) -> _Mistake:
-    """Tell the keys in the location of an error from pydantic's names of union members."""
+def _locate(item: ErrorDetails, content: Any) -> _Mistake:
+    """Return an error with its location split into keys of the file and pydantic's names of union members."""
     keys: list[str] = []
     members: list[tuple[Keys, str]] = []
     here, is_known = content, content is not None
@@ -88,10 +88,9 @@ def _located(item: ErrorDetails, content: Any) -> _Mistake:
 
 
 def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]]]:
-    """Return the unions of which no member took the value: keys -> member -> its mistakes.
+    """Return the unions with no member that accepts the value: keys -> member -> its mistakes.
 
-    A union whose member follows from a key of the value, such as `kind`, has mistakes of this member only; it is left
-    out.
+    Left out are unions whose member follows from a key of the value, such as `kind`: only that member has mistakes.
     """
     unions: dict[Keys, dict[str, list[_Mistake]]] = {}
     for mistake in mistakes:
@@ -100,8 +99,8 @@ def _unions(mistakes: Iterable[_Mistake]) -> dict[Keys, dict[str, list[_Mistake]
     return {keys: members for keys, members in unions.items() if len(members) > 1}
 
 
-def _rivals(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
-    """Return whether the mistake is one of several ways to say the same: another member of a union is nearer."""
+def _is_rival(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
+    """Return whether the mistake can be dropped, because another member of its union is nearer to the value."""
     for keys, members in _unions(mistakes).items():
         ways = [way for way in mistake.members if way[0] == keys]
         if ways and ways[0][1] != _nearest_member(keys, members):
@@ -110,7 +109,7 @@ def _rivals(mistake: _Mistake, mistakes: list[_Mistake]) -> bool:
 
 
 def _nearest_member(keys: Keys, members: dict[str, list[_Mistake]]) -> str | None:
-    """Return the member whose mistakes lie deepest in the value; None if the value itself is of a wrong type."""
+    """Return the member of a union with the deepest mistake in the value; None if no member has its type."""
     depths = {member: max(len(mistake.keys) for mistake in mistakes) for member, mistakes in members.items()}
     deepest = max(depths, key=lambda member: depths[member])
     return deepest if depths[deepest] > len(keys) else None
@@ -141,18 +140,18 @@ def _plain(mistake: _Mistake) -> tuple[Keys, str]:
     text = item["msg"].removeprefix("Value error, ").replace("Tuple should", "List should")
     if isinstance(item["input"], dict | list) and not item["type"].endswith("_type"):
         return mistake.keys, text  # the value is too long to print, and its type is right
-    return mistake.keys, f"{text}, not {_shown(item['input'])}"
+    return mistake.keys, f"{text}, not {_describe(item['input'])}"
 
 
-def _shown(value: Any) -> str:
-    """Return a value as a message shows it: of a mapping or a list only that it is one."""
+def _describe(value: Any) -> str:
+    """Return a value for a message; mappings and lists are not printed in full."""
     kinds = {dict: "a mapping", list: "a list", type(None): "nothing"}
     return kinds.get(type(value), repr(value))
 
 
 def _wrong_container(mistake: _Mistake) -> tuple[Keys, str]:
     """Return the text for a value that is no list or no mapping."""
-    return mistake.keys, f"give {_type_of(mistake.item)}, not {_shown(mistake.item['input'])}"
+    return mistake.keys, f"give {_type_of(mistake.item)}, not {_describe(mistake.item['input'])}"
 
 
 def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
@@ -162,7 +161,7 @@ def _quoted_number(mistake: _Mistake) -> tuple[Keys, str]:
     return keys, text + "; write the number without quotes" * bool(is_number)
 
 
-def _as_it_is(mistake: _Mistake) -> tuple[Keys, str]:
+def _own_message(mistake: _Mistake) -> tuple[Keys, str]:
     return mistake.keys, mistake.item["msg"].removeprefix("Value error, ")
 
 
@@ -195,10 +194,10 @@ def _no_kind(mistake: _Mistake) -> tuple[Keys, str]:
 
 
 TEXTS: dict[str, Callable[[_Mistake], tuple[Keys, str]]] = {
-    "missing": _as_it_is,
-    "value_error": _as_it_is,
-    "unknown_key": _as_it_is,
-    "no_source": _as_it_is,
+    "missing": _own_message,
+    "value_error": _own_message,
+    "unknown_key": _own_message,
+    "no_source": _own_message,
     "string_type": _not_text,
     "int_type": _quoted_number,
     "float_type": _quoted_number,

@@ -28,8 +28,8 @@ class Names:
     def full(self, name: str) -> str:
         """Return the full name of a student or teacher, `<paper>-<name>`.
 
-        The paper's own names come first: a name that one of its students or teachers has, or begins with, is its own.
-        (A row's name may be a beginning; its columns add the rest.) A name that begins with a paper's slug is full.
+        A name is the paper's own if one of its students or teachers has it, or has a name that begins with it. (A row
+        may give the beginning, and its columns the rest.) Any other name that begins with a paper's slug is full.
         """
         is_own = any(f"{own}-".startswith(f"{name}-") for own in self.own)
         is_full = any(name.startswith(f"{paper}-") for paper in self.papers)

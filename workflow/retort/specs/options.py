@@ -52,7 +52,7 @@ def check_options(registered: str, entry: Entry, options: dict[str, Any]) -> lis
 
 
 def _is_of(value: Any, type_name: str) -> bool:
-    """Return whether an option's value is of a type: true and false are no numbers, and other types take any value."""
+    """Return whether a value is of a type; true and false are no numbers, and a type not named here fits any value."""
     if type_name.startswith("list["):
         return isinstance(value, list) and all(_is_of(entry, type_name[5:-1]) for entry in value)
     if type_name in ("int", "float"):
@@ -61,7 +61,7 @@ def _is_of(value: Any, type_name: str) -> bool:
 
 
 def _wrong_type(entry: Entry, name: str, value: Any) -> str | None:
-    """Return which types an option takes, if its value is of another; else None."""
+    """Return a message if an option's value has a wrong type, else None."""
     default = entry.options[name]
     types = entry.types.get(name, ()) if default is None else (type(default).__name__,)
     if not types or any(_is_of(value, type_name) for type_name in types):
@@ -71,7 +71,7 @@ def _wrong_type(entry: Entry, name: str, value: Any) -> str | None:
 
 
 def _wrong_text(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield whether a text is not the one character that it must be, or names no encoding of text."""
+    """Yield a message if a text must be one character or the name of an encoding, and is not."""
     if name in entry.facts.get("one_character", ()) and not (len(value) == 1 and value not in "\r\n"):
         yield f"takes one character, not {value!r}"
     if name == "encoding":
@@ -82,7 +82,7 @@ def _wrong_text(entry: Entry, name: str, value: Any) -> Iterator[str]:
 
 
 def _wrong_list(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield whether a list is empty, or has a text twice, or one of the values that it may hold."""
+    """Yield a message if a list is empty, and one if it has a text or a choice twice."""
     if value == []:
         yield "is an empty list; leave it out"
     if isinstance(value, list) and (name in entry.choices or all(isinstance(each, str) for each in value)):
@@ -91,7 +91,7 @@ def _wrong_list(entry: Entry, name: str, value: Any) -> Iterator[str]:
 
 
 def _out_of_range(entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield which limits a number, or a number of a list, does not keep."""
+    """Yield a message if a number, or a number of a list, is outside its limits."""
     limits = SEED if name == "seed" else entry.facts.get("limits", {}).get(name, {})
     numbers = [each for each in (value if isinstance(value, list) else [value]) if _is_of(each, "float")]
     wrong = [each for each in numbers if not all(COMPARED[limit](each, bound) for limit, bound in limits.items())]
@@ -100,7 +100,7 @@ def _out_of_range(entry: Entry, name: str, value: Any) -> Iterator[str]:
 
 
 def _not_allowed(registered: str, entry: Entry, name: str, value: Any) -> Iterator[str]:
-    """Yield each value of an option, or of its list, that is not one of those that it may have."""
+    """Yield a message for each value of an option, or of its list, that is not one of the option's choices."""
     allowed = entry.choices.get(name, ())
     for each in value if isinstance(value, list) else [value]:
         if allowed and each not in allowed:

@@ -1,4 +1,4 @@
-"""The printed content of a paper's tables: cells as text, the numbers in them, and what each number measures."""
+"""The printed content of a paper's tables: the text of each cell, its number, and what the number measures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Number:
         text: as printed, with its unit and without its standard deviation ('109M', '×2.0', '76.30').
         value: the number without its unit (109.0 for '109M').
         std_text: the standard deviation as printed; empty if there is none.
-        error: the largest error of a number that is computed from printed ones; None for one that is printed.
+        error: the largest error of a number that is computed from printed numbers; None for a printed number.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Number:
 
     @property
     def half(self) -> float:
-        """The largest difference that rounding can make: half a unit of the last printed digit."""
+        """The largest rounding error: half a unit of the last printed digit."""
         if self.error is not None:
             return self.error
         digits, _, exponent = re.sub(r"[^\d.e-]", "", self.text).partition("e")
@@ -93,7 +93,7 @@ class PublishedCell:
     """One printed cell: the names of its row and column, its text, and its number (None if the text is no number).
 
     Args:
-        runs: over how many runs the number is a mean; 0 if it is not known.
+        runs: the number of runs behind a mean; 0 if it is not known.
     """
 
     row: str
@@ -106,7 +106,7 @@ class PublishedCell:
 def recorded_cell(row: str, column: str, values: Sequence[float], runs: int) -> PublishedCell:
     """Return the cell of a recorded number: [mean] of one run, or [mean, standard deviation] of several.
 
-    A run is recorded with at least three decimals (`tables/record.py`), of which YAML drops the zeros at the end.
+    A number is recorded with at least three decimals (`tables/record.py`), but YAML drops zeros at the end.
 
     Args:
         row: the name of its row.
@@ -174,7 +174,7 @@ def row_names(rows: Iterable[TextRow]) -> list[str]:
     return [f"{row.group}: {row.label}" if labels.count(row.label) > 1 else row.label for row in rows]
 
 
-def twice(what: str, names: list[str]) -> None:
+def check_no_repeats(what: str, names: list[str]) -> None:
     """Raise an error if a name occurs twice.
 
     Args:
@@ -226,8 +226,8 @@ class TextTable(Spec):
             ValueError: the block of cells does not fit the rows and columns, a name occurs twice, or the count of
                 numbers is not `numbers`.
         """
-        twice("column", [column.name for column in self.headings()])
-        twice("row", [name.removeprefix(": ") for name in row_names(self.lines())])
+        check_no_repeats("column", [column.name for column in self.headings()])
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.lines())])
         count = sum(cell.number is not None for cell in self.printed_cells())
         if count != self.numbers:
             raise ValueError(f"the rows hold {count} numbers, and 'numbers' says {self.numbers}")

@@ -32,19 +32,19 @@ def header(stub: Sequence[str], columns: Iterable[tuple[str, str]]) -> list[list
     return [[corner, *spans], ["", *labels]] if any(spans) else [[corner, *labels]]
 
 
-def _compare(what: str, key: str, fields: list[str], right: list[str]) -> None:
-    """Raise an error that names the first field which is not the right one."""
-    for number, (field, name) in enumerate(itertools.zip_longest(fields, right), start=1):
+def _check_names(what: str, key: str, fields: list[str], expected: list[str]) -> None:
+    """Raise an error for the first field that differs from the expected one."""
+    for number, (field, name) in enumerate(itertools.zip_longest(fields, expected), start=1):
         if field is None:
             raise ValueError(f"printed: {what} {number} is missing; '{key}' says '{name}'")
         if name is None:
-            raise ValueError(f"printed: {what} {number}, '{field}', is one too many; '{key}' has {len(right)}")
+            raise ValueError(f"printed: {what} {number}, '{field}', is one too many; '{key}' has {len(expected)}")
         if field != name:
             raise ValueError(f"printed: {what} {number} is '{field}'; '{key}' says '{name}'")
 
 
 def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list[str]]:
-    """Return the cells of each row; an empty list a row if the block is empty.
+    """Return the cells of each row; if the block is empty, an empty list for each row.
 
     Args:
         block: the text of the block.
@@ -61,9 +61,9 @@ def read_block(block: str, heads: list[list[str]], rows: list[str]) -> list[list
         raise ValueError(f"printed: the header begins with '{lines[0][0]}'; by 'stub' it is '{heads[0][0]}'")
     for number, head in enumerate(heads):
         what = "column" if head is heads[-1] else "heading"
-        _compare(what, "columns", lines[number][1:] if number < len(lines) else [], head[1:])
+        _check_names(what, "columns", lines[number][1:] if number < len(lines) else [], head[1:])
     below = lines[len(heads) :]
-    _compare("row", "rows", [line[0] for line in below], rows)
+    _check_names("row", "rows", [line[0] for line in below], rows)
     for name, *cells in below:
         if len(cells) != len(heads[-1]) - 1:
             raise ValueError(f"printed: row '{name}' has {len(cells)} cells for {len(heads[-1]) - 1} columns")

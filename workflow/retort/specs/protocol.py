@@ -18,7 +18,7 @@ Beta = Annotated[Real, Field(ge=0, lt=1)]
 
 
 def steps_per_epoch(rows: int, batch_size: int) -> int:
-    """Return the number of batches of an epoch, which leave no row out: ceil(rows / batch_size)."""
+    """Return the number of batches of an epoch over all rows: ceil(rows / batch_size)."""
     return -(-rows // batch_size)
 
 
@@ -145,11 +145,11 @@ class Protocol(Spec):
         return self
 
     def grid_of(self, task: str) -> Grid | None:
-        """Return the grid for one task; None if there is none and every seed is trained with the schedule as it is."""
+        """Return the grid for one task; None without a grid: every seed is then trained with the schedule."""
         return self.grids.get(task, self.grid)
 
     def for_task(self, task: str, *changes: Settings) -> Schedule:
-        """Return the schedule for one task; of the changes, later ones override earlier ones.
+        """Return the schedule for one task with these changes; later changes override earlier ones.
 
         Raises:
             pydantic.ValidationError: a change names an unknown field or a value out of range.

@@ -1,4 +1,4 @@
-"""A number that people gave to a text, such as a rating or a similarity: what files and samples may hold as one."""
+"""Ratings: the numbers that people gave to texts, such as a score of similarity, as files and samples may hold them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNOR
 
 
 def rating(value: Any) -> float:
-    """Return the number that a value of a file holds, as a number or as the text of one, in decimal digits.
+    """Return a rating as a float, from a number or from its text in decimal digits.
 
     Python's `float` would also read true as 1, '1_0' as 10, digits of other scripts, and 'nan'.
 
     Raises:
-        ValueError: it holds none, or one that is not between -LARGEST and LARGEST.
+        ValueError: it is no number, or not between -LARGEST and LARGEST.
     """
     if isinstance(value, bool) or not _DECIMAL.fullmatch(str(value).strip()):
         raise ValueError("not a number in decimal digits")

@@ -84,8 +84,8 @@ class CellSpec:
         subset: the rows of the task that are scored by themselves, such as a language; empty for all of it.
         timing: how a time is measured: 'batch-16' or another number, 'cpu', 'gpu'; empty for the default.
         length: tokens of a row that is timed; None for the default.
-        spread: what a time has one value for each of: 'runs' or 'batches'.
-        split: the split of a score; empty for the one that the task is scored on.
+        spread: what a latency's mean and deviation are over: 'runs' or 'batches'.
+        split: the split of a score; empty for the task's evaluation split.
         tasks: task -> metric, if the number is a mean over tasks; else empty.
         quoted: whose number the paper quotes in this cell; empty for one of its own.
         before: the name of the column on the left; a cell with a relative change compares it with another column.
@@ -165,7 +165,7 @@ def cell_at(
         before: the name of the column on the left; empty for the first one.
         split: the split of the table's scores, used if neither row nor column gives one.
         length: the tokens of a row that is timed; None for the default.
-        spread: what a time has one value for each of.
+        spread: what a latency's mean and deviation are over: 'runs' or 'batches'.
     """
     tasks = row.tasks or column.tasks
     derived = AVERAGE if column.mean_of or tasks else CHANGE if column.change_from else ""

@@ -14,11 +14,11 @@ _LOG = re.compile(r'^    log:\n\s+"(.*)",$', re.MULTILINE)
 
 @functools.cache
 def rules() -> dict[str, frozenset[str]]:
-    """Return every rule by name, with the names of its wildcards, which the path of its log repeats."""
-    found = {}
+    """Return rule -> names of its wildcards; they are read from the path of its log, which has all of them."""
+    wildcards = {}
     for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")):
         _, *parts = _RULE.split(path.read_text(encoding="utf-8"))  # text, name, text, name, text, ...
         for name, text in zip(parts[::2], parts[1::2], strict=True):
             log = _LOG.search(text)
-            found[name] = frozenset(WILDCARD.findall(log[1] if log else ""))
-    return found
+            wildcards[name] = frozenset(WILDCARD.findall(log[1] if log else ""))
+    return wildcards

@@ -1,4 +1,4 @@
-"""The specs of a scale: which studies' students run, and how much smaller than printed they are."""
+"""The specs of a scale: whose students run, and how much smaller they are than in print."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Replacements(Spec):
 
     @model_validator(mode="after")
     def _stages_set_what_finetuning_sets(self) -> Replacements:
-        """Check that stages have a value of their own wherever fine-tuning has one, so that none passes to them."""
+        """Check that stages set every field that fine-tuning sets, so that they never inherit its values."""
         for name in ("training", "distillation"):
             if missing := sorted(set(self.finetuning) - set(getattr(self, name))):
                 raise ValueError(f"{name}: {missing[0]} is missing, which finetuning sets")
@@ -57,7 +57,7 @@ class Replacements(Spec):
         return {**self.training, **self.training_of.get(paper, {})}
 
     def read_by(self, paper: str) -> Replacements:
-        """Return the replacements without what is for other papers, or for tasks that the paper does not run."""
+        """Return the replacements of a paper: without those for other papers, or for tasks that it does not run."""
         tasks = self.tasks_for(paper)
         own = {name: changes for name, changes in self.training_of.items() if name == paper}
         on_tasks = {

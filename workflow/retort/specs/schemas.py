@@ -1,6 +1,6 @@
-"""The JSON schemas of the study's YAML files, by which an editor completes, explains and checks them.
+"""The JSON schemas of the study's YAML files: editors use them to complete, explain and check the files.
 
-They are made from the models of this package. A file that does not hold one model says in `FILES` how it is laid out.
+They are made from the models of this package. `FILES` gives the layout of files that do not hold one model.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class File:
     """A type of YAML file.
 
     Args:
-        pattern: which files are of it, from the root of the repository.
-        model: what they hold.
-        layout: how they hold it: a change of the model's schema.
+        pattern: the paths of these files, from the root of the repository.
+        model: the model of what they hold.
+        layout: changes the schema of the model into that of the file.
     """
 
     pattern: str
@@ -80,14 +80,14 @@ def schema_text(name: str) -> str:
 
 
 def schema_line(path: Path, name: str) -> str:
-    """Return the line with which a YAML file names its schema, whose path is relative to the file."""
+    """Return the line with which a YAML file names its schema, by a path relative to the file."""
     return f"{MARK}{Path(os.path.relpath(FOLDER / f'{name}.json', path.parent)).as_posix()}\n"
 
 
 def with_schema_line(path: Path, name: str) -> str:
     """Return the text of a YAML file with its schema named in the first line and all else unchanged.
 
-    A byte order mark is left out: after the first line it would be none.
+    A byte order mark is left out, since the new first line would come before it.
 
     Raises:
         RetortError: the file is not UTF-8 text.

@@ -10,7 +10,7 @@ from pydantic import Field
 from retort.specs.base import Name, Spec, Text
 from retort.specs.names import StudentName
 
-MAPPINGS = "mappings"  # the first key of what the paper's students have together: the mappings that they use
+MAPPINGS = "mappings"  # first of the dotted keys that read the mappings of all students of a paper together
 
 
 class Reads(Spec):

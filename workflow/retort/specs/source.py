@@ -19,7 +19,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
-def relative(path: str) -> str:
+def check_relative(path: str) -> str:
     """Return a path unchanged if it stays inside its folder.
 
     Raises:
@@ -30,7 +30,7 @@ def relative(path: str) -> str:
     return path
 
 
-Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(one_line), AfterValidator(relative)]
+Relative = Annotated[str, StringConstraints(min_length=1), AfterValidator(one_line), AfterValidator(check_relative)]
 
 
 class Package(Spec):
@@ -196,14 +196,14 @@ TAGS = {"path": "folder", "hub": "from-hub", "package": "from-package"}  # the k
 
 
 def _tag(content: Any) -> str | None:
-    """Return which source a mapping describes, by the key that only such a source has, or by one that is like it.
+    """Return the type of source that a mapping describes, by the key that only this type has, or a key spelt like it.
 
-    None if it has no such key, or several.
+    Return None if it has no such key, or several.
     """
     keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
     exact = [key for key in TAGS if key in keys]
-    like = [near for near in (nearest(key, TAGS) for key in keys) if near]
-    return TAGS[(exact or like)[0]] if (exact or like) and len(exact) < 2 else None
+    found = exact or [near for near in (nearest(key, TAGS) for key in keys) if near]
+    return TAGS[found[0]] if found and len(exact) < 2 else None
 
 
 Source = Annotated[

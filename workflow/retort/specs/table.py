@@ -24,9 +24,9 @@ from retort.specs.printed import (
     PublishedCell,
     TextRow,
     TextTable,
+    check_no_repeats,
     recorded_cell,
     row_names,
-    twice,
 )
 from retort.specs.rows import CellSpec, Column, Row, cell_at
 from retort.specs.timing import Values
@@ -37,19 +37,19 @@ Decimals = Annotated[Whole, Field(ge=0, le=10, description="digits after the poi
 TimedPart = TypeVar("TimedPart", Column, Row)
 
 
-def _anywhere(part: TimedPart) -> TimedPart:
-    """Return a column or row that is timed on whatever device a job has, if it is one that is timed on a GPU."""
+def _without_gpu(part: TimedPart) -> TimedPart:
+    """Return a column or row; one that is timed on a GPU is timed on the device of the job instead."""
     return part.model_copy(update={"timing": ""}) if part.timing == "gpu" else part
 
 
-def _spread(numbers: list[float]) -> list[float]:
+def _check_std(numbers: list[float]) -> list[float]:
     if len(numbers) == 2 and numbers[1] < 0:
         raise ValueError(f"a standard deviation is at least 0, not {numbers[1]:g}")
     return numbers
 
 
 Printed = Annotated[
-    list[Real], AfterValidator(_spread), Field(min_length=1, max_length=2, description="[mean] or [mean, std]")
+    list[Real], AfterValidator(_check_std), Field(min_length=1, max_length=2, description="[mean] or [mean, std]")
 ]
 
 
@@ -98,7 +98,7 @@ class MeasuredTable(Judging, TextTable, Exhibit):
     def _whole(self) -> MeasuredTable:
         self.check_cells()
         if not self.numbers:
-            twice("row", [row.student for row in self.rows if row.student])
+            check_no_repeats("row", [row.student for row in self.rows if row.student])
         elif self.published:
             raise ValueError("the numbers of a paper stand in 'cells', those of a run in 'published'; give one of them")
         for cell in self.printed_cells():
@@ -150,15 +150,15 @@ class MeasuredTable(Judging, TextTable, Exhibit):
         ]
 
     def timed_without_gpu(self) -> MeasuredTable:
-        """Return the table with each time of a GPU taken on the device that the job has."""
+        """Return the table with each latency on a GPU measured on the device of the job instead."""
         if not any(timing.device == "gpu" for timings in self.timed.values() for timing in timings):
             return self
         content = {name: getattr(self, name) for name in self.model_fields_set}
-        content |= {"columns": list(map(_anywhere, self.columns)), "rows": list(map(_anywhere, self.rows))}
+        content |= {"columns": list(map(_without_gpu, self.columns)), "rows": list(map(_without_gpu, self.rows))}
         return type(self).model_validate(content)  # `model_copy` would keep the cells of this one
 
     def judging(self, column: str) -> list[Judging]:
-        """Return what sets the margin and the assumed deviation of a column: the column, then the table."""
+        """Return the levels that can set a column's margin and assumed deviation: the column, then the table."""
         return [*(one for one in self.columns if one.name == column), self]
 
     def named_rows(self) -> dict[str, Row]:
@@ -195,7 +195,7 @@ class MeasuredTable(Judging, TextTable, Exhibit):
 
     @property
     def published_runs(self) -> int:
-        """The number of runs that a published mean is of; 0 if it is not known."""
+        """The number of runs behind a published mean; 0 if it is not known."""
         return self.runs
 
     @property

@@ -16,10 +16,10 @@ from pydantic_core import core_schema
 from retort.registry import unknown
 from retort.specs import catalogue
 from retort.specs.base import Distinct, Label, Name, Options, Real, Seed, Spec, Text, Version, Whole
-from retort.specs.printed import twice
+from retort.specs.printed import check_no_repeats
 from retort.specs.ratings import LARGEST
 from retort.specs.sample import check_sample
-from retort.specs.source import FolderSource, HubSource, PackageSource, relative
+from retort.specs.source import FolderSource, HubSource, PackageSource, check_relative
 from retort.specs.task_files import Count, Files, FileSplit
 
 ALL = "all"  # stands for all subsets of a split together
@@ -60,14 +60,15 @@ class Reader(Spec):
     @classmethod
     def _inside(cls, options: Options) -> Options:
         if isinstance(file := options.get("file"), str):
-            relative(file)
+            check_relative(file)
         return options
 
     @model_validator(mode="after")
     def _of_a_file(self) -> Reader:
         known = catalogue.readers().get(self.name)
-        is_right = known is not None and self.options.keys() <= known.options.keys()  # others are told elsewhere
-        if known and is_right and "file" in known.options and not self.options.get("file", ""):
+        if known is None or not self.options.keys() <= known.options.keys():
+            return self  # reported elsewhere
+        if "file" in known.options and not self.options.get("file", ""):
             raise ValueError("options.file: name the file of the source that is read")
         return self
 
@@ -228,7 +229,7 @@ class Task(Spec):
         return self
 
     def _rows_of(self, files: Files, split: str) -> tuple[Any, ...] | None:
-        """Return what says which rows a split holds: its source, its file, and how it is read; None without a file."""
+        """Return what identifies the rows of a split: its source, file and reading options; None without a file."""
         if split not in files.files or split not in self.splits:
             return None
         return self.splits[split].source or self.source, files.files[split], files.of(split)
@@ -250,7 +251,7 @@ class Task(Spec):
     @model_validator(mode="after")
     def _submits(self) -> Task:
         if self.submission:
-            twice("submission.files: file", list(self.submission.files.values()))
+            check_no_repeats("submission.files: file", list(self.submission.files.values()))
             wrong = [name for name in self.submission.files if name not in self.encoded_splits]
             if wrong:
                 raise ValueError(f"submission.files: {unknown('split', wrong[0], self.encoded_splits)}")

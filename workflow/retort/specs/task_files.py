@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from retort.specs.base import Distinct, Name, Options, Spec, Text, Whole
-from retort.specs.printed import twice
+from retort.specs.printed import check_no_repeats
 from retort.specs.source import Relative
 
 Count = Annotated[Whole, Field(gt=0, le=10_000_000_000)]  # rows
@@ -15,7 +15,7 @@ Rows = Count | Annotated[Distinct[Count], Field(min_length=1)] | dict[Name, Coun
 
 
 def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
-    twice("column", [str(column) for column in columns.values()])
+    check_no_repeats("column", [str(column) for column in columns.values()])
     return columns
 
 

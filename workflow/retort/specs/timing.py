@@ -20,7 +20,7 @@ class Timing:
         batch: rows per batch.
         length: tokens per row.
         device: 'cpu' or 'gpu'; empty for the device that the profile's job has.
-        values: what has one value each: 'runs', the median over the batches of a run, or 'batches'.
+        values: one value for each of the 'runs' (the median over its batches), or for each of the 'batches'.
     """
 
     batch: int = ROWS
@@ -30,7 +30,7 @@ class Timing:
 
     @property
     def name(self) -> str:
-        """The key of the measurement in the profile's file, if it is one that tables add."""
+        """The key of the measurement in the profile's file, unless it is the one that every profile has."""
         each = "-each-batch" if self.values == "batches" else ""
         return f"batch-{self.batch}-length-{self.length}{f'-{self.device}' * bool(self.device)}{each}"
 
@@ -41,7 +41,7 @@ def timing(name: str, length: int | None, values: Values = "runs") -> Timing:
     Args:
         name: the `timing` of the cell: 'batch-16' or another number, 'cpu', 'gpu', or empty.
         length: the tokens per row that the table gives; None for the default of 32.
-        values: what has one value each, 'runs' or 'batches'.
+        values: one value for each of the 'runs' or the 'batches'.
 
     Raises:
         ValueError: the name is none of these.

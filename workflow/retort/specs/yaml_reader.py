@@ -1,6 +1,6 @@
-"""Read YAML files strictly: what YAML 1.1 would read in silence as something else is a mistake with a line.
+"""Read YAML files strictly: a value that YAML 1.1 silently reads as something else is an error that names the line.
 
-PyYAML keeps the last of two equal keys, which could drop a student, and it reads 010 as 8 and 1:30 as 90.
+For example, PyYAML keeps the last of two equal keys, which could drop a student, and reads 010 as 8 and 1:30 as 90.
 """
 
 from __future__ import annotations

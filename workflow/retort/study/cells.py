@@ -41,7 +41,7 @@ def answers_address(score: str) -> str:
 
 
 def held_back(study: Study, cell: CellSpec) -> list[str]:
-    """Return the tasks of a cell whose test labels only a server has, so that no score can be computed here."""
+    """Return the tasks of a cell whose test labels only a server has."""
     if cell.split != "test":
         return []
     splits = {task: study.tasks[task].splits.get("test") for task, _ in cell.scored if task in study.tasks}
@@ -49,12 +49,12 @@ def held_back(study: Study, cell: CellSpec) -> list[str]:
 
 
 def sent_tasks(study: Study, cell: CellSpec) -> list[str]:
-    """Return the tasks of a cell that a server scores; none at a scale that sends nothing, where dev stands in."""
+    """Return the tasks of a cell that a server scores; none at a scale without submissions, where dev stands in."""
     return held_back(study, cell) if study.scale.submissions else []
 
 
 def is_on_dev(study: Study, cell: CellSpec) -> bool:
-    """Return whether our score on dev stands in a cell of test sets, since the scale sends nothing to a server."""
+    """Return whether a cell of a test set shows our score on dev, because the scale sends nothing to a server."""
     return not study.scale.submissions and bool(held_back(study, cell))
 
 
@@ -101,7 +101,7 @@ def served(study: Study, exhibit: Exhibit) -> list[tuple[str, str]]:
 
 
 def sent_runs(study: Study, exhibit: Exhibit) -> set[tuple[str, str, int]]:
-    """Return (student, task, seed) of the runs whose answers a server gets, and whose dev scores stand beside its."""
+    """Return (student, task, seed) of the runs whose answers a server scores; tables show their dev scores, too."""
     return {(student, task, seeds_of(study, student)[0]) for student, task in served(study, exhibit)}
 
 
@@ -122,7 +122,7 @@ def profiled(study: Study, exhibit: Exhibit) -> list[str]:
 
 
 def left_out(study: Study, exhibit: Exhibit) -> list[str]:
-    """Return, each once, the reasons for which a run leaves cells of a table or figure out; empty if it makes all."""
+    """Return the reasons, each once, why a run leaves cells of a table or figure out; empty if it makes all."""
     pairs = [(student, task) for _, _, student, task, _ in scored(study, exhibit) if runs(study, student, task)]
     reasons = [needs.missing_for(study, *pair) for pair in dict.fromkeys(pairs)]
     reasons += [unprofiled(study, student) for student in exhibit.profiled() if student not in study.not_run]
@@ -131,7 +131,7 @@ def left_out(study: Study, exhibit: Exhibit) -> list[str]:
 
 
 def _failed(study: Study, exhibit: Exhibit, pairs: list[tuple[str, str]]) -> list[str]:
-    """Return why jobs of this run failed that a table or figure needs."""
+    """Return the reasons of the failed jobs of this run whose results a table or figure needs."""
     failed = study.config.run_sources.failed
     if not failed:
         return []

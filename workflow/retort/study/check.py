@@ -29,15 +29,22 @@ class Checker:
         self.wrong_schedules: set[tuple[str, str]] = set()  # (protocol, task) with a problem in the protocol's own file
 
     def known(self, path: Path, where: str, noun: str, name: str, among: Any) -> bool:
-        """Return whether a name is known; if not, add a problem.
+        """Return whether a name is among the known ones; if not, add a problem.
 
-        No problem is added for the name of an entry that could not be read: it has one in its own file.
+        An entry that could not be read has a problem in its own file already, so none is added for its name.
+
+        Args:
+            path: the file that gives the name.
+            where: the key that gives it.
+            noun: what the name is a name of, such as 'task'.
+            name: the name.
+            among: the known names.
         """
         if name not in among and not self.problems.is_unread(name):
             self.problems.add(path, f"{where}: {unknown(noun, name, among)}")
         return name in among
 
-    def sourced(self) -> None:
+    def sources(self) -> None:
         """Check the sources and source readers of models and tasks."""
         readers = catalogue.readers()
         for folder in ("models", "tasks"):
@@ -103,7 +110,7 @@ class Checker:
                 self.grid(path, task, protocol)
 
     def grid(self, path: Path, task: str, protocol: Protocol) -> None:
-        """Check that a grid and the schedule on the same task do not contradict each other."""
+        """Check that a task's changes of the schedule set no field that its grid tries, and that both count alike."""
         grid, changed = protocol.grid_of(task), protocol.tasks.get(task, {})
         axes = set(grid.points()[0]) if grid else set()
         for field in sorted(axes & set(changed)):
@@ -192,7 +199,7 @@ class Checker:
                 self.known(self.study.folder / "papers" / slug / "paper.yaml", "show", "table or figure", name, names)
 
     def depths(self, exhibit: Exhibit) -> Iterator[str]:
-        """Yield a line for each student that stands for a layer which its teacher does not have."""
+        """Yield a line for each student of a figure's point whose teacher does not have the layer of the point."""
         for name, layer in exhibit.depths().items():
             teacher = (
                 self.study.teachers.get(self.study.students[name].teacher) if name in self.study.students else None
@@ -202,14 +209,15 @@ class Checker:
                 yield f"points.{layer}: the teacher of '{name}' has {model.architecture.layers} layers"
 
     def positions(self) -> None:
-        """Check that no model is given a longer text than it takes."""
+        """Check that no model reads longer texts than it has positions for."""
         for path, line in check_positions.problems(self.study):
             self.problems.add(path, line)
 
     def names(self) -> None:
-        """Check that no student is called like a teacher, and no task like a corpus: their results share a path.
+        """Check that the results of two entries cannot have one path, because of equal names.
 
-        No task has the name of a student's own weights, and no corpus the word for the task of a student.
+        A student and a teacher, or a task and a corpus, must differ in name. No task is called 'model', and no corpus
+        'task'.
         """
         for folder, name, why in (
             ("tasks", "model", "results/students/<student>/model holds what was distilled on a corpus"),
@@ -227,11 +235,11 @@ class Checker:
 
 
 def check(study: Study, problems: Problems) -> None:
-    """Add every problem that only shows when the files are read together."""
+    """Add every problem between files."""
     checker = Checker(study, problems)
     for step in (
         checker.names,
-        checker.sourced,
+        checker.sources,
         checker.tokenizers,
         checker.corpora,
         checker.protocols,
@@ -253,7 +261,7 @@ def check_scale(study: Study, name: str, scale: Scale, known: Known) -> None:
         study: the study.
         name: the name of the scale.
         scale: the scale.
-        known: called with (file, key, type of entry, name, known names); tells whether the name is known.
+        known: takes (file, key, type of entry, name, known names); returns whether the name is known.
     """
     replacements, path = scale.replacements, study.folder / "scales" / f"{name}.yaml"
     if replacements is None or all(paper.ours for paper in study.papers.values()):

@@ -36,7 +36,7 @@ def check_files(config: Config, *checks: Check) -> tuple[Study, list[str]]:
 
 
 def at_scale(study: Study, name: str, scale: Scale) -> Study:
-    """Return a copy of the study under another scale, which may be scaled without changing the study."""
+    """Return a copy of the study under another scale; scaling the copy does not change the study."""
     return dataclasses.replace(
         study,
         config=study.config.model_copy(update={"scale": name}),

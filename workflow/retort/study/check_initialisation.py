@@ -1,6 +1,6 @@
-"""Check the initialisation of a student: layers must exist and fit, a parent must have its shape and vocabulary.
+"""Check the initialisation of a student: layers exist and fit, and a parent has the student's shape and vocabulary.
 
-Names that no student or model has are reported by the check of the student.
+The check of students reports unknown names.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from retort.study.study import Study
 
 def problems(study: Study, name: str) -> Iterator[str]:
     """Yield one line for each reason why a student's initialisation cannot work; the line begins with the key."""
-    for look in (_layers, _student, _checkpoint):
-        yield from look(study, name)
+    for check in (_layers, _student, _checkpoint):
+        yield from check(study, name)
 
 
 def _layers(study: Study, name: str) -> Iterator[str]:
@@ -46,7 +46,7 @@ def _student(study: Study, name: str) -> Iterator[str]:
     parent: str | None = start
     while parent is not None and parent in study.students:
         if parent in chain:
-            if parent == name:  # another student's initialisation may lead to a circle, and is right itself
+            if parent == name:  # a circle without this student is reported for the students in it
                 yield f"student: '{name}' starts from itself: {' <- '.join([*chain, name])}"
             return
         chain.append(parent)

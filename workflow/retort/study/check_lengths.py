@@ -13,7 +13,7 @@ from retort.study.study import Study
 
 
 def problems(study: Study, everywhere: Any, tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line for each `max_length` or `group_by_length` of a file that is not allowed, beginning with the key.
+    """Yield one line for each `max_length` or `group_by_length` that is not allowed; the line begins with the key.
 
     Args:
         study: the study.

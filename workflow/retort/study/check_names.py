@@ -1,4 +1,4 @@
-"""Check the names of files: nothing may lie in a study's folders that looks like a file of it and is not read."""
+"""Check the names of files: every YAML file in a study's folders must have a name under which it is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def check_names(folder: Path, folders: Iterable[str], papers: Iterable[str], pro
 
     Args:
         folder: the folder of the study.
-        folders: its folders that hold a file an entry.
+        folders: its folders with one file for each entry, such as 'tasks'.
         papers: the papers that are read.
         problems: the list to which problems are added.
     """
@@ -30,12 +30,12 @@ def check_names(folder: Path, folders: Iterable[str], papers: Iterable[str], pro
         patterns = places.get(path.parent, ())
         if not any(path.match(pattern) for pattern in patterns):
             entry = f"{path.parent.name}-*" if path.stem == "students" else path.stem
-            problems.unread.add(entry)  # no other file has a problem because of it
-            problems.add(path, f"nothing reads a file of this name here; {_meant(path, patterns)}")
+            problems.unread.add(entry)  # files that name this entry get no further problem
+            problems.add(path, f"nothing reads a file of this name here; {_suggestion(path, patterns)}")
 
 
-def _meant(path: Path, patterns: tuple[str, ...]) -> str:
-    """Return what a file should probably be called."""
+def _suggestion(path: Path, patterns: tuple[str, ...]) -> str:
+    """Return a suggestion for a misplaced file: another name or place."""
     if not patterns:
         return "move it"
     right = path.with_suffix(".yaml").name

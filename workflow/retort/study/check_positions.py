@@ -1,4 +1,4 @@
-"""Check that no model gets a longer text than it has positions for: rows of tasks, blocks of corpora, timed rows."""
+"""Check that no model reads longer texts than it has positions for: rows of tasks, blocks of corpora, timed rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from retort.study.study import Study
 
 
 def problems(study: Study) -> Iterator[tuple[Path, str]]:
-    """Yield (file, line) for each task, corpus or exhibit with texts that one of its models cannot take."""
+    """Yield (file, line) for each task, corpus or exhibit with longer texts than one of its models takes."""
     for (paper, name), exhibit in study.exhibits.items():
         path = study.files["exhibits", f"{paper}/{name}"]
         for student in exhibit.students():
@@ -28,7 +28,7 @@ def problems(study: Study) -> Iterator[tuple[Path, str]]:
 
 
 def _too_long(study: Study, name: str, what: str, length: int) -> Iterator[str]:
-    """Yield a line for each model behind a student or teacher that takes fewer tokens than these."""
+    """Yield a line for each model behind a student or teacher that has fewer positions than `length`."""
     for model in _models(study, name):
         positions = study.models[model].positions
         if length > positions:
@@ -36,7 +36,7 @@ def _too_long(study: Study, name: str, what: str, length: int) -> Iterator[str]:
 
 
 def _models(study: Study, name: str) -> Iterator[str]:
-    """Yield the models from whose files a student or teacher has its positions, as far as they are known."""
+    """Yield the known models whose files decide how many positions a student or teacher has."""
     start = None
     if name in study.students:
         start, name = study.students[name].initialisation.checkpoint, study.students[name].teacher

@@ -1,4 +1,4 @@
-"""Check the students of a scaled study: made smaller, they must still fit their teachers and objectives."""
+"""Check the students of a scaled study: smaller ones must still fit their teachers and objectives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from retort.study.study import Study
 
 
 def check_scaled(study: Study, problems: Problems) -> None:
-    """Add a problem for each student that the scale has made smaller and that cannot be trained so.
+    """Add a problem for each student that cannot be trained at the size that the scale gives it.
 
     Args:
         study: the study after `scale_study`, free of problems before.

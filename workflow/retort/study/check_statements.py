@@ -29,8 +29,8 @@ def _columns(groups: Iterable[Cells]) -> set[str]:
     return {column for group in groups for column in group.columns}
 
 
-def _counterparts(statement: Statement) -> bool:
-    """Return whether each column has as many cells on one side as on the other, or one cell against several."""
+def _have_counterparts(statement: Statement) -> bool:
+    """Return whether, in each column, the cells are one or as many as those of `than`."""
     sides = [
         Counter(column for group in side for _, _, column in group.keys) for side in (statement.cells, statement.than)
     ]
@@ -39,8 +39,8 @@ def _counterparts(statement: Statement) -> bool:
     )
 
 
-def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
-    """Return what is wrong with a statement, given the parameters that its comparison needs."""
+def _wrong_shape(statement: Statement, needs: Iterable[str]) -> list[str]:
+    """Return what is wrong with a statement: values that its comparison needs, or the number of cells a side."""
     lines = [
         f"comparison '{statement.compare}' needs '{key}'"
         for key in (NEEDED[name] for name in needs)
@@ -48,7 +48,7 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
     ]
     counts = [sum(len(group.keys) for group in side) for side in (statement.cells, statement.than)]
     if "counterparts" in needs and statement.than:
-        lines += [] if _counterparts(statement) else [f"comparison '{statement.compare}' {COUNTERPARTS}"]
+        lines += [] if _have_counterparts(statement) else [f"comparison '{statement.compare}' {COUNTERPARTS}"]
     elif "partners" in needs:
         lines += [f"comparison '{statement.compare}' takes as many 'cells' as 'than'"] if counts[0] != counts[1] else []
     elif "against" in needs and statement.than:
@@ -59,10 +59,10 @@ def _shapes(statement: Statement, needs: Iterable[str]) -> list[str]:
     return lines
 
 
-def _with_itself(statement: Statement) -> list[str]:
-    """Return a line if the only cell of a column on one side of a claim is its only cell on the other side, too.
+def _self_comparison(statement: Statement) -> list[str]:
+    """Return a line if a column has one and the same cell, and no other, on both sides of a claim.
 
-    Groups may have cells in common: each of a group is near each of it, or one row is not below any row.
+    Larger groups may share cells: 'all rows are near each other', or 'one row is not below any row'.
     """
     sides = [[key for group in side for key in group.keys] for side in (statement.cells, statement.than)]
     for table, row, column in sides[0]:
@@ -103,8 +103,8 @@ def check_statements(study: Study, problems: Problems, known: Known) -> None:
                     continue
                 is_known = known(path, f"{name}.compare", "comparison", statement.compare, comparisons)
                 if is_known and len(problems.lines) == before:  # a wrong name would be reported twice
-                    wrong = _shapes(statement, comparisons[statement.compare].options)
-                    for line in wrong + (_with_itself(statement) if check is _check_cells else []):
+                    wrong = _wrong_shape(statement, comparisons[statement.compare].options)
+                    for line in wrong + (_self_comparison(statement) if check is _check_cells else []):
                         problems.add(path, f"{name}: {line}")
 
 

@@ -61,10 +61,11 @@ def data_problems(objective: str, data: str) -> Iterator[str]:
         data: 'task' or the name of a corpus.
     """
     entry = catalogue.objectives().get(objective)
-    kind = "task" if data == "task" else "corpus"
-    if entry and entry.facts.get("data", kind) != kind:
-        labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[entry.facts["data"]]
-        yield f"'{objective}' reads {labels}, and this stage is on {'the task' if kind == 'task' else 'a corpus'}"
+    is_task = data == "task"
+    required = entry.facts.get("data") if entry else None
+    if required and required != ("task" if is_task else "corpus"):
+        labels = {"task": "the labels of a task", "corpus": "the masked tokens of a corpus"}[required]
+        yield f"'{objective}' reads {labels}, and this stage is on {'the task' if is_task else 'a corpus'}"
 
 
 def _mapping(term: Term, activations: list[str], pairs: list[tuple[int, int]]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         )
         return study, problems
     for name, model in FOLDERS.items():
-        specs = load.folder(config.folder / name, model, problems, _source_of_its_own(study, problems))
+        specs = load.folder(config.folder / name, model, problems, _enter_own_source(study, problems))
         setattr(study, name, specs)
         study.files.update({(name, key): config.folder / name / f"{key}.yaml" for key in specs})
     study.apply(config.run_sources)
@@ -63,7 +63,7 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
         study.files.update({("facts", str(name)): path for name in load.entries(path, problems)})
     folders = {path.name: path for path in sorted((config.folder / "papers").glob("*")) if path.is_dir()}
     study.scale = read_scales(config, problems).get(config.scale, Scale(title=config.scale))
-    papers = config.papers or _of_scale(folders, study.scale)
+    papers = config.papers or _papers_of_scale(folders, study.scale)
     check_names(config.folder, (*FOLDERS, "scales"), [slug for slug in papers if slug in folders], problems)
     for slug in papers:
         if slug in folders:
@@ -78,10 +78,10 @@ def read_files(config: Config) -> tuple[Study, load.Problems]:
     return study, problems
 
 
-def _source_of_its_own(study: Study, problems: load.Problems) -> load.Change:
-    """Return a function that enters the source of a task's file among the sources of the study, under the task's name.
+def _enter_own_source(study: Study, problems: load.Problems) -> load.Change:
+    """Return a change of task files: a source that is given in the file is entered as a source with the task's name.
 
-    Elsewhere `source` is the name of an entry, and is left unchanged.
+    A `source` that is a name, and all other files, stay unchanged.
     """
 
     def enter(path: Path, content: Any) -> Any:
@@ -134,13 +134,13 @@ def is_ours(path: Path) -> bool | None:
     return bool(content.get("ours")) if isinstance(content, dict) else None
 
 
-def _of_scale(folders: dict[str, Path], scale: Scale) -> list[str]:
+def _papers_of_scale(folders: dict[str, Path], scale: Scale) -> list[str]:
     """Return the papers that a scale runs by default: either our own studies or the printed papers.
 
-    A paper whose `paper.yaml` cannot be read is one of them, so that its problem is reported.
+    A paper whose `paper.yaml` cannot be read is included, so that its problem is reported.
     """
-    wanted = (scale.papers == "ours", None)
-    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") in wanted]
+    included = (scale.papers == "ours", None)
+    return [name for name, path in folders.items() if is_ours(path / "paper.yaml") in included]
 
 
 def open_written(config: Config) -> Study:

@@ -83,7 +83,7 @@ def student_entries(path: Path, problems: load.Problems, marked: bool = False) -
                 problems.add(path, f"{key}: '{students[name][0]}' has a student '{name}', too; rename one")
             elif load.checked_entry_name(path, name, problems):
                 students[name] = str(key), member
-            else:  # nobody can tell which references mean it
+            else:  # any unknown name in other files may mean this student
                 problems.unread.add(f"{path.parent.name}-*")
     return students
 
@@ -99,20 +99,20 @@ def _read_students(
             continue
         if full in study.students:
             problems.add(path, f"another paper's student is called '{full}'; rename one")
-        choices = [*_chosen(study.papers[names.paper], name), *student.deviations]
+        choices = [*_deviations_of(study.papers[names.paper], name), *student.deviations]
         study.students[full] = student.model_copy(update={"deviations": choices})
         study.files["students", full], study.keys[full] = path, key
 
 
-def _chosen(paper: Paper, student: str) -> Iterator[Deviation]:
-    """Yield what was chosen for a student by its paper's `deviations`."""
+def _deviations_of(paper: Paper, student: str) -> Iterator[Deviation]:
+    """Yield the deviations in a paper.yaml that concern a student, given by its short name."""
     for choice in paper.deviations:
         if choice.concerns(student):
             yield from choice.texts
 
 
 def _check_choices(path: Path, paper: Paper, students: dict[str, Any], problems: load.Problems) -> None:
-    """Add a problem for each pattern of a paper's `deviations` that is no student's name."""
+    """Add a problem for each pattern of a paper's `deviations` that matches no student."""
     for number, choice in enumerate(paper.deviations, start=1):
         for pattern in (*choice.students, *choice.excluded):
             if not any(fnmatchcase(student, pattern) for student in students):

@@ -1,7 +1,7 @@
 """Make a study in miniature: every job of the printed papers, with narrow models and few steps, on made data.
 
-Depths, numbers of heads, objectives, mappings, starts and stages stay as printed. A time that a paper takes on a GPU is
-taken on the device that a job has.
+Depths, numbers of heads, objectives, mappings, starts and stages stay as printed. A latency that a paper measures on a
+GPU is measured on the device of the job.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from retort.specs.scale import Miniature
 from retort.specs.student import Stage
 from retort.specs.task import Task
 from retort.specs.task_files import FileSplit
-from retort.study.narrow import narrow_widths, narrowed
+from retort.study.narrow import narrow, narrow_widths
 from retort.study.study import Study
 
 LENGTHS = {"steps", "epochs", "batch_size"}  # of a schedule; only the scale sets these
@@ -33,34 +33,34 @@ def make_miniature(study: Study, miniature: Miniature) -> None:
     """
     widths = narrow_widths(study)
     for name, model in study.models.items():
-        shape = narrowed(model.architecture, widths["models", name])
+        shape = narrow(model.architecture, widths["models", name])
         study.models[name] = model.model_copy(update={"architecture": shape, "vocabulary": miniature.vocabulary})
     for name, student in study.students.items():
-        shape = narrowed(student.architecture, widths["students", name])
-        stages = [_stage(stage, miniature) for stage in student.stages]
+        shape = narrow(student.architecture, widths["students", name])
+        stages = [_shrink_stage(stage, miniature) for stage in student.stages]
         study.students[name] = student.model_copy(update={"architecture": shape, "stages": stages})
-    compared = _compared(study)
+    compared = _compared_protocols(study)
     for name, protocol in study.protocols.items():
         seeds = miniature.seeds_compared if name in compared else miniature.seeds
-        study.protocols[name] = _protocol(protocol, miniature, seeds)
+        study.protocols[name] = _shrink_protocol(protocol, miniature, seeds)
     for name, corpus in study.corpora.items():
-        study.corpora[name] = _corpus(corpus, miniature)
+        study.corpora[name] = _shrink_corpus(corpus, miniature)
     for name, task in study.tasks.items():
-        study.tasks[name] = _task(task, miniature)
+        study.tasks[name] = _shrink_task(task, miniature)
     for key, exhibit in study.exhibits.items():
         study.exhibits[key] = exhibit.timed_without_gpu()
     for name in study.sources:
-        study.sources[name] = _source(study, name, miniature)
+        study.sources[name] = _made_source(study, name, miniature)
 
 
-def _compared(study: Study) -> set[str]:
-    """Return the protocols of the students whose rows paired tests compare; a test needs two seeds of them."""
+def _compared_protocols(study: Study) -> set[str]:
+    """Return the protocols of the students whose rows paired tests compare; a test needs two seeds of each."""
     tables = {(paper, name) for (paper, _), exhibit in study.exhibits.items() for name in exhibit.compares()}
     students = {name for table in tables for name in study.exhibits[table].students() if name in study.students}
     return {study.students[name].protocol for name in students}
 
 
-def _shorter(tokens: int, miniature: Miniature) -> int:
+def _shorten(tokens: int, miniature: Miniature) -> int:
     return max(SHORTEST, tokens // miniature.shorter)
 
 
@@ -68,25 +68,25 @@ def _schedule(miniature: Miniature) -> Settings:
     return {"steps": miniature.steps, "epochs": None, "batch_size": miniature.batch_size}
 
 
-def _kept(changes: Settings, miniature: Miniature) -> Settings:
-    """Return the changes of a schedule without those of lengths, with higher rates and shorter texts."""
+def _change_schedule(changes: Settings, miniature: Miniature) -> Settings:
+    """Return changes of a schedule without steps, epochs and batch size, with higher rates and shorter texts."""
     kept = {key: value for key, value in changes.items() if key not in LENGTHS}
     if "learning_rate" in kept:
         kept["learning_rate"] *= miniature.learning_rate_factor
-    return kept | ({"max_length": _shorter(kept["max_length"], miniature)} if kept.get("max_length") else {})
+    return kept | ({"max_length": _shorten(kept["max_length"], miniature)} if kept.get("max_length") else {})
 
 
-def _stage(stage: Stage, miniature: Miniature) -> Stage:
+def _shrink_stage(stage: Stage, miniature: Miniature) -> Stage:
     changed: Settings = {
-        "schedule": _kept(stage.schedule, miniature),
+        "schedule": _change_schedule(stage.schedule, miniature),
         "steps_factor": 1.0,
-        "tasks": {task: _kept(changes, miniature) for task, changes in stage.tasks.items()},
+        "tasks": {task: _change_schedule(changes, miniature) for task, changes in stage.tasks.items()},
     }
     return stage.model_copy(update=changed)
 
 
-def _grid(grid: Grid, miniature: Miniature) -> Grid:
-    """Return the first points of a grid, with its learning rates, raised, or else with two batch sizes."""
+def _shrink_grid(grid: Grid, miniature: Miniature) -> Grid:
+    """Return a grid with the first, raised learning rates; a grid with one rate gets two batch sizes instead."""
     rates = [rate * miniature.learning_rate_factor for rate in grid.learning_rate[: miniature.points]]
     sizes = [miniature.batch_size]
     if len(rates) == 1 and len(grid.points()) > 1 and miniature.points > 1:
@@ -94,26 +94,26 @@ def _grid(grid: Grid, miniature: Miniature) -> Grid:
     return grid.model_copy(update={"learning_rate": rates, "batch_size": sizes, "epochs": []})
 
 
-def _protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Protocol:
-    schedule = {**_kept(dict(protocol.schedule), miniature), **_schedule(miniature)}
+def _shrink_protocol(protocol: Protocol, miniature: Miniature, seeds: int) -> Protocol:
+    schedule = {**_change_schedule(dict(protocol.schedule), miniature), **_schedule(miniature)}
     changed: Settings = {
         "schedule": protocol.schedule.model_copy(update=schedule),
-        "tasks": {task: _kept(changes, miniature) for task, changes in protocol.tasks.items()},
-        "grid": protocol.grid and _grid(protocol.grid, miniature),
-        "grids": {task: _grid(grid, miniature) for task, grid in protocol.grids.items()},
+        "tasks": {task: _change_schedule(changes, miniature) for task, changes in protocol.tasks.items()},
+        "grid": protocol.grid and _shrink_grid(protocol.grid, miniature),
+        "grids": {task: _shrink_grid(grid, miniature) for task, grid in protocol.grids.items()},
         "seeds": protocol.seeds[:seeds],
     }
     return protocol.model_copy(update=changed)
 
 
-def _corpus(corpus: Corpus, miniature: Miniature) -> Corpus:
-    shares = {"blocks": miniature.blocks, "block": _shorter(corpus.block, miniature)}
+def _shrink_corpus(corpus: Corpus, miniature: Miniature) -> Corpus:
+    shares = {"blocks": miniature.blocks, "block": _shorten(corpus.block, miniature)}
     components = [component.model_copy(update={"sample": 1.0}) for component in corpus.components]
     return corpus.model_copy(update={**shares, "components": components})
 
 
-def _task(task: Task, miniature: Miniature) -> Task:
-    changed: dict[str, Any] = {"max_length": _shorter(task.max_length, miniature)}
+def _shrink_task(task: Task, miniature: Miniature) -> Task:
+    changed: dict[str, Any] = {"max_length": _shorten(task.max_length, miniature)}
     if task.windows:
         overlap, question = task.windows.overlap, task.windows.question
         windows = {"overlap": overlap // miniature.shorter, "question": max(4, question // miniature.shorter)}
@@ -128,19 +128,19 @@ def _rows(task: Task, split: str, miniature: Miniature) -> int:
     return miniature.rows.train if split == task.train_split else miniature.rows.others
 
 
-def _source(study: Study, name: str, miniature: Miniature) -> MadeSource:
-    """Return the source that holds what the study reads of it, in the formats of local folders."""
+def _made_source(study: Study, name: str, miniature: Miniature) -> MadeSource:
+    """Return a made source with all files that the study reads of a source, in the formats of local folders."""
     models = [(key, model) for key, model in study.models.items() if model.source == name]
     made = Made(
         seed=miniature.seed,
         rows=_files_of_tasks(study, name),
         texts=_files_of_corpora(study, name, miniature),
-        model=next((_model(study, key, miniature) for key, _ in models), None),
+        model=next((_made_model(study, key, miniature) for key, _ in models), None),
     )
     return MadeSource(title=study.sources[name].title, made=made)
 
 
-def _model(study: Study, name: str, miniature: Miniature) -> MadeModel:
+def _made_model(study: Study, name: str, miniature: Miniature) -> MadeModel:
     model = study.models[name]
     return MadeModel(
         family=miniature.family(name),

@@ -14,7 +14,10 @@ HEAD = 2  # the width of the narrowest head: with 1, a softmax or a norm over it
 
 
 class _Groups:
-    """Models and students of equal widths: those printed as wide as their teacher, and those that copy weights."""
+    """Groups of models and students that must keep equal widths: those of equal printed width, or that copy weights.
+
+    Each group is a tree: `leader` leads from a member towards the root, which stands for the group.
+    """
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -29,7 +32,7 @@ class _Groups:
                 self._join(node, self.teacher(name))
 
     def of(self, node: Node) -> Node:
-        """Return the node that stands for the group of a node."""
+        """Return the root of the group of a node."""
         while node in self.leader:
             node = self.leader[node]
         return node
@@ -50,8 +53,8 @@ class _Groups:
 def narrow_widths(study: Study) -> dict[Node, int]:
     """Return the smallest width of each model and student that its heads, relation heads and splits divide.
 
-    What is printed as narrower than its teacher stays narrower, what is as wide stays as wide, and so does what copies
-    weights.
+    A student that is narrower than its teacher in print stays narrower. One that is as wide, or that copies weights,
+    stays as wide.
 
     Args:
         study: the study as its files have it.
@@ -84,7 +87,7 @@ def _shapes(study: Study) -> dict[Node, Architecture]:
     return shapes | {("students", name): student.architecture for name, student in study.students.items()}
 
 
-def narrowed(shape: Architecture, hidden: int) -> Architecture:
+def narrow(shape: Architecture, hidden: int) -> Architecture:
     """Return an architecture of another width, with the other widths in proportion."""
 
     def scaled(width: int) -> int:

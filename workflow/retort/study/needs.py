@@ -1,16 +1,16 @@
-"""What students, teachers and tasks are made from: models, corpora, tasks and sources, by 'folder/name'.
+"""What students, teachers and tasks are made from: models, corpora, tasks and sources.
 
-Such a name, for example 'models/roberta-base' or 'sources/cc100', is also how a run says what it has to leave out.
+Each has a name such as 'models/roberta-base' or 'sources/cc100', by which a run also lists what it leaves out.
 """
 
 from __future__ import annotations
 
-from retort.study.questions import tested_sources
+from retort.study.questions import submitted_sources
 from retort.study.study import Study
 
 
 def lineage(study: Study, student: str) -> list[str]:
-    """Return a student, the student that it starts from, and so on."""
+    """Return a student, the student that it starts from, and so on; empty for a teacher."""
     names: list[str] = []
     parent: str | None = student
     while parent is not None and parent in study.students and parent not in names:
@@ -37,7 +37,7 @@ def of_task(study: Study, name: str) -> set[str]:
 
 def of_submission(study: Study, name: str) -> set[str]:
     """Return what the predictions on a task's test sets need, besides what training on it needs."""
-    return {f"submissions/{name}", *(f"sources/{source}" for source in tested_sources(study.tasks[name]))}
+    return {f"submissions/{name}", *(f"sources/{source}" for source in submitted_sources(study.tasks[name]))}
 
 
 def of_profile(study: Study, name: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Questions about a study that several rooms ask."""
+"""Answers about a study that several packages need."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def seeds_of(study: Study, student: str) -> list[int]:
 
 
 def runs(study: Study, student: str, task: str) -> bool:
-    """Return whether a student or teacher runs on a task: False if its own task list or the scale leaves it out."""
+    """Return whether a student or teacher runs on a task; its own list of tasks, or the scale, may leave it out."""
     if student in study.not_run or not study.runs_task(student, task):
         return False
     tasks = study.students[student].tasks if student in study.students else None
     return tasks is None or task in tasks
 
 
-def read_on(study: Study, name: str) -> str | None:
+def corpus_of_output(study: Study, name: str) -> str | None:
     """Return the corpus on which a student's stage reads the teacher's output distribution; None if no stage does."""
     objectives = catalogue.objectives()
     for stage in study.students[name].stages:
@@ -44,24 +44,24 @@ def fitted_on(study: Study, name: str) -> str | None:
 
     None means that the teacher's model comes with a head, or that no stage of the student reads one.
     """
-    return None if study.model_of(study.students[name].teacher).masked_lm else read_on(study, name)
+    return None if study.model_of(study.students[name].teacher).masked_lm else corpus_of_output(study, name)
 
 
 def reads_published_head(study: Study, name: str) -> bool:
     """Return whether a student reads its teacher's output through the published masked-LM head of its model."""
-    return read_on(study, name) is not None and fitted_on(study, name) is None
+    return corpus_of_output(study, name) is not None and fitted_on(study, name) is None
 
 
-def tested(spec: Task) -> list[str]:
+def submitted_splits(spec: Task) -> list[str]:
     """Return the splits whose predictions a submission holds."""
     return (
         list(dict.fromkeys(spec.encoded_splits[name][0] for name in spec.submission.files)) if spec.submission else []
     )
 
 
-def tested_sources(spec: Task) -> list[str]:
+def submitted_sources(spec: Task) -> list[str]:
     """Return the sources of the splits whose predictions a submission holds."""
-    return list(dict.fromkeys(spec.splits[split].source or spec.source for split in tested(spec)))
+    return list(dict.fromkeys(spec.splits[split].source or spec.source for split in submitted_splits(spec)))
 
 
 def layer_pairs(
@@ -89,7 +89,7 @@ def chosen_by(study: Study, protocol: Protocol, task: str) -> str:
 
 
 def epoch_chosen_by(study: Study, protocol: Protocol, schedule: Schedule, task: str) -> str | None:
-    """Return the metric by which the weights of the best epoch are chosen; None where those of the last are taken.
+    """Return the metric by which the weights of the best epoch are chosen; None to take those of the last epoch.
 
     Args:
         study: the study.
@@ -106,15 +106,14 @@ def counts_padding(term: Term) -> bool:
     return Requirements.of(entry.facts).counts_padding({**entry.options, **term.options})
 
 
-def further(study: Study, student: str) -> list[dict[str, Any]]:
-    """Return the measurements that tables require beside the one that every profile has, sorted, as plain values."""
-    asked: set[Timing] = set()
+def further_timings(study: Study, student: str) -> list[dict[str, Any]]:
+    """Return the latency measurements that tables require beside the one that every profile has, sorted, as dicts."""
+    required: set[Timing] = set()
     for exhibit in study.exhibits.values():
-        asked |= exhibit.timed.get(student, set())
-    where = {
-        replace(timing, device="") if timing.device == "gpu" else timing for timing in asked
-    }  # a job has the GPU if there is one, so 'gpu' is its own device
+        required |= exhibit.timed.get(student, set())
+    # a job has the GPU if there is one, so 'gpu' is its own device
+    on_devices = {replace(timing, device="") if timing.device == "gpu" else timing for timing in required}
     return [
         {key: value for key, value in asdict(timing).items() if value not in ("", "runs")}
-        for timing in sorted(where - {Timing()})
+        for timing in sorted(on_devices - {Timing()})
     ]

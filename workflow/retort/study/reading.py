@@ -1,4 +1,4 @@
-"""Find the files of each split of a task; the location of its source under the configuration selects them."""
+"""Find the files of each split of a task; where its source is ('local' or 'hub') selects them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retort.study.study import Study
 
 
 def files_of(study: Study, task: Task, split: str) -> Files:
-    """Return how the files of a split are read, at the location that its source has.
+    """Return how the files of a split are read where its source is.
 
     Raises:
         RetortError: the task gives no files for this location, or none for this split.
@@ -42,11 +42,11 @@ def check_tasks(study: Study, problems: Problems) -> None:
                 for line in check_options("format", formats[files.format], options):
                     problems.add(study.files["tasks", name], f"{where}.options: {line}")
             facts = task_types[task.task_type].facts
-            for line in _columns(files, facts["required_columns"], facts["optional_columns"]):
+            for line in _wrong_columns(files, facts["required_columns"], facts["optional_columns"]):
                 problems.add(study.files["tasks", name], f"{where}.columns: {line}")
 
 
-def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:
+def _wrong_columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:
     columns = [*files.columns, *(field for change in files.changes.values() for field in change.columns)]
     wrong = [
         str(unknown("field", field, (*fields, *optional))) for field in columns if field not in (*fields, *optional)
@@ -56,7 +56,7 @@ def _columns(files: Files, fields: tuple[str, ...], optional: tuple[str, ...]) -
 
 
 def readable(study: Study, name: str, splits: list[str]) -> bool:
-    """Return whether each of the splits has a file at the location of its source; True if the task draws its splits."""
+    """Return whether each split has a file where its source is; True if the task draws its splits."""
     task = study.tasks[name]
     try:
         return all(files_of(study, task, split) for split in splits if task.splits)

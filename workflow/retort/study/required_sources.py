@@ -27,7 +27,7 @@ def tasks(study: Study) -> set[str]:
 
 
 def required(study: Study) -> set[str]:
-    """Return what the cells and profiles of the study are made from: 'models/roberta-base', 'sources/cc100', ..."""
+    """Return the names of what the cells and profiles of the study need: 'models/roberta-base', 'sources/cc100', ..."""
     cells, sent = expand(study), submitted(study) if sends(study) else []
     students = {cell.student for cell in cells} | {student for student, _ in sent}
     profiles = {name for exhibit in study.exhibits.values() for name in profiled(study, exhibit)}

@@ -1,4 +1,4 @@
-"""Make a scaled study: the papers' students are made smaller, with a small teacher and short training runs."""
+"""Make a scaled study: the papers' students become smaller, with a small teacher and short training runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from retort.specs.protocol import Protocol
 from retort.specs.scale import Replacements
 from retort.specs.student import Initialisation, Stage, Student, Term
 from retort.study.miniature import make_miniature
+from retort.study.narrow import DIVISORS
 from retort.study.study import Study
 
 SCHEDULED = {"steps", "epochs", "batch_size", "learning_rate", "decay_steps"}  # only the scale sets these
-DIVISORS = ("heads", "splits")  # options by which a width is divided
+
 WEIGHTS = "starts from published weights of the size that the paper prints"
 DEEPER = "is deeper than the teacher of this scale"
 
@@ -44,15 +45,15 @@ class Shrink:
                 scaled[i] = max(scaled[i], scaled[i - 1] + 1)
         return scaled
 
-    def width(self, size: int, old: int, new: int, of: int = 1) -> int:
-        """Return a width scaled by new / old, a multiple of `of`; a width equal to `old` becomes `new`."""
-        return new if size == old else max(1, round(size * new / old / of)) * of
+    def width(self, size: int, old: int, new: int, multiple_of: int = 1) -> int:
+        """Return a width scaled by new / old, rounded to a multiple; a width equal to `old` becomes `new`."""
+        return new if size == old else max(1, round(size * new / old / multiple_of)) * multiple_of
 
     def architecture(self, shape: Architecture) -> Architecture:
         """Return a student's architecture for the small teacher.
 
-        The number of layers stays the same, and so does the number of heads, unless it is the old teacher's: then it
-        becomes the small teacher's.
+        The number of layers stays the same. So does the number of heads, but the old teacher's number becomes the small
+        teacher's.
         """
         old, new = self.old, self.new
         heads = new.heads if shape.heads == old.heads else shape.heads
@@ -67,7 +68,7 @@ class Shrink:
         )
 
 
-def _mapping(term: Term, shrink: Shrink) -> Term:
+def _shrink_mapping(term: Term, shrink: Shrink) -> Term:
     """Return the term with each teacher layer of its mapping moved to the same relative depth of the small teacher."""
     if not isinstance(term.mapping, dict):
         return term
@@ -81,8 +82,8 @@ def _mapping(term: Term, shrink: Shrink) -> Term:
     return term.model_copy(update={"mapping": {name: options}})
 
 
-def _divisors(term: Term, widths: int) -> Term:
-    """Return the term with its number of relation heads or splits lowered until it divides the widths of both models.
+def _lower_divisors(term: Term, widths: int) -> Term:
+    """Return the term with fewer relation heads or splits, so that they divide the widths of both models.
 
     Args:
         term: the term as printed.
@@ -93,26 +94,28 @@ def _divisors(term: Term, widths: int) -> Term:
     return term.model_copy(update={"options": {**term.options, **fitting}})
 
 
-def _stage(
+def _shrink_stage(
     stage: Stage, replacements: Replacements, shrink: Shrink, hidden: int, paper: str, protocol: Protocol
 ) -> Stage:
-    terms = [_divisors(_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms]
+    terms = [
+        _lower_divisors(_shrink_mapping(term, shrink), math.gcd(hidden, shrink.new.hidden)) for term in stage.terms
+    ]
     on_task = stage.data == "task"
     changed = _on_task(stage, replacements, paper) if on_task else _on_corpus(stage, replacements, protocol)
     return stage.model_copy(update={"terms": terms, **changed})
 
 
 def _on_task(stage: Stage, replacements: Replacements, paper: str) -> Settings:
-    """Return what changes of a stage on a task."""
+    """Return the fields of a stage on a task that change."""
     return {
-        "schedule": {**_kept(stage.schedule), **replacements.training_for(paper)},
+        "schedule": {**_drop_scheduled(stage.schedule), **replacements.training_for(paper)},
         "steps_factor": 1.0,
         "tasks": _on_tasks(stage.tasks, replacements.training_on),
     }
 
 
 def _on_corpus(stage: Stage, replacements: Replacements, protocol: Protocol) -> Settings:
-    """Return what changes of a stage on a corpus: it has the scale's schedule, in the proportions of print.
+    """Return the fields of a stage on a corpus that change: it gets the scale's schedule, in the printed proportions.
 
     A stage whose printed learning rate or length is, say, half of its protocol's has half of the scale's.
     """
@@ -121,23 +124,23 @@ def _on_corpus(stage: Stage, replacements: Replacements, protocol: Protocol) -> 
     rate = replacements.distillation["learning_rate"] * printed.learning_rate / usual.learning_rate
     return {
         "data": replacements.corpus,
-        "schedule": {**_kept(stage.schedule), **replacements.distillation, "learning_rate": rate},
+        "schedule": {**_drop_scheduled(stage.schedule), **replacements.distillation, "learning_rate": rate},
         "steps_factor": stage.steps_factor * next((own / whole for own, whole in lengths if own and whole), 1.0),
         "tasks": _on_tasks(stage.tasks, {}),
     }
 
 
 def _on_tasks(printed: dict[str, Settings], changes: dict[str, Settings]) -> dict[str, Settings]:
-    """Return what tasks change of a schedule: what is kept of the printed changes, and the changes of the scale."""
+    """Return task -> changes of a schedule: the printed ones that are kept, and the scale's own."""
     names = dict.fromkeys([*printed, *changes])
-    return {task: {**_kept(printed.get(task, {})), **changes.get(task, {})} for task in names}
+    return {task: {**_drop_scheduled(printed.get(task, {})), **changes.get(task, {})} for task in names}
 
 
-def _kept(changes: Settings) -> Settings:
+def _drop_scheduled(changes: Settings) -> Settings:
     return {key: value for key, value in changes.items() if key not in SCHEDULED}
 
 
-def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> Initialisation:
+def _shrink_initialisation(student: Student, shrink: Shrink, model: str, teacher_model: str) -> Initialisation:
     start = student.initialisation
     if start.layers is not None:
         return start.model_copy(update={"layers": shrink.layers(start.layers)})
@@ -148,28 +151,30 @@ def _start(student: Student, shrink: Shrink, model: str, teacher_model: str) -> 
     return start
 
 
-def _architecture(student: Student, shrink: Shrink, teacher_model: str) -> Architecture:
-    """Return a student's architecture: as wide as the small teacher if it starts from weights, which must fit."""
+def _shrink_architecture(student: Student, shrink: Shrink, teacher_model: str) -> Architecture:
+    """Return a student's architecture; one that starts from published weights is as wide as the small teacher."""
     shape, checkpoint = shrink.architecture(student.architecture), student.initialisation.checkpoint
     if checkpoint == teacher_model:
         return shrink.new
     return shrink.new.model_copy(update={"layers": shape.layers, "heads": shape.heads}) if checkpoint else shape
 
 
-def _student(study: Study, name: str, replacements: Replacements, shrink: Shrink, teacher_model: str) -> Student:
+def _shrink_student(study: Study, name: str, replacements: Replacements, shrink: Shrink, teacher_model: str) -> Student:
     student, paper = study.students[name], study.paper_of(name)
     protocol = study.protocols[student.protocol]  # as printed: protocols are made smaller after the students
-    shape = _architecture(student, shrink, teacher_model)
+    shape = _shrink_architecture(student, shrink, teacher_model)
     return student.model_copy(
         update={
             "architecture": shape,
-            "initialisation": _start(student, shrink, replacements.model, teacher_model),
-            "stages": [_stage(stage, replacements, shrink, shape.hidden, paper, protocol) for stage in student.stages],
+            "initialisation": _shrink_initialisation(student, shrink, replacements.model, teacher_model),
+            "stages": [
+                _shrink_stage(stage, replacements, shrink, shape.hidden, paper, protocol) for stage in student.stages
+            ],
         }
     )
 
 
-def _protocol(
+def _shrink_protocol(
     protocol: Protocol,
     replacements: Replacements,
     training: Settings,
@@ -189,7 +194,7 @@ def _protocol(
     return protocol.model_copy(update=changed)
 
 
-def _too_large(study: Study, name: str, layers: int) -> str:
+def _why_too_large(study: Study, name: str, layers: int) -> str:
     """Return the reason why a student cannot be made smaller; empty if it can."""
     student = study.students[name]
     start = student.initialisation
@@ -198,7 +203,7 @@ def _too_large(study: Study, name: str, layers: int) -> str:
         return WEIGHTS
     if student.architecture.layers > layers and not whole:
         return DEEPER
-    return _too_large(study, start.student, layers) if start.student else ""
+    return _why_too_large(study, start.student, layers) if start.student else ""
 
 
 def scale_study(study: Study) -> None:
@@ -232,12 +237,12 @@ def shrink(study: Study, replacements: Replacements) -> None:
         student = study.students[name]
         model = study.teachers[student.teacher].model
         learning.add(student.protocol)
-        reason = _too_large(study, name, small.layers)
+        reason = _why_too_large(study, name, small.layers)
         if reason:
             study.not_run[name] = reason
         else:
             by = Shrink(study.models[model].architecture, small)
-            study.students[name] = _student(study, name, replacements, by, model)
+            study.students[name] = _shrink_student(study, name, replacements, by, model)
     for name in filter(study.is_printed, list(study.teachers)):
         teaching.add(study.teachers[name].protocol)
         study.teachers[name] = study.teachers[name].model_copy(update={"model": replacements.model})
@@ -245,6 +250,6 @@ def shrink(study: Study, replacements: Replacements) -> None:
         taught = name not in learning
         training = replacements.teaching if taught else {**replacements.training, **replacements.finetuning}
         training_on = replacements.teaching_on if taught else replacements.training_on
-        study.protocols[name] = _protocol(
+        study.protocols[name] = _shrink_protocol(
             study.protocols[name], replacements, training, training_on, set(study.corpora)
         )

@@ -59,7 +59,7 @@ class Study:
         return self.models[self.teachers[teacher].model]
 
     def apply(self, run: RunSources) -> None:
-        """Use what a run decided about its sources: the commits that it asked for, and what it has to leave out."""
+        """Apply what a run decided about its sources: the commits that it asked for, and what it leaves out."""
         self.config = self.config.model_copy(update={"run_sources": run})
         for name, commit in run.commits.items():
             source = self.sources.get(name)
@@ -67,7 +67,7 @@ class Study:
                 self.sources[name] = source.at(commit)
 
     def tokenizer_of(self, model: str) -> str:
-        """Return the name of the model whose tokenizer a pre-trained model has, which is often its own."""
+        """Return the name of the model whose tokenizer a pre-trained model uses, often its own."""
         return self.models[model].tokenizer or model
 
     @property
@@ -96,9 +96,10 @@ class Study:
         return not self.papers[self.paper_of(name)].ours
 
     def judges(self, paper: str) -> bool:
-        """Return whether the scores of a paper are held against its published ones.
+        """Return whether the scores of a paper get verdicts against its published ones.
 
-        A scale may train other models than a paper prints; the numbers of a study of ours are those of a run of it.
+        They get none where a scale trains other models than the paper prints. The published numbers of our own studies
+        are of such runs themselves.
         """
         return self.scale.judged or (self.papers[paper].ours and not self.scale.miniature)
 
@@ -108,7 +109,7 @@ class Study:
         return {name: student for name, student in self.students.items() if name not in self.not_run}
 
     def trained_on(self, name: str) -> str:
-        """Return what the stages of a student are on, 'task' or 'corpus'; empty for a teacher or without stages."""
+        """Return what a student's stages train on, 'task' or 'corpus'; empty for a teacher or without stages."""
         student = self.students.get(name)
         return student.distilled_on if student and student.stages else ""
 

@@ -26,7 +26,7 @@ class Inputs:
         scores: the scores that have been run.
         profiles: student or teacher -> its profile.
         tables: the tidy lines of the tables that it reads.
-        remark: a sentence on what stands behind its numbers, for readers; empty if there is nothing to say.
+        remark: a sentence for readers on the runs behind its numbers; may be empty.
     """
 
     study: Study
@@ -50,15 +50,15 @@ class Table(Exhibit):
         """Lay out the tidy lines as the content of a printed table."""
 
     def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
-        """Return (row, column) -> the verdict on each cell, empty for a cell without one."""
+        """Return (row, column) -> the verdict on the cell; an empty string if it has none."""
         return {(line.row, line.column): line.verdict for line in lines}
 
-    def tallied(self, lines: list[Line]) -> list[Line]:
-        """Return the lines that count as cells in the report: those of a value that is measured, if it is run."""
+    def lines_to_count(self, lines: list[Line]) -> list[Line]:
+        """Return the lines that the report counts as cells; none unless a kind of table says otherwise."""
         return []
 
     def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any] | None:
-        """Return the numbers of a run as the table's `published` gives them; None if nothing of it is recorded."""
+        """Return the numbers of a run in the form of the table's `published`; None for a kind that records nothing."""
         return None
 
 

@@ -1,7 +1,7 @@
 """Comparisons of the best of some rows with the best of others, column by column.
 
-The best of several equal rows is above the best of fewer by luck. So a verdict also names the rows that fulfil the
-statement alone.
+The best of many equally good rows is above the best of a few by luck. So a verdict also names the single rows for which
+the statement holds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from retort.tables.comparisons import all_near, by_column, comparisons, every, g
 
 
 def best(cells: list[NumberedCell]) -> list[NumberedCell]:
-    """Return the best cell of each column; of a column with a missing number a cell without one."""
+    """Return the best cell of each column; for a column with a missing number, the cell without a number."""
     return [
         next((cell for cell in column if not cell.known), max(column, key=lambda cell: cell.number.value))
         for column in by_column(cells).values()
@@ -23,7 +23,7 @@ def best(cells: list[NumberedCell]) -> list[NumberedCell]:
 
 
 def _best(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
-    """Return whether in every column the best of the cells has a good difference to the best of the others."""
+    """Return whether, in every column, `good` accepts the best of the cells less the best of the others."""
     verdict = every(pairs_of(best(cells), best(against)), lambda pair: good(gap(pair)))
     rivals = [(first, other) for first, other in pairs_of(best(cells), against) if first.known and other.known]
     wrong = frozenset(f"{pair[1].column}: {pair[1].row}" for pair in rivals if not good(gap(pair)))
@@ -33,7 +33,7 @@ def _best(cells: list[NumberedCell], against: list[NumberedCell], good: Callable
 def _alone(
     cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool], columns: int
 ) -> frozenset[str]:
-    """Return the rows that have a good difference to the best of the others in at least so many columns."""
+    """Return the rows whose difference to the best of the others is good in at least `columns` columns."""
     won = Counter(first.row for first, other in pairs_of(cells, best(against)) if good(gap((first, other))))
     return frozenset(row for row, count in won.items() if count >= columns)
 
@@ -51,7 +51,7 @@ def best_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) ->
 
 
 def _best_mostly(cells: list[NumberedCell], against: list[NumberedCell], good: Callable[[float], bool]) -> Verdict:
-    """Return whether the best of the cells has a good difference to the best of the others in most columns."""
+    """Return whether, in most columns, `good` accepts the best of the cells less the best of the others."""
     verdict, most_of = most(pairs_by_column(best(cells), best(against)), good), len(by_column(cells)) // 2 + 1
     return replace(verdict, alone=_alone(cells, against, good, most_of))
 

@@ -1,24 +1,23 @@
-"""How certain a claim is on numbers of ours: do they show that it is true, or that it is not?
+"""Decide whether our numbers show that a claim is true, that it is false, or neither, by a parametric bootstrap.
 
-Each mean is drawn anew many times, as its runs let expect it: mean + s / sqrt(n) * t, with t of Student's distribution
-with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
+Each mean is drawn anew many times from its sampling distribution: mean + s / sqrt(n) * t, where t has Student's
+distribution with n - 1 degrees of freedom. The claim is judged on every draw by its own comparison.
 
-- It holds if it does on the numbers themselves and in at least 97.5 % of the draws. If it is of the best of several
-  rows, gains or pairs of columns, one of these must fulfil it by itself, too; where k do in any draw, in at least
-  1 - 2.5 % / k of them: luck alone lifts the best of many rows above another one.
-- It does not hold if it does not on the numbers themselves and one of its parts is contradicted in at least 97.5 % of
-  the draws; where draws contradict m parts, in at least 1 - 2.5 % / m of them (Bonferroni). A part is a pair, a step
-  or a column of the comparison. That some part, whichever, is contradicted in most draws shows nothing: of many
-  rows that are equally good, hardly any draw has the order of print.
-- Else the luck of the runs may have turned it, and the runs are counted with which it would be decided if means and
-  deviations stayed as they are.
+- The claim holds if it is true of our means and of at least 97.5 % of the draws. A claim about the best of several
+  rows, gains or pairs of columns must also be true of one of them by itself: of k candidates that fulfil it in any
+  draw, one must do so in at least 1 - 2.5 % / k of the draws. For luck alone lifts the best of many rows above another.
+- The claim does not hold if it is false of our means and one of its parts is contradicted in at least 97.5 % of the
+  draws. A part is a pair, a step or a column of the comparison. If draws contradict m parts, the share must be at least
+  1 - 2.5 % / m (Bonferroni). It must be the same part each time: if many rows are equally good, hardly any draw has
+  them in the printed order, so that most draws contradict some part.
+- Else the claim is undecided: other runs may turn it. Then the number of runs is sought that would decide it if means
+  and deviations stayed as they are.
 
 Each claim is decided by itself, without a correction over several claims.
 
-A score without a deviation (one run) or with a deviation of zero has the one that its table assumes, as in verdicts.
-For a time, a speed-up or a change in % nothing is assumed: without a deviation it leaves a claim undecided. Each of
-them is drawn by itself, also where several share a time. Sizes, counts and settings do not depend on luck and are taken
-as they are.
+A score without a deviation (one run), or with a deviation of zero, gets the one that its table assumes, as in verdicts.
+For a time, a speed-up or a change in % nothing is assumed: if it has no deviation, its claim is undecided. Values are
+drawn independently, even if several depend on the same time. Sizes, counts and settings are exact: they are not drawn.
 """
 
 from __future__ import annotations
@@ -33,11 +32,12 @@ import numpy as np
 from retort.specs.judging import ASSUMED_FREEDOM
 from retort.specs.statement import Statement
 from retort.tables.comparison_types import NumberedCell, Verdict
-from retort.tables.judge import Key, Known, Side, comparing, decide, known_cells, with_dev
+from retort.tables.judge import Coverage, Key, Side, comparison_of, coverage_of, decide, with_dev
 
 SEED = 2023  # of the draws
 DRAWS = 4000
-FIRST, OPEN = 400, 0.95  # a claim with no larger share than this in the first draws is as open in all: 3 errors below
+# Draws stop after the first FIRST if no share in them reaches OPEN: 0.95 is three standard errors below 97.5 %.
+FIRST, OPEN = 400, 0.95
 LEVEL = 0.05  # two-sided
 TRIED = (8, 16, 32, 64, 128, 256)  # runs of each student
 MEASURED = ("ms", "times", "%")  # units of numbers that depend on luck, and for which no deviation is assumed
@@ -49,18 +49,18 @@ class Outcome:
     """What the numbers of a side say of a claim.
 
     Args:
-        holds: True or False where they show it; None where they do not.
-        runs: of a claim that other runs may turn, the runs that would decide it, 0 if more than were tried; else None.
-        unknown: whether other runs may turn it, and it cannot be said how easily: a deviation is not known.
-        so_far: of a claim that some of its cells leave open, as they have no number: whether it is true of the means of
-            the others; else None.
-        known: how many of the cells of such a claim have a number.
+        holds: whether the claim is shown to be true (True) or false (False); None if neither.
+        runs: for an undecided claim, the runs of each student that would decide it; 0 if more than `TRIED`; else None.
+        unknown: whether it is undecided because the deviation of a number is not known.
+        so_far: for a claim left open by cells without a number: whether it is true of the means of the others; else
+            None.
+        known: for such a claim, how many of its cells have a number.
     """
 
     holds: bool | None
     runs: int | None = None
     so_far: bool | None = None
-    known: Known | None = None
+    known: Coverage | None = None
     unknown: bool = False
 
 
@@ -73,7 +73,10 @@ class _StandardError:
 
 
 def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> _StandardError | None:
-    """Return the error of a cell's mean over its own runs, or over `runs` if they are more; None if it has none."""
+    """Return the standard error of a cell's mean over its own runs, or over `runs` if these are more.
+
+    None for a cell without a deviation that is not a score: no deviation is assumed for it.
+    """
     n = max(cell.n, runs, 1)
     if cell.std and cell.n > 1:
         return _StandardError(cell.std / math.sqrt(n), n - 1)
@@ -83,7 +86,7 @@ def _standard_error(cell: NumberedCell, assumed: Assumed, runs: int) -> _Standar
 
 
 def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> Iterator[dict[Key, NumberedCell]]:
-    """Yield the cells again and again, with the mean of each drawn anew; a mean without an error stays as it is."""
+    """Yield `DRAWS` copies of the cells, each with newly drawn means; a mean without an error stays as it is."""
     generator = np.random.default_rng(SEED)
     errors = {key: error for key, cell in cells.items() if (error := _standard_error(cell, assumed, runs))}
     freedom = [error.freedom for error in errors.values()]
@@ -97,7 +100,13 @@ def _draws(cells: Mapping[Key, NumberedCell], assumed: Assumed, runs: int) -> It
 
 @dataclass(frozen=True)
 class _Shares:
-    """In which shares of the draws a claim holds, and each of its parts is contradicted."""
+    """Shares of the draws, from 0 to 1.
+
+    Args:
+        holds: those in which the claim holds.
+        wrong: part of the claim -> those that contradict it.
+        alone: row, gain or pair of columns -> those in which it fulfils the claim by itself.
+    """
 
     holds: float
     wrong: dict[str, float]
@@ -110,24 +119,24 @@ class _Shares:
 
     @property
     def shows_true(self) -> bool:
-        """Whether the claim holds in so many draws that it is true; by one row alone if the best of several counts."""
+        """Whether the claim holds in enough draws; a claim about the best of several rows, also by one row alone."""
         return self.holds >= 1 - LEVEL / 2 and (not self.alone or _one_stands_out(self.alone))
 
     @property
     def shows_false(self) -> bool:
-        """Whether one part is contradicted in so many draws that the claim is not true."""
+        """Whether one part of the claim is contradicted in enough draws."""
         return _one_stands_out(self.wrong)
 
 
 def _one_stands_out(shares: Mapping[str, float]) -> bool:
-    """Return whether one of some shares is so large that it is no luck of the largest (Bonferroni)."""
+    """Return whether the largest share reaches 1 - 2.5 % / k, for k shares (Bonferroni)."""
     return max(shares.values(), default=0.0) >= 1 - LEVEL / 2 / max(len(shares), 1)
 
 
 def _shares(statement: Statement, side: Side, assumed: Assumed, runs: int = 0) -> _Shares:
-    """Return what the draws say of a claim, with at least so many runs of each student."""
+    """Judge a claim on all draws and return the shares, as if each student had at least `runs` runs."""
     side = with_dev(statement, side)
-    cells, compared = _cells(statement, side), comparing(statement, side)
+    cells, compared = _cells(statement, side), comparison_of(statement, side)
     holding, wrong, alone, shares = 0, Counter[str](), Counter[str](), _Shares(0.0, {}, {})
     for number, drawn in enumerate(_draws(cells, assumed, runs), start=1):
         verdict = compared(drawn)
@@ -149,7 +158,7 @@ def _cells(statement: Statement, side: Side) -> dict[Key, NumberedCell]:
 
 
 def contradicted(verdict: Verdict) -> frozenset[str]:
-    """Return the parts of a claim that a verdict contradicts; the claim itself if it has no parts."""
+    """Return the parts of a claim that a verdict contradicts; 'the claim' if a false claim has no parts."""
     return verdict.wrong or frozenset(["the claim"] if verdict.holds is False else [])
 
 
@@ -165,7 +174,7 @@ def outcome(statement: Statement, side: Side, assumed: Assumed) -> Outcome:
     if isinstance(verdict, str):
         return Outcome(None)
     if verdict.holds is None:
-        return Outcome(None, so_far=verdict.so_far, known=known_cells(statement, side, verdict.diverged))
+        return Outcome(None, so_far=verdict.so_far, known=coverage_of(statement, side, verdict.diverged))
     cells = _cells(statement, with_dev(statement, side)).values()
     if any(cell.unit in MEASURED and cell.std is None for cell in cells):
         return Outcome(None, unknown=True)

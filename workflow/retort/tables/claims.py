@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_text
 from retort.formatters import condition, number
 from retort.jobs import Job
 from retort.specs import catalogue
@@ -14,12 +15,11 @@ from retort.specs.config import read_config
 from retort.specs.statement import Statement
 from retort.study.load import open_study
 from retort.study.study import Study
-from retort.tables.comparison_types import Pair, Reached
+from retort.tables.comparison_types import Pair, Reached, Verdict
 from retort.tables.difference import Part, welch
-from retort.tables.judge import Side, decide, known_cells, ours, published, recomputed
+from retort.tables.judge import Side, coverage_of, decide, ours, published, recomputed
 from retort.tables.layout import label_of
-from retort.tables.make import write_text
-from retort.tables.origin import mixed_in
+from retort.tables.origin import mixed_warning
 from retort.tables.outcomes import side_of_recording
 from retort.tables.recordings import OUTDATED, is_outdated, recordings_of
 from retort.tables.rehearsed import for_claims
@@ -50,7 +50,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a claim on one side (published or ours): verdict, remark, and the deciding numbers as text."""
+    """The judgement of a claim on one side (published, ours, recorded): verdict, remark, deciding numbers as text."""
 
     verdict: str
     remark: str = ""
@@ -62,8 +62,8 @@ class Judged:
     """A claim with the test applied to it and its judgements: on the published numbers, on ours, and on recorded ones.
 
     Args:
-        recorded: scale, and that its settings are others now -> the judgement on a recorded run of ours at that scale,
-            if it has a number of the claim.
+        recorded: scale -> the judgement on our recorded run at that scale, if it has a number of the claim. If the
+            scale has other settings now, the key says so after a comma.
     """
 
     name: str
@@ -81,8 +81,8 @@ class Judged:
 def _remark(pair: Pair | None) -> str:
     """Return WITHIN if the interval of the difference of the two deciding cells holds zero, else an empty string.
 
-    The spread is that of the two cells alone, so that a remark on published numbers never rests on our runs. The remark
-    is also empty if the cells are in different columns or if one has no deviation over two runs or more.
+    Only the deviations of these two cells count, so that a remark on published numbers never rests on our runs. The
+    remark is also empty if the cells are in different columns, or if one has no deviation over two runs or more.
     """
     if not pair or pair[0].column != pair[1].column:
         return ""
@@ -98,24 +98,30 @@ _SO_FAR = {True: SO_FAR, False: NOT_SO_FAR, None: OPEN}
 
 
 def judge_one(statement: Statement, side: Side) -> Judgement:
-    """Judge a claim on one side: the verdict with the numbers that decide, or the reason why none is possible."""
+    """Judge a claim on one side; if its cells cannot decide it, the judgement gives the reason in place of numbers."""
     verdict = decide(statement, side)
     if isinstance(verdict, str):
         at_scale = side.rule is Reached and not statement.undecided
         return Judgement(OPEN, AT_THIS_SCALE if at_scale else "", verdict)
-    distance = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1) if verdict.pair else ""
-    difference = f"; at worst {distance}" if "; " in verdict.numbers else f": difference {distance}"
-    text = f": {verdict.result}" if verdict.result else difference if distance else ""
-    stated = f"; the text says {statement.number}" if statement.number else ""
     remarks = [
-        str(known_cells(statement, side, verdict.diverged)) if verdict.holds is None else "",
+        str(coverage_of(statement, side, verdict.diverged)) if verdict.holds is None else "",
         _remark(verdict.pair),
         ON_DEV if _on_dev(statement, side) else "",
     ]
-    missing = f"; {verdict.missing}" if verdict.missing else ""
-    numbers = f"{verdict.numbers}{text}{stated}{missing}"
     found = _SO_FAR[verdict.so_far] if verdict.holds is None else _VERDICTS[verdict.holds]
-    return Judgement(found, ", ".join(filter(None, remarks)), numbers)
+    return Judgement(found, ", ".join(filter(None, remarks)), _numbers(statement, verdict))
+
+
+def _numbers(statement: Statement, verdict: Verdict) -> str:
+    """Return the deciding cells as text, with the computed result, the number in the text, and the missing cells."""
+    result = f": {verdict.result}" if verdict.result else ""
+    if verdict.pair and not result:
+        difference = number(verdict.pair[0].number.value - verdict.pair[1].number.value, 1)
+        several = "; " in verdict.numbers
+        result = f"; at worst {difference}" if several else f": difference {difference}"
+    stated = f"; the text says {statement.number}" if statement.number else ""
+    missing = f"; {verdict.missing}" if verdict.missing else ""
+    return f"{verdict.numbers}{result}{stated}{missing}"
 
 
 def _on_dev(statement: Statement, side: Side) -> bool:
@@ -123,15 +129,15 @@ def _on_dev(statement: Statement, side: Side) -> bool:
     return not statement.test_alone and any(key in side.dev for key in keys)
 
 
-def judge_published(statement: Statement, side: Side, anew: Side) -> Judgement:
-    """Judge a claim on the published numbers; if averages taken anew turn the verdict, both are shown.
+def judge_published(statement: Statement, side: Side, with_recomputed: Side) -> Judgement:
+    """Judge a claim on the published numbers; if recomputed averages turn the verdict, show both verdicts.
 
     Args:
         statement: the claim.
         side: the numbers as printed.
-        anew: the same, each average computed from the numbers of its row.
+        with_recomputed: the same, with each average computed from the numbers of its row.
     """
-    printed, again = judge_one(statement, side), judge_one(statement, anew)
+    printed, again = judge_one(statement, side), judge_one(statement, with_recomputed)
     if again.verdict == printed.verdict:
         return printed
     remark = f"{again.verdict} on averages of the printed columns"
@@ -156,19 +162,19 @@ def judge_all(study: Study, paper: str, tables: Mapping[str, list[Line]]) -> lis
     """Judge every claim of a paper on the tidy lines of its tables."""
     exhibits = {name: study.exhibits[paper, name] for name in tables}
     printed, own = published(exhibits), ours(exhibits, tables)
-    anew = recomputed(printed, exhibits)
+    with_recomputed = recomputed(printed, exhibits)
     recorded = {
         f"{scale}, {OUTDATED}" if is_outdated(study, paper, scale) else scale: side_of_recording(study, paper, one)
         for scale, one in recordings_of(study, paper).items()
     }
 
     def on_recorded(claim: Statement) -> dict[str, Judgement]:
-        return {scale: judge_one(claim, side) for scale, side in recorded.items() if known_cells(claim, side).known}
+        return {scale: judge_one(claim, side) for scale, side in recorded.items() if coverage_of(claim, side).known}
 
     return [
         Judged(
             name, claim.says, claim.where, claim.tables, _test(claim), claim.why, claim.reading,
-            judge_published(claim, printed, anew), judge_one(claim, own), on_recorded(claim),
+            judge_published(claim, printed, with_recomputed), judge_one(claim, own), on_recorded(claim),
         )
         for name, claim in study.claims[paper].items()
     ]  # fmt: skip
@@ -224,7 +230,7 @@ def print_claims(study: Study, paper: str, lines: Mapping[str, list[Line]], rend
         renders: format ('md', 'html') -> path.
     """
     claims, title = judge_all(study, paper, for_claims(study, lines)), study.papers[paper].title
-    rule = f"{mixed_in(study, paper, lines)} {RULE}".lstrip()
+    rule = f"{mixed_warning(study, paper, lines)} {RULE}".lstrip()
     formats = {
         "md": lambda: markdown(title, claims, rule),
         "html": lambda: html_document(

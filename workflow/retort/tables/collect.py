@@ -30,7 +30,7 @@ def _short(value: Any) -> str:
 
 
 def _read(path: Path | str, expected: Any, address: Record) -> Record:
-    """Read a result file and check its checksum, and that its address and its settings are those of the study.
+    """Read a result file; check its checksum, and that its address and settings are those of the study.
 
     Raises:
         RetortError: the file is damaged, belongs to another address, or was made with other settings.
@@ -91,7 +91,7 @@ def read_profiles(study: Study, paths: Iterable[Path | str]) -> dict[str, Record
 
 
 def summary(values: list[float]) -> dict[str, Any]:
-    """Return mean (None for no value), sample standard deviation (None below two values) and number of some values."""
+    """Return `mean` (None without values), sample `std` (None below two values) and number `n` of some values."""
     return {
         "mean": statistics.mean(values) if values else None,
         "std": statistics.stdev(values) if len(values) > 1 else None,
@@ -121,13 +121,13 @@ def _seeds(seeds: list[int]) -> str:
 
 
 def failures(study: Study, paths: Iterable[str]) -> list[str]:
-    """Return why jobs of this run failed to make some results; empty if none of them failed."""
+    """Return the reason for each of some results that a job of this run failed to make."""
     failed = study.config.run_sources.failed
     return [failed[path] for path in paths if path in failed]
 
 
-def sampled(records: Iterable[Record]) -> str:
-    """Return 'measured on a sample: ...' if a score was measured on a sample of a data set; else an empty string."""
+def sample_note(records: Iterable[Record]) -> str:
+    """Return a note with the rows of each sample that scores were measured on; empty if all data was used."""
     rows = {name: count for record in records for name, count in record.get("sample", {}).items()}
     counts = ", ".join(f"{name} {count:,} of {whole:,} rows" for name, (count, whole) in rows.items())
     return f"measured on a sample: {counts}" if rows else ""
@@ -149,14 +149,14 @@ class Measured:
 
     Args:
         fields: the fields of its tidy line: mean, std, n, status, reason, ...
-        by_seed: the value of each seed; empty unless every seed has one, or if the value is of no seed.
+        by_seed: seed -> value; empty if a seed has no value, or for a value without seeds, such as a latency.
     """
 
     fields: dict[str, Any]
     by_seed: Mapping[int, float] = field(default_factory=dict)
 
 
-def score_cell(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
+def measure_score(study: Study, scores: Scores, student: str, task: str, metric: str) -> Measured:
     """Return what was measured for the cell of one score; its mean is None unless every seed has a value."""
     if not runs(study, student, task):
         return Measured(not_run(study, student))
@@ -170,7 +170,7 @@ def score_cell(study: Study, scores: Scores, student: str, task: str, metric: st
     absent = [seed for seed in seeds if seed not in records]
     failed = failures(study, (score_address(student, task, seed) for seed in absent))
     undefined = [seed for seed, value in values.items() if value is None and records[seed]["status"] == Status.OK]
-    fields = {**summary(list(good.values())), "note": sampled(records.values())}
+    fields = {**summary(list(good.values())), "note": sample_note(records.values())}
     status, reason = Status.MISSING, ""
     if steps:
         some = f" ({len(steps)} of {len(seeds)} seeds)" if len(seeds) > 1 else ""
@@ -189,10 +189,10 @@ def score_cell(study: Study, scores: Scores, student: str, task: str, metric: st
 
 
 def mean_of(cells: Iterable[Measured]) -> Measured:
-    """Return the mean of some cells: a mean for each seed, then their mean and standard deviation.
+    """Return the mean of some cells: first a mean for each seed, then the mean and deviation of these over seeds.
 
-    It has no value if a cell has none, since an average of the others would mislead. Seeds are matched by number: those
-    that every cell has count.
+    Only seeds that every cell has count. The mean has no value if a cell has none: an average of the others would
+    mislead.
     """
     cells = list(cells)
     if not cells or any(cell.fields["mean"] is None for cell in cells):
@@ -205,8 +205,8 @@ def mean_of(cells: Iterable[Measured]) -> Measured:
     return Measured({**summary(list(by_seed.values())), "status": Status.OK, "note": note}, by_seed)
 
 
-def scores_cell(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
-    """Return what was measured for a cell: one score, or the mean over several tasks.
+def measure_mean_score(study: Study, scores: Scores, student: str, scored: list[tuple[str, str]]) -> Measured:
+    """Return what was measured for a cell of scores: the mean over its tasks, which may be one.
 
     Args:
         study: the study.
@@ -214,29 +214,29 @@ def scores_cell(study: Study, scores: Scores, student: str, scored: list[tuple[s
         student: the student or teacher.
         scored: the (task, metric) pairs of the cell.
     """
-    cells = {(task, metric): score_cell(study, scores, student, task, metric) for task, metric in scored}
-    run = of_this_scale(study, cells)
+    cells = {(task, metric): measure_score(study, scores, student, task, metric) for task, metric in scored}
+    run = keep_run(study, cells)
     first = next(iter(run.values()), None)
-    if first and (len(cells) == 1 or first.fields["status"] is Status.NOT_RUN):  # then all of them are not run
+    if first and (len(cells) == 1 or first.fields["status"] is Status.NOT_RUN):  # `keep_run` found none that is run
         return first
-    return with_note(mean_of(run.values()), only(cells, run, "task", [task for task, _ in run]))
+    return with_note(mean_of(run.values()), subset_note(cells, run, "task", [task for task, _ in run]))
 
 
-def of_this_scale(study: Study, cells: Mapping[Key, Measured]) -> dict[Key, Measured]:
-    """Return the cells that a mean is over: at a scale that leaves tasks out, those of the tasks that it runs."""
+def keep_run(study: Study, cells: Mapping[Key, Measured]) -> dict[Key, Measured]:
+    """Drop the cells that a reduced scale does not run, so that a mean is over the others; keep all if none is run."""
     if not study.scale.replacements:
         return dict(cells)
     return {key: cell for key, cell in cells.items() if cell.fields["status"] is not Status.NOT_RUN} or dict(cells)
 
 
-def only(cells: Sized, run: Sized, noun: str, names: Iterable[str]) -> str:
-    """Return a note that names what a mean is over; empty if it is over all cells."""
+def subset_note(cells: Sized, run: Sized, noun: str, names: Iterable[str]) -> str:
+    """Return a note that names the tasks or columns behind a mean; empty if the mean is over all cells."""
     among = ", ".join(dict.fromkeys(names))
     return f"the mean of {among}: this scale runs no other {noun} of it" if len(run) < len(cells) else ""
 
 
 def with_note(mean: Measured, note: str) -> Measured:
-    """Return a mean with a note before its own, if it has a value."""
+    """Return a mean with a note put before its own; unchanged if it has no value."""
     if mean.fields["status"] is not Status.OK:
         return mean
     return replace(mean, fields={**mean.fields, "note": "; ".join(filter(None, (note, mean.fields["note"])))})

@@ -1,12 +1,12 @@
 """Compare two rows by paired tests over tasks and seeds, and correct p-values for several tests.
 
-A paired test rests on what its sample is, that is, what would be drawn anew if the experiment were repeated:
+The tests differ in what they take as the sample, that is, what would be drawn anew if the experiment were repeated:
 
 - `tasks-fixed`: the seeds, on these same tasks. Each task has a spread of its own over seeds.
-- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds; where
-  runs are left out, a mixed model weighs these numbers (`tables/mixed.py`).
-- `pairs`: each pair of a task and a seed, as if all were independent. Papers often test so. It is too cautious for
-  fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
+- `tasks-drawn`: the tasks, from all tasks of their sort. Each task gives one number, the mean over its seeds. If runs
+  are missing, a mixed model weights these numbers (`tables/mixed.py`).
+- `pairs`: the pairs of a task and a seed, as if all were independent. Papers often test like this. It is too cautious
+  for fixed tasks and much too bold for drawn ones, so it is shown only beside published tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from retort.tables.tidy import Status
 
 Group = tuple[str, str]  # variant, task
 Differences = Mapping[Group, list[float]]  # the differences of one pair of rows on each task, one per seed
-EQUAL = 1e-9  # scores times 100 that are equal except for rounding differ by less
+EQUAL = 1e-9  # scores times 100 that differ by less are equal: the rest is rounding of floating point
 
 
 def holm(p: list[float]) -> list[float]:
@@ -40,9 +40,9 @@ class Comparison:
     """The result of a paired test of two rows; t and p are None if the test cannot be computed.
 
     Args:
-        mean: mean of what the sample consists of; None without any.
-        std: its sample standard deviation; None if the test has no single one.
-        n: size of the sample: pairs, or tasks.
+        mean: mean difference; None if the sample is empty.
+        std: sample standard deviation of the differences; None if the test uses one for each task.
+        n: size of the sample: number of pairs, or of tasks.
         p: two-sided p-value.
         status: OK, NO_VARIANCE (all differences are equal) or MISSING.
         reason: why it is missing.
@@ -61,28 +61,28 @@ class Comparison:
 
 
 def _one_sample(values: list[float], noun: str) -> Comparison:
-    """Return Student's t-test that the mean of some values is zero.
+    """Return Student's one-sample t-test of the hypothesis that the mean is zero.
 
     Args:
         values: the sample.
-        noun: what a value is of, in the plural.
+        noun: what the values stand for, in the plural, such as 'tasks'.
     """
     moments = summary(values)
     if len(values) < 2:
         return Comparison(**moments, p=None, status=Status.MISSING, reason=f"fewer than two {noun}")
     if max(values) - min(values) < EQUAL:
         return Comparison(**moments, p=None, status=Status.NO_VARIANCE)
-    return _tested(moments["std"], len(values), welch(moments["mean"], [_part(values)]))
+    return _comparison(moments["std"], len(values), welch(moments["mean"], [_part(values)]))
 
 
 def _part(values: list[float]) -> Part:
     return Part(statistics.variance(values) / len(values), len(values) - 1)
 
 
-def _tested(std: float | None, n: int, apart: Difference) -> Comparison:
+def _comparison(std: float | None, n: int, difference: Difference) -> Comparison:
     return Comparison(
-        float(apart.value), std, n, float(apart.p()), Status.OK, t=float(apart.value / apart.error),
-        freedom=float(apart.freedom),
+        float(difference.value), std, n, float(difference.p()), Status.OK, t=float(difference.value / difference.error),
+        freedom=float(difference.freedom),
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def pairs(differences: Differences) -> Comparison:
 
 
 def tasks_fixed(differences: Differences) -> Comparison:
-    """Return the test that the mean over these tasks is zero; each task has its own spread over seeds."""
+    """Test whether the mean over these tasks is zero; each task has its own variance over seeds."""
     # With k tasks of n_t seeds: t = mean_t(d_t) / sqrt(sum_t s_t^2 / n_t) k, degrees of freedom by Satterthwaite.
     tasks = list(differences.values())
     mean = statistics.mean(map(statistics.mean, tasks)) if tasks else None
@@ -103,28 +103,28 @@ def tasks_fixed(differences: Differences) -> Comparison:
     if all(max(values) - min(values) < EQUAL for values in tasks):
         return Comparison(mean, None, size, None, Status.NO_VARIANCE)
     shares = [Part(_part(values).variance / len(tasks) ** 2, _part(values).freedom) for values in tasks]
-    return _tested(None, size, welch(mean, shares))
+    return _comparison(None, size, welch(mean, shares))
 
 
 def tasks_drawn(differences: Differences) -> Comparison:
-    """Return the t-test over the mean difference on each task; a mixed model weighs them where runs are left out."""
+    """Return the t-test over the mean differences of tasks; if runs are missing, a mixed model weights the tasks."""
     tasks = list(differences.values())
     means = _one_sample([statistics.mean(values) for values in tasks], "tasks")
     if means.status is not Status.OK or len({len(values) for values in tasks}) == 1:
         return means  # the mixed model gives the same: all weights are equal
     mean, variance = mean_and_variance(tasks)
-    return _tested(None, len(tasks), welch(mean, [Part(variance, len(tasks) - 1)]))
+    return _comparison(None, len(tasks), welch(mean, [Part(variance, len(tasks) - 1)]))
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A paired test by its sample.
+    """A paired test, named after its sample.
 
     Args:
         title: the sample, in a few words.
         explanation: what the test answers, in a sentence.
         run: the test.
-        metric: the metric of its p-values in the tidy CSV; '-holm' is added for corrected ones.
+        metric: the `metric` of its p-values in the tidy CSV.
     """
 
     title: str
@@ -134,7 +134,7 @@ class PairedTest:
 
     @property
     def metric_holm(self) -> str:
-        """The metric of its corrected p-values."""
+        """The `metric` of its corrected p-values in the tidy CSV."""
         return f"{self.metric}-holm"
 
 

@@ -1,4 +1,4 @@
-"""What a comparison takes and returns: cells with numbers, the number in a paper's text, and a verdict."""
+"""Inputs and output of a comparison: cells with their numbers, the number in a paper's text, and the verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NumberedCell:
         n: number of runs; 0 if unknown.
         std: the standard deviation over these runs; None if unknown.
         unit: the unit of the tidy CSV; empty for a published number.
-        diverged: whether it has no number because its training diverged.
+        diverged: whether the cell has no number because its training diverged.
     """
 
     table: str
@@ -32,7 +32,7 @@ class NumberedCell:
 
     @property
     def known(self) -> bool:
-        """Whether the cell has a number; if not, its value is NaN, and no comparison with it is true."""
+        """Whether the cell has a number; else its value is NaN, so that `<`, `>` and `==` with it are False."""
         return not math.isnan(self.number.value)
 
     @property
@@ -41,7 +41,7 @@ class NumberedCell:
         return self.number.text + (f" ± {self.number.std_text}" if self.number.std_text else "")
 
     def with_mean(self, mean: float) -> NumberedCell:
-        """Return the cell with another mean; as fast as it can be, for the many draws of a claim."""
+        """Return the cell with another mean; `dataclasses.replace` would be too slow for the many draws of a claim."""
         number = Number(self.number.text, mean, self.number.std_text, self.number.error)
         return NumberedCell(self.table, self.row, self.column, number, self.n, self.unit, self.std, self.diverged)
 
@@ -62,10 +62,10 @@ class Verdict:
         missing: which cells have no number, and why, as text.
         wrong: names of the parts that contradict the statement, such as pairs or columns; empty for a statement that
             has no parts.
-        alone: of a statement that the best of several rows, gains or pairs of columns decides, those that fulfil it by
+        alone: for a statement about the best of several rows, gains or pairs of columns: those that fulfil it by
             themselves.
-        diverged: how many cells without a number decide it, because their training diverged.
-        fails_so_far: where cells without a number leave it open: whether it is not true of the others.
+        diverged: for a statement that trainings diverge: the number of cells whose training did.
+        fails_so_far: if cells without a number leave it open: whether it is false of the others.
     """
 
     holds: bool | None
@@ -80,7 +80,7 @@ class Verdict:
 
     @property
     def so_far(self) -> bool | None:
-        """Whether the statement is true of the cells that have a number; None if these say nothing of it."""
+        """Whether the statement is true of the cells that have a number; None if they do not tell."""
         return self.holds if self.holds is not None or not self.numbers else not self.fails_so_far
 
 
@@ -96,8 +96,8 @@ class Stated:
     number: Number
     within: float
 
-    def met(self, value: float, slack: float) -> bool:
-        """Return whether a value is the number: |value - number| <= within + slack.
+    def is_met(self, value: float, slack: float) -> bool:
+        """Return whether a value meets the number: |value - number| <= within + slack.
 
         Args:
             value: the value computed from cells.
@@ -115,13 +115,13 @@ class Stated:
             slack: how much rounding of the printed cells may have moved the value.
         """
         digits = max(1, len(self.number.text.partition(".")[2].rstrip("%×Mk")))
-        return Verdict(self.met(value, slack), numbers, f"{value:.{digits}f}", pair)
+        return Verdict(self.is_met(value, slack), numbers, f"{value:.{digits}f}", pair)
 
 
 class Reached(Stated):
-    """The number in a paper's text for our runs: a value needs its sign and at least its size, less the tolerance."""
+    """The number in a paper's text, for our runs: a value needs its sign and at least its size less the tolerance."""
 
-    def met(self, value: float, slack: float) -> bool:
+    def is_met(self, value: float, slack: float) -> bool:
         """Return whether the value has the number's sign and |value| >= |number| - within; `slack` is not used."""
         towards = math.copysign(1.0, self.number.value) * value
         return towards > 0 and towards >= abs(self.number.value) - self.within - TINY

@@ -1,15 +1,13 @@
-"""Comparisons of cells by name: a statement of a paper about its tables is data, and names the comparison to apply.
+"""The comparisons that statements in YAML name, such as `compare: above`: functions from cells to a verdict.
 
-A comparison takes cells, and whatever else it requires as keyword-only parameters: `stated` (the number in the text),
-`than` (one other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both`
-(two texts).
+A comparison takes cells, and further inputs as keyword-only parameters: `stated` (the number in the text), `than` (one
+other cell), `against` (other cells, each compared within its own column), `allowed` (a distance), `both` (two texts).
 
-A comparison over columns or in an order also takes cells without a number. It answers False if the numbers that are
-there contradict the statement, None if they do not and one is missing, else True. Where it checks several pairs, steps
-or columns, all of which must be as stated, it names those that are not.
+A comparison over columns, or over cells in their order, also takes cells without a number. `holds` is then False if the
+known numbers contradict the statement; None if they do not, but a number is missing; else True. If all of several
+pairs, steps or columns must be as stated, `wrong` names those that are not.
 
-The first docstring line of a comparison is printed in the table of claims, in front of the names of the columns and
-without "Check that".
+The table of claims prints the first docstring line of a comparison, without "Check that", after the columns' names.
 """
 
 from __future__ import annotations
@@ -21,25 +19,25 @@ from retort.registry import Registry
 from retort.specs.printed import Number
 from retort.tables.comparison_types import TINY, NumberedCell, Pair, Stated, Verdict
 
-SHOWN = 3  # of many pairs of cells, so many are printed
+SHOWN = 3  # print at most so many pairs of cells
 
 
 Comparison = Callable[..., Verdict]
 comparisons: Registry[Comparison] = Registry("comparison")
 
 
-def written(first: NumberedCell, other: NumberedCell) -> str:
-    """Return two cells as text."""
+def describe(first: NumberedCell, other: NumberedCell) -> str:
+    """Return two cells as text: 'SST-2: 91.2 (KD) against 90.1 (No distillation)'."""
     return f"{first.column}: {first.text} ({first.row}) against {other.text} ({other.row})"
 
 
 def gap(pair: Pair) -> float:
-    """Return the first number less the second."""
+    """Return the first cell's number minus the second's."""
     return pair[0].number.value - pair[1].number.value
 
 
 def _ratio(first: Number, other: Number) -> tuple[float, float]:
-    """Return the ratio of two printed numbers, and how much rounding may have moved it."""
+    """Return the ratio of two printed numbers, and the largest error of it that rounding can cause."""
     ratio = first.value / other.value
     # First-order error of r = a / b: |dr| <= r (da / a + db / b), with da and db half a unit of the last digit.
     return ratio, ratio * (first.half / first.value + other.half / other.value)
@@ -52,82 +50,82 @@ def _ratio(first: Number, other: Number) -> tuple[float, float]:
 def value(cells: list[NumberedCell], *, stated: Stated) -> Verdict:
     """Check that the cell is the number."""
     (cell,) = cells
-    return Verdict(stated.met(cell.number.value, 0.0), f"{cell.column}: {cell.text} ({cell.row})", cell.number.text)
+    return Verdict(stated.is_met(cell.number.value, 0.0), f"{cell.column}: {cell.text} ({cell.row})", cell.number.text)
 
 
 @comparisons.register("difference")
 def difference(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell less the other is the number, as far as their rounding lets it."""
     pair = (cells[0], than[0])
-    return stated.decide(gap(pair), written(*pair), pair, slack=sum(cell.number.half for cell in pair))
+    return stated.decide(gap(pair), describe(*pair), pair, slack=sum(cell.number.half for cell in pair))
 
 
 @comparisons.register("exceeds")
 def exceeds(cells: list[NumberedCell], *, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is above the other, whatever their columns are called."""
     pair = (cells[0], than[0])
-    return Verdict(gap(pair) > 0, written(*pair), pair=pair)
+    return Verdict(gap(pair) > 0, describe(*pair), pair=pair)
 
 
 @comparisons.register("percent")
 def percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is the number in per cent of the other."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
-    return stated.decide(100 * ratio, written(cells[0], than[0]), slack=100 * slack)
+    return stated.decide(100 * ratio, describe(cells[0], than[0]), slack=100 * slack)
 
 
 @comparisons.register("times")
 def times(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is the number times the other."""
     ratio, slack = _ratio(cells[0].number, than[0].number)
-    return stated.decide(ratio, written(cells[0], than[0]), slack=slack)
+    return stated.decide(ratio, describe(cells[0], than[0]), slack=slack)
 
 
 @comparisons.register("at-least-percent")
 def at_least_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is more than the number in per cent of the other."""
     ratio = 100 * cells[0].number.value / than[0].number.value
-    return Verdict(ratio > stated.number.value, written(cells[0], than[0]), f"{ratio:.1f}")
+    return Verdict(ratio > stated.number.value, describe(cells[0], than[0]), f"{ratio:.1f}")
 
 
 @comparisons.register("at-most-percent")
 def at_most_percent(cells: list[NumberedCell], *, stated: Stated, than: list[NumberedCell]) -> Verdict:
     """Check that the cell is at most the number in per cent of the other."""
     ratio = 100 * cells[0].number.value / than[0].number.value
-    return Verdict(ratio <= stated.number.value + stated.within, written(cells[0], than[0]), f"{ratio:.1f}")
+    return Verdict(ratio <= stated.number.value + stated.within, describe(cells[0], than[0]), f"{ratio:.1f}")
 
 
 # --- cells against others, column by column
 
 
 def pairs_of(cells: list[NumberedCell], against: list[NumberedCell]) -> list[Pair]:
-    """Return each of the cells with each of the others in its column."""
+    """Return every pair of a cell and one of the others in the same column."""
     return [(first, other) for first in cells for other in against if first.column == other.column]
 
 
 def known_pairs(pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs of which both cells have a number."""
+    """Return the pairs in which both cells have a number."""
     return [pair for pair in pairs if pair[0].known and pair[1].known]
 
 
 def unless_open(holds: bool, complete: bool) -> bool | None:
-    """Return True only if no part is open; a part that fails decides whatever the others are."""
+    """Return `holds`, or None if the statement holds so far but a missing number could still contradict it."""
     return None if holds and not complete else holds
 
 
 def rows_of(pair: Pair) -> str:
-    """Return a name of a pair: its column and its two rows."""
+    """Return the name of a pair: its column and its two rows."""
     return f"{pair[0].column}: {pair[0].row} against {pair[1].row}"
 
 
 def every(pairs: list[Pair], good: Callable[[Pair], bool]) -> Verdict:
-    """Return whether all pairs are good; printed are the pairs that are not, or the closest pair if all are."""
+    """Return whether all pairs are good; the text gives the pairs that are not, or the closest pair if all are."""
     known = known_pairs(pairs)
     if not known:
         return Verdict(None, "")
     bad, closest = [pair for pair in known if not good(pair)], min(known, key=gap)
     further = f"; and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-    text = "; ".join(itertools.starmap(written, bad[:SHOWN] or [closest]))
+    text = "; ".join(itertools.starmap(describe, bad[:SHOWN] or [closest]))
     holds = unless_open(not bad, len(known) == len(pairs))
     return Verdict(holds, text + further, pair=closest, wrong=frozenset(map(rows_of, bad)))
 
@@ -159,18 +157,18 @@ def not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Verd
 
 
 def most(columns: list[list[Pair]], good: Callable[[float], bool]) -> Verdict:
-    """Return whether in more than half of the columns all pairs have a good difference."""
+    """Return whether, in more than half of the columns, `good` accepts the differences of all pairs."""
     lost = [
         min(bad, key=gap) for pairs in columns if (bad := [pair for pair in known_pairs(pairs) if not good(gap(pair))])
     ]
     won = sum(len(known_pairs(pairs)) == len(pairs) and all(good(gap(pair)) for pair in pairs) for pairs in columns)
     if not won and not lost:
         return Verdict(None, "")
-    rest = f"; not {'; '.join(itertools.starmap(written, lost[:SHOWN]))}" if lost else ""
+    rest = f"; not {'; '.join(itertools.starmap(describe, lost[:SHOWN]))}" if lost else ""
     further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     left = len(columns) - won - len(lost)
     counted = f"{won} of {len(columns)} columns{f', {left} open' if left else ''}"
-    undecided = 2 * won <= len(columns) < 2 * (len(columns) - len(lost))  # those without a number may turn it
+    undecided = 2 * won <= len(columns) < 2 * (len(columns) - len(lost))  # columns without a number may turn it
     holds, numbers = None if undecided else 2 * won > len(columns), f"{counted}{rest}{further}"
     return Verdict(holds, numbers, fails_so_far=won <= len(lost))
 
@@ -193,13 +191,13 @@ def mostly_not_below(cells: list[NumberedCell], *, against: list[NumberedCell]) 
 
 
 def all_near(pairs: list[Pair], allowed: float, name: Callable[[Pair], str] = rows_of) -> Verdict:
-    """Return whether the two cells of every pair differ by at most `allowed`; the pair farthest apart is printed."""
+    """Return whether the cells of every pair differ by at most `allowed`; the text gives the pair farthest apart."""
     known = known_pairs(pairs)
     if not known:
         return Verdict(None, "")
     farthest = max(known, key=lambda pair: abs(gap(pair)))
     wrong = frozenset(name(pair) for pair in known if abs(gap(pair)) > allowed + TINY)
-    return Verdict(unless_open(not wrong, len(known) == len(pairs)), written(*farthest), pair=farthest, wrong=wrong)
+    return Verdict(unless_open(not wrong, len(known) == len(pairs)), describe(*farthest), pair=farthest, wrong=wrong)
 
 
 @comparisons.register("near")
@@ -212,7 +210,7 @@ def near(cells: list[NumberedCell], *, allowed: float, against: list[NumberedCel
 
 
 def _steps(cells: list[NumberedCell], wrong: Callable[[float, float], bool]) -> Verdict:
-    """Return whether no step from a cell to the next one is wrong; printed are the wrong steps, or all cells."""
+    """Return whether all steps from a cell to the next are right; the text gives the wrong steps, or else all cells."""
     known = [cell for cell in cells if cell.known]
     if len(known) < 2:
         return Verdict(None, "")

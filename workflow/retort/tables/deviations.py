@@ -6,45 +6,44 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from retort.plan.origins import values
-from retort.specs.deviation import Deviation
 from retort.specs.exhibit import Exhibit
 from retort.study.study import Study
 
 
-def unnamed(study: Study) -> list[str]:
-    """Return a line for each name in a deviation that is neither a cell nor a setting; `study` is as written."""
+def unknown_names(study: Study) -> list[str]:
+    """Return a line for each name in a deviation that is neither a cell nor a setting.
+
+    Args:
+        study: the study as its files have it, before a scale changes it.
+    """
     lines, settings = [], dict[str, set[str]]()  # student -> the keys of its settings
     for paper, spec in study.papers.items():
         tables = {name: exhibit for (slug, name), exhibit in study.exhibits.items() if slug == paper}
-        for deviation, students in _deviations(study, paper).items() if not spec.ours else ():
+        for (text, names), students in _deviations(study, paper).items() if not spec.ours else ():
             known: set[str] = set()
             for student in students:
                 if student not in settings:
                     settings[student] = _settings(study, student)
                 known |= settings[student]
-                if all(_named(name, tables, known) for name in deviation[1]):
+                if all(_is_known(name, tables, known) for name in names):
                     break
             lines += [
-                f"{paper}: the deviation '{deviation[0]}' names '{name}', which is no setting of {students[0]}"
+                f"{paper}: the deviation '{text}' names '{name}', which is no setting of {students[0]}"
                 + (f" and {len(students) - 1} more" if len(students) > 1 else "")
                 + " and no cell"
-                for name in deviation[1]
-                if not _named(name, tables, known)
+                for name in names
+                if not _is_known(name, tables, known)
             ]
     return lines
 
 
 def _deviations(study: Study, paper: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
-    """Return (text, names) of each deviation of a paper -> the students that it concerns."""
+    """Return (text, names) of each deviation of a paper -> the students that have it."""
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name, student in study.students.items():
         for one in student.deviations if study.paper_of(name) == paper else ():
-            found.setdefault(_key(one), []).append(name)
+            found.setdefault((one.text, tuple(one.of)), []).append(name)
     return found
-
-
-def _key(deviation: Deviation) -> tuple[str, tuple[str, ...]]:
-    return deviation.text, tuple(deviation.of)
 
 
 def _settings(study: Study, student: str) -> set[str]:
@@ -55,7 +54,8 @@ def _settings(study: Study, student: str) -> set[str]:
     return {value.key for task in ("", *tasks) for value in values(study, study, student, task)}
 
 
-def _named(name: str, tables: dict[str, Exhibit], settings: set[str]) -> bool:
+def _is_known(name: str, tables: dict[str, Exhibit], settings: set[str]) -> bool:
+    """Return whether a name is a table, one of its rows or columns ('table1: KD'), or a pattern of settings."""
     table, _, place = name.partition(": ")
     if table in tables:
         return not place or place in _places(tables[table])

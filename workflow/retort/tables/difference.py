@@ -1,4 +1,4 @@
-"""The difference of two means: its standard error, its interval, and the tests that it is zero or that it is small.
+"""The difference of two means: its standard error, its confidence interval, and the tests for zero and for equivalence.
 
 Every number may be an array, so that a simulation computes many differences at once.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Numbers = Any  # a float or an array of floats
-LEVEL = 0.05  # of all tests; intervals hold 1 - LEVEL
+LEVEL = 0.05  # significance level of all tests; intervals have a confidence of 1 - LEVEL
 INFINITE = float("inf")
 
 
@@ -19,8 +19,8 @@ class Part:
     """One independent part of the variance of a difference.
 
     Args:
-        variance: of the mean, not of a single run.
-        freedom: degrees of freedom of its estimate; infinite for a variance that is known.
+        variance: variance of the mean, not of a single run.
+        freedom: degrees of freedom of its estimate; infinite for a known variance.
     """
 
     variance: Numbers
@@ -42,7 +42,7 @@ class Difference:
     freedom: Numbers
 
     def interval(self, level: float = 1 - LEVEL) -> tuple[Numbers, Numbers]:
-        """Return both ends of the interval that holds the true difference with a probability of `level`."""
+        """Return the lower and the upper end of the confidence interval at `level`."""
         half = _t().ppf((1 + level) / 2, self.freedom) * self.error
         return self.value - half, self.value + half
 
@@ -51,12 +51,12 @@ class Difference:
         return 2 * _t().sf(abs(self.value) / self.error, self.freedom)
 
     def p_equivalence(self, margin: float) -> Numbers:
-        """Return the p-value of the test that the true difference is `margin` or more, in either direction.
+        """Return the p-value of TOST (Schuirmann, 1987): small if |true difference| < margin is shown.
 
-        It is the larger one of the two one-sided tests (Schuirmann, 1987). It is below 5 % exactly if the 90 % interval
-        lies between -margin and margin.
+        It is the larger p-value of two one-sided tests, and below 5 % exactly if the 90 % interval lies between -margin
+        and margin.
         """
-        # the side on which the value lies has the larger p: P(T > (margin - |value|) / error)
+        # The larger p is that of the side on which the value lies: P(T > (margin - |value|) / error).
         return _t().sf((margin - abs(self.value)) / self.error, self.freedom)
 
 
@@ -67,10 +67,14 @@ def _t() -> Any:
 
 
 def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
-    """Return a difference whose variance is the sum of some parts, with the degrees of freedom of Welch.
+    """Return a difference whose variance is the sum of independent parts, with Welch's degrees of freedom.
 
-    A variance that is known adds to the error and not to its degrees of freedom. Else an estimate from few runs that is
-    small by luck would count as well known, because most of the variance beside it is.
+    A known variance adds to the error, but not to its degrees of freedom. Else an estimate from few runs that is small
+    by luck would count as well known, because most of the total variance is.
+
+    Args:
+        value: the difference.
+        parts: the parts of its variance.
     """
     import numpy as np
 
@@ -80,12 +84,12 @@ def welch(value: Numbers, parts: Iterable[Part]) -> Difference:
     estimated = sum(part.variance * np.isfinite(part.freedom) for part in parts)
     unknown = sum(part.variance**2 / part.freedom for part in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = np.where(unknown > 0, estimated**2 / unknown, INFINITE)[()]  # [()]: of numbers, a number
+        freedom = np.where(unknown > 0, estimated**2 / unknown, INFINITE)[()]  # [()]: a scalar if the parts are scalars
     return Difference(value, np.sqrt(variance), freedom)
 
 
 def power_of_equivalence(error: Numbers, freedom: Numbers, margin: float) -> Numbers:
-    """Return the probability that equal means are shown to be within a margin, from the error of their difference."""
-    # Shown if |value| <= margin - t error, with t the 95 % quantile; the value over its error is taken to be Student's.
+    """Return the power of TOST for equal means, from the standard error of their difference."""
+    # TOST succeeds if |value| <= margin - t error, with t the 95 % quantile; value / error has Student's distribution.
     least = margin / error - _t().ppf(1 - LEVEL, freedom)
     return (2 * _t().cdf(least, freedom) - 1).clip(0)

@@ -1,4 +1,4 @@
-"""Comparisons of gains: how much a cell is above its counterpart, the cell at the same place of the other list."""
+"""Comparisons of gains: how far a cell is above its counterpart, the cell at the same position of the other list."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from retort.formatters import number as formatted
 from retort.tables.comparison_types import NumberedCell, Pair, Stated, Verdict
-from retort.tables.comparisons import SHOWN, comparisons, gap, rows_of, unless_open, written
+from retort.tables.comparisons import SHOWN, comparisons, describe, gap, rows_of, unless_open
 
 
 def _gains(cells: list[NumberedCell], against: list[NumberedCell]) -> dict[str, list[tuple[float, Pair]]]:
     """Return column -> (gain, pair) for each cell and its counterpart that both have a number.
 
-    The n-th cell of a column and the n-th of the others in that column are counterparts. A cell that is the only one
-    of its column is the counterpart of all others in it.
+    The counterpart of the n-th cell of a column is the n-th of the others in that column. The only cell of a column is
+    paired with each of the others in it.
     """
     columns: dict[str, list[tuple[float, Pair]]] = {}
     for column in dict.fromkeys(cell.column for cell in cells):
@@ -26,11 +26,16 @@ def _gains(cells: list[NumberedCell], against: list[NumberedCell]) -> dict[str, 
     return columns
 
 
-def _written(gain: float, pair: Pair) -> str:
-    return f"{pair[0].column}: {formatted(gain, 1)} ({pair[1].row}, then {pair[0].row})"
+def _gain_and_rows(gain: float, pair: Pair) -> str:
+    """Return a gain as text: '1.2 (Vanilla KD, then Hidden states)'."""
+    return f"{formatted(gain, 1)} ({pair[1].row}, then {pair[0].row})"
 
 
-def _rows(pair: Pair) -> tuple[str, str]:
+def _describe_gain(gain: float, pair: Pair) -> str:
+    return f"{pair[0].column}: {_gain_and_rows(gain, pair)}"
+
+
+def _row_names(pair: Pair) -> tuple[str, str]:
     return pair[0].row, pair[1].row
 
 
@@ -53,10 +58,7 @@ def gains_more(cells: list[NumberedCell], *, against: list[NumberedCell]) -> Ver
             gains[column] = [(last.number.value - first.number.value, (last, first)) for last, first in ends]
     if not gains:
         return Verdict(None, "")
-    text = "; ".join(
-        f"{_written(*own)} against {formatted(other[0], 1)} ({other[1][1].row}, then {other[1][0].row})"
-        for own, other in gains.values()
-    )
+    text = "; ".join(f"{_describe_gain(*own)} against {_gain_and_rows(*other)}" for own, other in gains.values())
     wrong = frozenset(column for column, (own, other) in gains.items() if own[0] <= other[0])
     return Verdict(unless_open(not wrong, _complete(cells, against)), text, wrong=wrong)
 
@@ -68,14 +70,14 @@ def largest_gain(cells: list[NumberedCell], *, stated: Stated, counterparts: lis
     if not gains:
         return Verdict(None, "")
     largest, pair = max(gains, key=lambda gain: gain[0])
-    verdict = stated.decide(largest, _written(largest, pair), slack=_slack(pair))
+    verdict = stated.decide(largest, _describe_gain(largest, pair), slack=_slack(pair))
     if not _complete(cells, counterparts):
         return Verdict(None, verdict.numbers, fails_so_far=not verdict.holds)
-    return replace(verdict, alone=_names([(gain, of) for gain, of in gains if stated.met(gain, _slack(of))]))
+    return replace(verdict, alone=_names([(gain, of) for gain, of in gains if stated.is_met(gain, _slack(of))]))
 
 
 def _slack(pair: Pair) -> float:
-    """Return how much rounding may have moved the difference of two cells."""
+    """Return the largest error of the difference of two cells that rounding can cause."""
     return sum(cell.number.half for cell in pair)
 
 
@@ -83,18 +85,18 @@ def _slack(pair: Pair) -> float:
 def first_column_gains_most(cells: list[NumberedCell], *, counterparts: list[NumberedCell]) -> Verdict:
     """Check that the gain of each cell over its counterpart is larger in the first column than in any other."""
     first, *others = _gains(cells, counterparts).values()
-    rivals = {_rows(pair): gain for gain, pair in first}
+    rivals = {_row_names(pair): gain for gain, pair in first}
     if not rivals or not any(others):
         return Verdict(None, "")
     larger = [
         (gain, pair)
         for column in others
         for gain, pair in column
-        if _rows(pair) in rivals and gain >= rivals[_rows(pair)]
+        if _row_names(pair) in rivals and gain >= rivals[_row_names(pair)]
     ]
-    texts = [f"{_written(*one)} against {formatted(rivals[_rows(one[1])], 1)}" for one in larger[:SHOWN]]
+    texts = [f"{_describe_gain(*one)} against {formatted(rivals[_row_names(one[1])], 1)}" for one in larger[:SHOWN]]
     further = f"; and {len(larger) - SHOWN} more" if len(larger) > SHOWN else ""
-    text = "; ".join(texts) + further or "; ".join(_written(gain, pair) for gain, pair in first[:SHOWN])
+    text = "; ".join(texts) + further or "; ".join(_describe_gain(gain, pair) for gain, pair in first[:SHOWN])
     return Verdict(unless_open(not larger, _complete(cells, counterparts)), text, wrong=_names(larger))
 
 
@@ -115,7 +117,7 @@ def _each_gain(cells: list[NumberedCell], counterparts: list[NumberedCell], wron
     if not gains:
         return Verdict(None, "")
     bad = [gain for gain in gains if wrong(gain[0])]
-    text = "; ".join(_written(*gain) for gain in (bad or gains)[:SHOWN])
+    text = "; ".join(_describe_gain(*gain) for gain in (bad or gains)[:SHOWN])
     return Verdict(unless_open(not bad, _complete(cells, counterparts)), text, wrong=_names(bad))
 
 
@@ -144,7 +146,7 @@ def mostly_above_counterparts(cells: list[NumberedCell], *, counterparts: list[N
     lost = [pair for pair in pairs if gap(pair) <= 0]
     if not pairs:
         return Verdict(None, "")
-    rest = f"; not {'; '.join(written(*pair) for pair in lost[:SHOWN])}" if lost else ""
+    rest = f"; not {'; '.join(describe(*pair) for pair in lost[:SHOWN])}" if lost else ""
     further = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     won = len(pairs) - len(lost)
     undecided = 2 * won <= count < 2 * (count - len(lost))
@@ -159,5 +161,5 @@ def mean_percent(cells: list[NumberedCell], *, stated: Stated, partners: list[Nu
         return Verdict(None, "")
     pairs = list(zip(cells, partners, strict=True))
     mean = statistics.mean(100 * cell.number.value / other.number.value for cell, other in pairs)
-    text = "; ".join(written(*pair) for pair in pairs)
+    text = "; ".join(describe(*pair) for pair in pairs)
     return Verdict(mean >= stated.number.value - stated.within, text, f"{mean:.1f}")

@@ -20,7 +20,7 @@ def _values(cells: list[NumberedCell]) -> list[float]:
 
 
 def _means(cells: list[NumberedCell], against: list[NumberedCell]) -> tuple[float, str]:
-    """Return how far the mean of the cells is above the mean of the others, and both as text."""
+    """Return the mean of the cells minus the mean of the others, and both means as text."""
     sides = [(statistics.mean(_values(side)), _rows(side)) for side in (cells, against)]
     text = " against ".join(f"{formatted(mean, 2)} ({rows})" for mean, rows in sides)
     return sides[0][0] - sides[1][0], f"means: {text}"
@@ -90,14 +90,15 @@ def none_dominates(cells: list[NumberedCell]) -> Verdict:
     text = "; ".join(f"{row}: best in {count} of {len(compared)} columns" for row, count in wins.items() if count)
     everywhere = frozenset.intersection(*unbeaten.values())
     holds = None if everywhere and any(not cell.known for cell in cells) else not everywhere
-    # Of many rows that are equally good, hardly any draw has one that is best everywhere: two columns have to show it.
+    # In draws of many equally good rows, hardly ever is one best everywhere. So the evidence must come from two columns
+    # that have no best row in common.
     pairs = itertools.combinations(columns, 2)
     alone = frozenset(f"{first}; {other}" for first, other in pairs if unbeaten[first].isdisjoint(unbeaten[other]))
     return Verdict(holds, text, alone=alone, fails_so_far=any(wins[row] for row in everywhere))
 
 
 def _unbeaten(column: list[NumberedCell]) -> frozenset[str]:
-    """Return the rows of a column that no other is above, also those without a number."""
+    """Return the rows of a column that no other row is above; rows without a number count as unbeaten."""
     best = max(_values(column), default=math.nan)
     return frozenset(cell.row for cell in column if not cell.number.value < best)
 

@@ -1,9 +1,9 @@
-"""Judge a statement of a paper's text on the numbers that the paper prints, and on those of our runs.
+"""Judge a statement of a paper's text on one side: the numbers that the paper prints, or those of our runs.
 
 Both sides use the same comparison. They differ in what a number x in the text requires of a value v from the cells:
 
 - Published side: v must be x, to its last digit or within the statement's `within`: |v - x| <= within + slack. The
-  slack is what the rounding of the printed cells may have done to a ratio, and zero for other values.
+  slack is the error that rounding of the printed cells can cause in a difference or a ratio; for a single cell, zero.
 - Our side: v must have the sign of x and be at least as large, less the tolerance: sign(x) v >= |x| - within. Another
   run need not repeat a number to support the statement. Numbers of parameters do not depend on the seed, so they must
   meet x as on the published side.
@@ -11,9 +11,9 @@ Both sides use the same comparison. They differ in what a number x in the text r
 Without `within`, the tolerance is half a unit of the last printed digit of x. This is no significance test: the spread
 over seeds enters only as a remark (`tables/claims.py`).
 
-A statement with a cell that has no number is decided if the others suffice: one column that contradicts it, or most
-columns where most are asked for. Else it stays open, and whether it holds so far is said. Where only a test server can
-compute a score, our score on dev stands in, unless the statement is about test sets alone.
+If a cell has no number, the others may still decide the statement: one column that contradicts it is enough, and so are
+most columns if it is about most. Else the statement stays open, and the verdict says whether it holds so far. If only a
+test server can compute a score, our score on dev is used, unless the statement is about test sets alone.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from retort.tables.comparison_types import ABSENT, NumberedCell, Reached, Stated
 from retort.tables.comparisons import comparisons
 from retort.tables.tidy import Line, Status
 
-REGISTERED = (best_rows, gains, groups)  # importing them registers their comparisons
+REGISTERED = (best_rows, gains, groups)  # imported because each registers its comparisons
 Key = tuple[str, str, str]  # table, row, column
-TAKE_PARTS = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
-GROUPS = {"than", *TAKE_PARTS}  # parameters that take the other cells
-SHOWN = 3  # of many rows without a number, so many are named
+ALLOW_MISSING = {"against", "counterparts", "partners"}  # parameters of comparisons that take cells without a number
+GROUPS = {"than", *ALLOW_MISSING}  # parameters that take the other cells
+SHOWN = 3  # name at most so many rows without a number
 UNPRINTED = "nothing is printed"
 # unit -> printed decimals, for values that are not scores
 DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
@@ -44,11 +44,11 @@ DECIMALS = {"M": 1, "ms": 2, "times": 1, "%": 2, "rows": 0, "steps": 0}
 
 @dataclass(frozen=True)
 class Side:
-    """The numbers that statements are judged on, published or ours.
+    """The numbers on which statements are judged: published, ours or recorded.
 
     Args:
-        cells: every cell that has a number.
-        reasons: why a cell has no number, if the reason is known.
+        cells: the cells that have a number.
+        reasons: cell -> why it has no number, if known.
         rule: the rule for a number in the text: `Stated` (must be met) or `Reached` (its sign and at least its size).
         dev: our scores on dev of cells that only a test server can score.
         diverged: cells without a number because a training diverged.
@@ -61,11 +61,11 @@ class Side:
     diverged: frozenset[Key] = frozenset()
 
     def numbers(self, key: Key) -> NumberedCell:
-        """Return a cell, without a number if it has none."""
+        """Return a cell; its number is `ABSENT` if it has none."""
         return self.cells.get(key) or NumberedCell(*key, ABSENT, diverged=key in self.diverged)
 
     def missing(self, keys: Iterable[Key]) -> list[Key]:
-        """Return those of the cells that have no number, each once."""
+        """Return the cells that have no number, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self.cells]
 
     def why(self, keys: list[Key]) -> str:
@@ -74,16 +74,16 @@ class Side:
         for key in keys:
             names = rows.setdefault(self.reasons.get(key, UNPRINTED), [])
             names += [key[1]] if key[1] not in names else []
-        return "; ".join(f"no number for {_few(names)}: {reason}" for reason, names in rows.items())
+        return "; ".join(f"no number for {_list_few(names)}: {reason}" for reason, names in rows.items())
 
 
-def _few(names: list[str]) -> str:
+def _list_few(names: list[str]) -> str:
     further = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + further
 
 
 def published(exhibits: Mapping[str, Exhibit]) -> Side:
-    """Return the numbers that a paper prints in its tables, or that a study of ours recorded; figures print none.
+    """Return the numbers that a paper prints in its tables, or that a study of ours recorded.
 
     Args:
         exhibits: the tables and figures of the paper by name.
@@ -98,7 +98,7 @@ def published(exhibits: Mapping[str, Exhibit]) -> Side:
 
 
 def recomputed(side: Side, exhibits: Mapping[str, Exhibit]) -> Side:
-    """Return the numbers of a paper with each average taken anew from the printed numbers of its row."""
+    """Return the numbers of a paper with each average computed from the printed numbers of its row."""
     cells = dict(side.cells)
     for name, exhibit in exhibits.items():
         for cell in exhibit.cells():
@@ -141,16 +141,16 @@ def _keys(groups: list[Cells]) -> list[Key]:
 
 
 def with_dev(statement: Statement, side: Side) -> Side:
-    """Return a side with our scores on dev among its numbers, unless the statement is about test sets alone."""
+    """Add our scores on dev to the numbers of a side, unless the statement is about test sets alone."""
     return side if statement.test_alone else replace(side, cells={**side.dev, **side.cells})
 
 
-def comparing(statement: Statement, side: Side) -> Callable[[Mapping[Key, NumberedCell]], Verdict]:
-    """Return a function that compares the cells of a statement, also those without a number.
+def comparison_of(statement: Statement, side: Side) -> Callable[[Mapping[Key, NumberedCell]], Verdict]:
+    """Return the comparison of a statement as a function from its cells that have a number to the verdict.
 
     Args:
         statement: the statement.
-        side: the side whose numbers, or others in their place, are compared.
+        side: the side; it gives the rule for a number in the text, and the cells without a number.
     """
     own, others = _keys(statement.cells), _keys(statement.than)
     number = read_number(statement.number)
@@ -165,55 +165,55 @@ def comparing(statement: Statement, side: Side) -> Callable[[Mapping[Key, Number
 
     def verdict(cells: Mapping[Key, NumberedCell]) -> Verdict:
         known = {**absent, **cells}
-        beside = [known[key] for key in others]
-        return compare([known[key] for key in own], **fixed, **dict.fromkeys(groups, beside))
+        other_cells = [known[key] for key in others]
+        return compare([known[key] for key in own], **fixed, **dict.fromkeys(groups, other_cells))
 
     return verdict
 
 
-def takes_parts(statement: Statement) -> bool:
-    """Return whether the statement's comparison takes cells without a number: it is of columns, or of an order."""
+def allows_missing(statement: Statement) -> bool:
+    """Return whether the statement's comparison takes cells without a number: over columns, or over cells in order."""
     needs = catalogue.comparisons()[statement.compare].options
-    return not needs or not TAKE_PARTS.isdisjoint(needs)
+    return not needs or not ALLOW_MISSING.isdisjoint(needs)
 
 
 @dataclass(frozen=True)
-class Known:
+class Coverage:
     """How many of the cells of a statement have a number."""
 
     known: int
     cells: int
 
     def __str__(self) -> str:
-        """Return it as text, such as '3 of 9 cells'."""
+        """Return the counts as text, such as '3 of 9 cells'."""
         return f"{self.known} of {self.cells} cell{'s' * (self.cells != 1)}"
 
 
-def known_cells(statement: Statement, side: Side, diverged: int = 0) -> Known:
-    """Return how many of the cells of a statement have a number; our score on dev may be one.
+def coverage_of(statement: Statement, side: Side, diverged: int = 0) -> Coverage:
+    """Count the cells of a statement that have a number; our score on dev may be one.
 
     Args:
         statement: the statement.
         side: the numbers.
-        diverged: how many cells count as well, because the statement is about trainings that diverge, as theirs did.
+        diverged: the number of cells that count too, because their training diverged and the statement is about that.
     """
     keys = {*_keys(statement.cells), *_keys(statement.than)}
-    return Known(len(keys) - len(with_dev(statement, side).missing(keys)) + diverged, len(keys))
+    return Coverage(len(keys) - len(with_dev(statement, side).missing(keys)) + diverged, len(keys))
 
 
 def decide(statement: Statement, side: Side) -> Verdict | str:
-    """Return the verdict on a statement, or, as text, why its cells cannot decide it.
+    """Return the verdict on a statement, or a text that says why its cells cannot decide it.
 
-    The verdict holds None if the numbers that are there do not contradict the statement and others are missing.
+    `holds` of the verdict is None if the known numbers do not contradict the statement, but others are missing.
     """
     if not statement.compare:
         return statement.undecided or statement.but
     side = with_dev(statement, side)
-    compared = comparing(statement, side)
+    compared = comparison_of(statement, side)
     missing = side.missing([*_keys(statement.cells), *_keys(statement.than)])
     if not missing:
         return compared(side.cells)
-    verdict = compared(side.cells) if takes_parts(statement) else Verdict(None, "")
+    verdict = compared(side.cells) if allows_missing(statement) else Verdict(None, "")
     if not verdict.numbers:
         return side.why(missing)
     return replace(verdict, missing=side.why(missing))

@@ -1,4 +1,4 @@
-"""Lay out tidy lines as the content of a printed table, before any markup: what the kinds of tables have in common."""
+"""Lay out tidy lines as the content of a printed table, before any markup: the parts that all kinds of tables share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from retort.specs.rows import Row
 from retort.tables.tidy import HAS_VALUE, INCOMPLETE, Line, Status
 from retort.tables.verdicts import NO_RUNS, VERDICTS
 
-SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # what their cells print; others print a dash
-STANDS = "the numbers are the published ones."
-# status of a cell -> what its table says; the first entry that any cell has is used
+SHORT = {Status.DIVERGED: "div.", Status.SERVER: "server"}  # text of a cell without a value; others print a dash
+PUBLISHED_SHOWN = "the numbers are the published ones."
+# status -> the sentence of a table in which no cell was run; the first status that any cell has counts
 STATES = {
-    Status.NOT_RUN: "Not run at this scale{why}: " + STANDS,
-    Status.PLANNED: "Not run, for no student stands for these rows yet: " + STANDS,
-    Status.QUOTED: "Quoted from other work and never run: " + STANDS,
+    Status.NOT_RUN: "Not run at this scale{why}: " + PUBLISHED_SHOWN,
+    Status.PLANNED: "Not run, since these rows have no student yet: " + PUBLISHED_SHOWN,
+    Status.QUOTED: "Quoted from other work and never run: " + PUBLISHED_SHOWN,
 }
-OF_THE_SHAPE = ("layers", "units")  # units of values that an architecture alone determines, run or not
+SHAPE_UNITS = ("layers", "units")  # of values that follow from the architecture: they need no run
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CellRun:
 
     Args:
         label: task, metric and seed; 'profile' for a profile.
-        value: its value as printed; what became of it if it has none.
+        value: its value as printed; without a value, its status.
         took: its time, such as '10 s'.
         device: where it ran.
         made: when it ended, as a date and a time.
@@ -74,11 +74,11 @@ class Entry:
         bold: whether `text` is printed bold.
         mark: the letters of the cell's footnotes, split by commas; empty if there is none.
         difference: ours minus published, with its interval if it has one.
-        runs: of an inconclusive cell, the runs of ours that would show equal means to agree, in brackets; empty if no
-            number would.
-        dev: our score on dev, in a cell of a test server.
+        runs: for an inconclusive cell, in brackets: with how many runs of ours equal means would be shown to agree;
+            empty if no number of runs would do.
+        dev: our score on dev, in a cell that only a test server can score.
         recorded: the number of a recorded run of ours; empty if there is none.
-        line: the tidy line that the entry prints; None if it stands for none.
+        line: the tidy line that the entry prints; None for a cell as the paper prints it.
         origin: the runs behind our value; None if there is none.
     """
 
@@ -96,7 +96,7 @@ class Entry:
 
     @property
     def judgement(self) -> str:
-        """The verdict with the runs that would decide it."""
+        """The verdict and the number of runs that would decide it."""
         return f"{self.verdict} {self.runs}".strip()
 
 
@@ -112,7 +112,7 @@ class PrintedRow:
 
 @dataclass(frozen=True)
 class Grid:
-    """One rectangle of rows and columns; it has a title of its own if the table has several grids."""
+    """One rectangle of rows and columns; if a table has several grids, each has a title."""
 
     head: list[str]
     rows: list[PrintedRow]
@@ -170,9 +170,9 @@ class Notes:
         return [(letter, text) for text, letter in self.letters.items()]
 
 
-def label_of(title: str) -> str:
+def label_of(name: str) -> str:
     """Return 'Table 1' for 'table1', 'Table 5 (acl)' for 'table5-acl', 'Figure 2a' for 'figure2a'."""
-    stem, _, rest = title.partition("-")
+    stem, _, rest = name.partition("-")
     noun = stem[: next((at for at, letter in enumerate(stem) if letter.isdigit()), len(stem))]
     return f"{noun.capitalize()} {stem[len(noun) :]}".strip() + (f" ({rest})" if rest else "")
 
@@ -183,7 +183,7 @@ def counts_of(verdicts: Iterable[str]) -> dict[str, int]:
     return {verdict: given.count(verdict) for verdict in VERDICTS}
 
 
-def counted_verdicts(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
+def verdict_remark(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
     """Return a remark with the number of cells that have each verdict; empty if no cell has one."""
     counts = counts_of(verdicts.values())
     if not any(counts.values()):
@@ -193,8 +193,8 @@ def counted_verdicts(verdicts: Mapping[tuple[str, str], str]) -> list[str]:
 
 
 def _difference(line: Line, decimals: int) -> str:
-    """Return the difference of a line with its interval; empty if there is none."""
-    of_another_model = line.unit == "x100" and line.low is None  # not judged: another size, or another split
+    """Return ours minus published with its interval, such as '-0.4 (-1.1 to 0.3)'; empty if they are not compared."""
+    of_another_model = line.unit == "x100" and line.low is None  # not judged: another size of model, or another split
     if line.mean is None or line.published is None or of_another_model:
         return ""
     difference = signed(line.mean - line.published, decimals)
@@ -209,7 +209,7 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
     Args:
         line: the line.
         decimals: digits after the point.
-        notes: the footnotes of the table, to which those of the cell are added.
+        notes: the footnotes of the table; those of the cell are added.
         printed: the published value as the paper prints it; None to format it like ours.
     """
     published = "" if line.published is None else printed or with_std(line.published, line.published_std, decimals)
@@ -232,15 +232,17 @@ def entry(line: Line, decimals: int, notes: Notes, printed: str | None) -> Entry
 
 
 def as_printed(exhibit: Exhibit) -> dict[tuple[str, str], str]:
-    """Return the text of each cell that a paper prints; empty for a recorded run, whose numbers have more digits."""
+    """Return (row, column) -> the text that a paper prints; empty for a study of ours: its numbers have more digits."""
     return {(cell.row, cell.column): cell.text for cell in exhibit.printed_cells()}
 
 
 def model_rows(rows: list[Row], columns: list[str], entries: Mapping[tuple[str, str], Entry]) -> list[PrintedRow]:
-    """Return the printed rows of a table of models; a new group opens with a rule."""
+    """Return the printed rows of a table of models; a horizontal rule opens each new group."""
     printed, group = [], rows[0].group
     for name, row in zip(row_names(rows), rows, strict=True):
-        printed.append(PrintedRow(name, [entries[name, c] for c in columns], row.baseline, row.group != group))
+        printed.append(
+            PrintedRow(name, [entries[name, column] for column in columns], row.baseline, row.group != group)
+        )
         group = row.group
     return printed
 
@@ -253,8 +255,8 @@ def sheet(exhibit: Exhibit, lines: list[Line], grids: list[Grid], notes: Notes, 
 
 
 def _state(lines: list[Line]) -> str:
-    """Return why no cell of a table was run; an empty string if a cell was run or should have been."""
-    counted = [line for line in lines if line.unit not in OF_THE_SHAPE]
+    """Return why no cell of a table was run; empty if a cell was run, or was to be run and has no value."""
+    counted = [line for line in lines if line.unit not in SHAPE_UNITS]
     whole = [line for line in counted if (line.status, line.reason) != (Status.MISSING, INCOMPLETE)]
     statuses = {line.status for line in whole}
     text = next((text for status, text in STATES.items() if status in statuses), "")
@@ -265,9 +267,9 @@ def _state(lines: list[Line]) -> str:
 
 
 def published_alone(laid_out: Sheet, lines: list[Line]) -> Sheet:
-    """Return the sheet unchanged if a cell was run; else one with the published numbers and one line that says why.
+    """Put the published numbers in the place of ours, and say why, if no cell was run; else return the sheet unchanged.
 
-    Recorded numbers stay below them. Of several grids, those that would show neither are left out.
+    Recorded numbers stay. Grids that have neither published nor recorded numbers are left out, unless no grid has any.
     """
     state = _state(lines)
     if not state:

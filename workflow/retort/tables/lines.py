@@ -20,11 +20,11 @@ from retort.tables.collect import (
     Measured,
     Scores,
     failures,
+    keep_run,
     mean_of,
+    measure_mean_score,
     not_run,
-    of_this_scale,
-    only,
-    scores_cell,
+    subset_note,
     summary,
     value_of,
     with_note,
@@ -41,7 +41,7 @@ Profile = Callable[[Record, Record, Timing], Moments]
 
 
 def times(profile: Record, measurement: Timing) -> list[float]:
-    """Return the times of one measurement in ms, one value per run; empty if the profile lacks the measurement."""
+    """Return the times of one measurement in ms, a value for each run; empty if the profile has no such measurement."""
     if measurement.device == "gpu" and not profile["device"].startswith("cpu"):
         measurement = replace(measurement, device="")  # a profile made on a GPU names no device for its times
     if measurement == Timing():
@@ -50,11 +50,11 @@ def times(profile: Record, measurement: Timing) -> list[float]:
 
 
 def ratio(top: Moments, bottom: Moments) -> Moments:
-    """Return mean, std and n of the ratio of two means; without a std unless both have one.
+    """Return mean, std and n of the ratio of two means; std is None unless both means have one.
 
-    The std is such that std / sqrt(n) is the error of the ratio, to first order.
+    The std is chosen so that std / sqrt(n) is the standard error of the ratio, to first order.
     """
-    # r = a / b: var(r) = (s_a^2 / n_a + r^2 s_b^2 / n_b) / b^2, that is, of r the share sqrt((s_a / a)^2 + (s_b / b)^2)
+    # r = a / b: var(r) = (s_a^2 / n_a + r^2 s_b^2 / n_b) / b^2, that is, (dr / r)^2 = (da / a)^2 + (db / b)^2
     mean, n = top["mean"] / bottom["mean"], min(top["n"], bottom["n"])
     if top["std"] is None or bottom["std"] is None:
         return {"mean": mean, "std": None, "n": n}
@@ -79,8 +79,8 @@ MEASURED: dict[str, Profile] = {
 }
 
 
-def published_value(cell: PublishedCell | None) -> dict[str, Any]:
-    """Return the published fields of a line; empty for a cell that holds no number."""
+def published_fields(cell: PublishedCell | None) -> dict[str, Any]:
+    """Return the published fields of a line; empty if the cell has no number."""
     if not (cell and cell.number):
         return {}
     number = cell.number
@@ -96,8 +96,8 @@ def _unit(cell: CellSpec) -> str:
     return OF_A_MODEL.get(cell.metric, "%" if cell.metric == CHANGE else "x100")
 
 
-def _of_the_model(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
-    """Return a cell read from a profile: the model's size, its latency, or its speed-up over the first row's model."""
+def _read_profile(metric: str, own: Record | None, first: Record | None, measurement: Timing = PLAIN) -> dict[str, Any]:
+    """Return the fields of a cell from profiles: size, latency, or speed-up over the model of the first row."""
     if not own:
         return without_value(Status.MISSING, "no profile")
     moments = MEASURED[metric](own, first or own, measurement)
@@ -106,14 +106,14 @@ def _of_the_model(metric: str, own: Record | None, first: Record | None, measure
     return {**moments, "status": Status.OK}
 
 
-def _of_the_shape(study: Study, cell: CellSpec) -> dict[str, Any]:
-    """Return a cell read from a model's architecture alone, such as its number of layers or its width."""
+def _read_architecture(study: Study, cell: CellSpec) -> dict[str, Any]:
+    """Return the fields of a cell from a model's architecture, such as its number of layers or its width."""
     model = study.students[cell.student] if cell.student in study.students else study.model_of(cell.student)
     return {**summary([float(getattr(model.architecture, cell.metric))]), "status": Status.OK}
 
 
-def _dev(study: Study, scores: Scores, cell: CellSpec) -> float | None:
-    """Return our score on dev of the run whose answers a server is sent; None without one."""
+def _dev_score(study: Study, scores: Scores, cell: CellSpec) -> float | None:
+    """Return our mean score on dev of the run whose answers the server gets; None if a score is missing."""
     seed = seeds_of(study, cell.student)[0]
     records = [(scores.get((cell.student, task, seed)), metric) for task, metric in cell.scored]
     values = [value_of(record, metric) if record else None for record, metric in records]
@@ -121,8 +121,8 @@ def _dev(study: Study, scores: Scores, cell: CellSpec) -> float | None:
     return statistics.mean(known) if len(known) == len(values) else None
 
 
-def _on_a_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, Any]:
-    """Return the cell of a score that only a test server can compute; its reason names the file to submit."""
+def _server_cell(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, Any]:
+    """Return the fields of a score that only a test server can compute; `reason` names the file to submit."""
     study = inputs.study
     if not any(runs(study, cell.student, task) for task in tasks):
         return not_run(study, cell.student)
@@ -132,12 +132,12 @@ def _on_a_server(inputs: Inputs, cell: CellSpec, tasks: list[str]) -> dict[str, 
     if failed := failures(study, [zipped]):
         return without_value(Status.FAILED, failed[0])
     reason = f"it alone has the labels of the test set; {zipped} is what it is sent"
-    dev = _dev(study, inputs.scores, cell)
+    dev = _dev_score(study, inputs.scores, cell)
     return {**without_value(Status.SERVER, reason), "dev": dev}
 
 
-def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
-    """Return what was measured for one cell that does not depend on other cells.
+def _measure_cell(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
+    """Return what was measured for a cell that is not computed from other cells.
 
     Args:
         inputs: the study, and the scores and profiles that have been run.
@@ -150,7 +150,7 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
     if not cell.student:
         return Measured(without_value(Status.PLANNED))
     if cell.of_shape:
-        return Measured(_of_the_shape(study, cell))
+        return Measured(_read_architecture(study, cell))
     if cell.profiled:
         if cell.student in study.not_run:
             return Measured(not_run(study, cell.student))
@@ -160,29 +160,29 @@ def _ours(inputs: Inputs, cell: CellSpec, first: str) -> Measured:
         if failed := failures(study, needed if cell.student not in profiles else needed[1:]):
             return Measured(without_value(Status.FAILED, failed[0]))
         measurement = cell.measurement if cell.is_timed else PLAIN
-        return Measured(_of_the_model(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
+        return Measured(_read_profile(cell.metric, profiles.get(cell.student), profiles.get(first), measurement))
     if tasks := sent_tasks(study, cell):
-        return Measured(_on_a_server(inputs, cell, tasks))
-    measured = scores_cell(study, inputs.scores, cell.student, cell.scored)
-    return _on_dev(measured) if is_on_dev(study, cell) else measured
+        return Measured(_server_cell(inputs, cell, tasks))
+    measured = measure_mean_score(study, inputs.scores, cell.student, cell.scored)
+    return _mark_as_dev(measured) if is_on_dev(study, cell) else measured
 
 
-def _on_dev(measured: Measured) -> Measured:
-    """Return the same measurement, and if it has a value, with the status of a score on dev."""
+def _mark_as_dev(measured: Measured) -> Measured:
+    """Give a measurement the status of a score on dev; unchanged if it has no value."""
     if measured.fields["status"] is not Status.OK:
         return measured
     return replace(measured, fields={**measured.fields, "status": Status.DEV})
 
 
-def _mean(study: Study, columns: Mapping[str, Measured]) -> Measured:
+def _mean_of_columns(study: Study, columns: Mapping[str, Measured]) -> Measured:
     """Return the mean of some columns of a row, with a note that names them if the scale runs only some of them."""
-    run = of_this_scale(study, columns)
-    mean = with_note(mean_of(run.values()), only(columns, run, "column", run))
-    return _on_dev(mean) if any(cell.fields["status"] is Status.DEV for cell in run.values()) else mean
+    run = keep_run(study, columns)
+    mean = with_note(mean_of(run.values()), subset_note(columns, run, "column", run))
+    return _mark_as_dev(mean) if any(cell.fields["status"] is Status.DEV for cell in run.values()) else mean
 
 
-def _on_dev_from(cells: list[Measured], seed: int, compute: Callable[[list[float]], float | None]) -> float | None:
-    """Return what is computed from some cells on dev under one seed; None if a cell has no such score."""
+def _compute_on_dev(cells: list[Measured], seed: int, compute: Callable[[list[float]], float | None]) -> float | None:
+    """Apply `compute` to the scores of some cells on dev under one seed; None if a score is missing."""
     values = [cell.fields.get("dev", cell.by_seed.get(seed)) for cell in cells]
     known = [value for value in values if value is not None]
     return compute(known) if len(known) == len(values) else None
@@ -194,16 +194,16 @@ def _change(values: list[float]) -> float | None:
     return 100 * (own / base - 1) if base else None
 
 
-def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
-    """Return what a cell computed from other cells of its row has measured: a mean, or a change in %."""
+def _measure_from_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> Measured:
+    """Return the measurement of a cell that is computed from other cells of its row: a mean, or a change in %."""
     columns = {name: row[name] for name in cell.spec.mean_of or [cell.spec.change_from, cell.before]}
     read = list(columns.values())
     if waiting := [one.fields["reason"] for one in read if one.fields["status"] is Status.SERVER]:
         compute = statistics.mean if cell.spec.mean_of else _change
-        dev = _on_dev_from(read, seeds_of(study, cell.student)[0], compute)
+        dev = _compute_on_dev(read, seeds_of(study, cell.student)[0], compute)
         return Measured({**without_value(Status.SERVER, waiting[0]), "dev": dev})
     if cell.spec.mean_of:
-        return _mean(study, columns)
+        return _mean_of_columns(study, columns)
     base, own = (one.fields for one in read)
     if not base["mean"] or own["mean"] is None:  # there is no change in % from 0
         return Measured(without_value(Status.MISSING, INCOMPLETE))
@@ -212,8 +212,8 @@ def _from_the_row(study: Study, cell: CellSpec, row: Mapping[str, Measured]) -> 
     return Measured({"mean": 100 * (part["mean"] - 1), "std": std, "n": part["n"], "status": own["status"]})
 
 
-def _beside(line: Line, quoted: str, study: Study) -> Line:
-    """Return our line with a note that the published number beside it is quoted from other work."""
+def _note_quoted(line: Line, quoted: str, study: Study) -> Line:
+    """Add to our line that the published number beside it is quoted from other work: as a note, or as its reason."""
     if line.status not in HAS_VALUE:
         return replace(line, status=Status.QUOTED, reason=f"({quoted}); ours: {line.state}")
     student = study.students.get(line.student)
@@ -227,10 +227,10 @@ def measure(inputs: Inputs, exhibit: Exhibit) -> dict[str, dict[str, Measured]]:
     rows: dict[str, dict[str, Measured]] = {}
     first, specs = exhibit.first, exhibit.cells()
     for cell in specs:
-        rows.setdefault(cell.row, {})[cell.column] = _ours(inputs, cell, first)
+        rows.setdefault(cell.row, {})[cell.column] = _measure_cell(inputs, cell, first)
     for cell in specs:
         if cell.student and (cell.spec.mean_of or cell.spec.change_from):
-            rows[cell.row][cell.column] = _from_the_row(inputs.study, cell, rows[cell.row])
+            rows[cell.row][cell.column] = _measure_from_row(inputs.study, cell, rows[cell.row])
     return rows
 
 
@@ -242,7 +242,7 @@ def cell_lines(
     Args:
         inputs: the study, and the scores and profiles that have been run.
         exhibit: the table or figure.
-        measured: what `measure` returned for it; None to measure here.
+        measured: what `measure` returned; None to call it here.
     """
     rows = measured or measure(inputs, exhibit)
     published = {(cell.row, cell.column): cell for cell in exhibit.published_cells()}
@@ -250,8 +250,8 @@ def cell_lines(
     for cell in exhibit.cells():
         line = Line(
             inputs.paper, inputs.name, cell.row, cell.column, cell.student, cell.task, cell.metric, _unit(cell),
-            **published_value(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
+            **published_fields(published.get((cell.row, cell.column))), **rows[cell.row][cell.column].fields,
             scale=inputs.study.config.scale,
         )  # fmt: skip
-        lines.append(_beside(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
+        lines.append(_note_quoted(line, cell.quoted, inputs.study) if cell.student and cell.quoted else line)
     return lines

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from retort.atomic import write_text
 from retort.jobs import Job
 from retort.specs.config import read_config
 from retort.study.load import open_study
 from retort.tables.base import Inputs, table_of
 from retort.tables.collect import read_profiles, read_scores
 from retort.tables.layout import counts_of, published_alone
-from retort.tables.origin import mixed_in
-from retort.tables.recordings import remark, with_recorded
-from retort.tables.rehearsed import marked
+from retort.tables.origin import mixed_warning
+from retort.tables.recordings import remark_on_recording, with_recorded
+from retort.tables.rehearsed import withhold_verdicts
 from retort.tables.render import formats
 from retort.tables.runs import origins, with_origins
 from retort.tables.tidy import HAS_VALUE, read, write
-
-
-def write_text(path: Path | str, text: str) -> None:
-    """Write a text as UTF-8 with Unix line ends; missing folders are made."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def make_table(
@@ -45,12 +39,12 @@ def make_table(
     study = open_study(read_config(config))
     spec = table_of(study, paper, table)
     inputs = Inputs(study, paper, table, read_scores(study, scores), read_profiles(study, profiles))
-    write(csv, with_recorded(study, marked(study, paper, spec.collect(inputs))))
+    write(csv, with_recorded(study, withhold_verdicts(study, paper, spec.collect(inputs))))
     lines = read(csv)
     sheet = published_alone(spec.lay_out(lines), lines)
     sheet = with_origins(sheet, origins(spec, inputs.scores, inputs.profiles))
-    mixed = mixed_in(study, paper, study.exhibits[paper, table].compares() or [table])
-    sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark(study, paper, table)])
+    mixed = mixed_warning(study, paper, study.exhibits[paper, table].compares() or [table])
+    sheet = replace(sheet, remarks=[*filter(None, [mixed]), *sheet.remarks, *remark_on_recording(study, paper, table)])
     for ending, path in renders.items():
         write_text(path, formats[ending](sheet))
     verdicts = counts_of(spec.verdicts(lines).values())

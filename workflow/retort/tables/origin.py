@@ -1,4 +1,4 @@
-"""Collect the origin of printed numbers: the distinct commits, code, versions and devices of all result files."""
+"""Collect the origin of printed numbers: the distinct commits, code, versions and devices of the result files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retort.study.cells import expand, profiled, score_address
 from retort.study.study import Study
 from retort.tables.proof import read_record
 
-NAMES = {"codes": "states of the code"}  # what readers are told of a key
+NAMES = {"codes": "states of the code"}  # field of `Origin` -> its name in the warning, if it differs
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Origin:
     """The distinct origins of some result files; each list is sorted.
 
     Args:
-        commits: those of the results, and of the results from which they were made.
-        codes: digests of the package's files, likewise.
+        commits: commits that made the results, and the results that these were made from.
+        codes: digests of the package's files, for the same results.
         first: time of the oldest result.
         newest: time of the newest result.
         seconds: summed time of all jobs.
-        mixed: names of the facts that should be the same in all files and are not.
+        mixed: names of the fields that should have one value in all files, but have several.
     """
 
     files: int = 0
@@ -52,7 +52,7 @@ class Origin:
 
     @property
     def warning(self) -> str:
-        """A sentence that says what is mixed behind the numbers; '' if nothing is."""
+        """A sentence that names the `mixed` fields; empty if there are none."""
         return f"Mixed results: different {', '.join(self.mixed)} stand behind these numbers." if self.mixed else ""
 
     @property
@@ -68,7 +68,7 @@ class Spent:
     Args:
         results: number of results that no earlier table or figure reads.
         existing: how many of `results` exist.
-        shared: number of further results, which an earlier table or figure reads.
+        shared: number of results that an earlier table or figure reads too.
         seconds: summed time of the existing results.
     """
 
@@ -92,7 +92,7 @@ def in_words(seconds: float) -> str:
 
 
 def _required(study: Study) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the results that each table and figure reads: path -> 'score' or 'profile'."""
+    """Return (paper, name) of each table and figure -> the results that it reads: path -> 'score' or 'profile'."""
     results: dict[tuple[str, str], dict[str, str]] = {
         key: {f"results/profiles/{student}.json": "profile" for student in profiled(study, exhibit)}
         for key, exhibit in study.exhibits.items()
@@ -125,10 +125,10 @@ def collect_runs(study: Study, exhibits: Container[tuple[str, str]] | None = Non
     ]
 
 
-def spent(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
+def costs_of(study: Study, paper: str, runs: Iterable[Run]) -> list[Spent]:
     """Return the cost of each table and figure of a paper that reads results.
 
-    A result that several of them read counts in the first one.
+    A result that several of them read counts only in the first.
     """
     seconds = {run.path: float(run.record.get("seconds", 0)) for run in runs}
     required, seen, costs = _required(study), set[str](), []
@@ -147,14 +147,14 @@ def _distinct(values: Iterable[object]) -> list[str]:
 
 
 def _makers(record: dict[str, Any], key: str) -> Iterator[str | None]:
-    """Yield the commit or the code that made a result, and those of all that it was made from."""
+    """Yield the `key` ('commit' or 'code') of a result, of its ancestors, and of the runs that it was resumed from."""
     yield record.get(key)
     for maker in (*record.get("ancestors", []), *record.get("resumed_from", [])):
         yield maker[key]
 
 
-def mixed_in(study: Study, paper: str, names: Iterable[str]) -> str:
-    """Return a sentence that says what is mixed behind the numbers of some tables or figures; '' if nothing is."""
+def mixed_warning(study: Study, paper: str, names: Iterable[str]) -> str:
+    """Return the warning on mixed results behind some tables or figures; empty if nothing is mixed."""
     return origin(collect_runs(study, {(paper, name) for name in names})).warning
 
 

@@ -1,4 +1,4 @@
-"""What the numbers of a side, of a run or recorded, say of each claim of a paper."""
+"""Decide each claim of a paper on our numbers: those of a run, or recorded ones."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from retort.specs.recording import Recording
 from retort.study.study import Study
 from retort.tables.certainty import Outcome, outcome
 from retort.tables.comparison_types import NumberedCell, Reached
-from retort.tables.judge import Known, Side, ours
+from retort.tables.judge import Coverage, Side, ours
 from retort.tables.tidy import Line
 
 
 @dataclass(frozen=True)
-class Sorted:
-    """The claims of a paper by what the numbers of a side say of them.
+class ClaimsByOutcome:
+    """The names of a paper's claims, each in the list of its outcome.
 
     Args:
-        hold: those that the numbers show to be true.
-        fail: those that the numbers show not to be true.
-        undecided: those that other runs may turn -> the runs of each student that would decide them; 0: beyond those
-            tried; None: a deviation is not known.
-        so_far: those that hold on the means of some of their cells, while others have no number -> how many have one.
-        not_so_far: those that do not hold on them, likewise.
-        without: those that cannot be decided at all, as a number is missing.
+        hold: claims that the numbers show to be true.
+        fail: claims that the numbers show to be false.
+        undecided: claims that other runs may turn -> the runs of each student that would decide them; 0 for more than
+            were tried; None if a deviation is not known.
+        so_far: claims that are true of the cells with a number, while other cells have none -> how many have one.
+        not_so_far: the same for claims that are false of the cells with a number.
+        without: claims that cannot be decided, because a number is missing.
     """
 
     hold: list[str] = field(default_factory=list)
     fail: list[str] = field(default_factory=list)
     undecided: dict[str, int | None] = field(default_factory=dict)
-    so_far: dict[str, Known] = field(default_factory=dict)
-    not_so_far: dict[str, Known] = field(default_factory=dict)
+    so_far: dict[str, Coverage] = field(default_factory=dict)
+    not_so_far: dict[str, Coverage] = field(default_factory=dict)
     without: list[str] = field(default_factory=list)
 
 
 def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
-    """Return what the numbers of a side say of each claim of a paper."""
+    """Return claim -> what the numbers of a side say of it, for all claims of a paper."""
 
     def assumed(cell: NumberedCell) -> float:
         table = study.exhibits[paper, cell.table]
@@ -48,10 +48,10 @@ def outcomes(study: Study, paper: str, side: Side) -> dict[str, Outcome]:
     return {name: outcome(claim, side, assumed) for name, claim in study.claims.get(paper, {}).items()}
 
 
-def sort_claims(found: Mapping[str, Outcome]) -> Sorted:
-    """Return the claims of a paper by what the numbers say of them, each in one of the lists."""
+def sort_claims(found: Mapping[str, Outcome]) -> ClaimsByOutcome:
+    """Put each claim into the list of its outcome."""
     partly = {name: one.known for name, one in found.items() if one.so_far is not None and one.known is not None}
-    return Sorted(
+    return ClaimsByOutcome(
         hold=[name for name, one in found.items() if one.holds is True],
         fail=[name for name, one in found.items() if one.holds is False],
         undecided={name: one.runs for name, one in found.items() if one.runs is not None or one.unknown},
@@ -69,7 +69,7 @@ def side_of_lines(study: Study, paper: str, tables: Mapping[str, list[Line]]) ->
 
 
 def side_of_recording(study: Study, paper: str, recording: Recording) -> Side:
-    """Return the numbers of a recorded run; a mean without a deviation is that of one run."""
+    """Return the numbers of a recorded run; a mean without a deviation counts as one run."""
     cells = {}
     for name, rows in recording.tables.items():
         digits = study.exhibits[paper, name].digits

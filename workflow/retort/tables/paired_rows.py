@@ -1,4 +1,4 @@
-"""Compare two rows of a table of scores by paired tests, over the tasks and seeds that both have a score of."""
+"""Compare two rows of a table of scores by paired tests, over the tasks and seeds that have a score in both rows."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Key = tuple[str, str, int]  # variant, task, seed
 
 @dataclass(frozen=True)
 class RowScores:
-    """The scores of a row, times 100, and why a run of it has none.
+    """The scores of a row, times 100, and its runs without a score.
 
     Args:
         values: (variant, task, seed) -> score.
-        without: (variant, task, seed) -> why a run without a score has none.
+        without: (variant, task, seed) -> why there is no score.
     """
 
     values: Mapping[Key, float]
@@ -50,7 +50,7 @@ def _why(record: Record | None) -> str:
 
 
 def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowScores:
-    """Return the scores of a row; the first cell that shows a task gives its score."""
+    """Return the scores of a row; if several cells show a task, the first one gives its score."""
     sources: dict[tuple[str, str], tuple[str, str]] = {}
     for cell in table.cells():
         for task, metric in cell.scored if cell.row == row else []:
@@ -68,7 +68,7 @@ def row_scores(study: Study, table: Exhibit, row: str, scores: Scores) -> RowSco
 
 
 def paired_differences(first: RowScores, second: RowScores) -> Differences:
-    """Return the differences of two rows on each task, one per seed that both have a score of."""
+    """Return task -> the differences first minus second, one for each seed with a score in both rows."""
     differences: dict[tuple[str, str], list[float]] = {}
     for variant, task, seed in sorted(first.values.keys() & second.values.keys()):
         key = (variant, task, seed)
@@ -77,9 +77,9 @@ def paired_differences(first: RowScores, second: RowScores) -> Differences:
 
 
 def left_out(rows: Mapping[str, RowScores]) -> str:
-    """Return how many pairs of two rows are left out, and which runs are the reason; empty if none is.
+    """Return how many pairs of task and seed two rows lack, and which runs are the reason; empty if none is lacking.
 
-    Runs that were never made are only counted.
+    Runs that were never made are counted, not listed.
     """
     without = {key for scores in rows.values() for key in scores.without}
     named = [
@@ -94,7 +94,7 @@ def left_out(rows: Mapping[str, RowScores]) -> str:
 
 
 def _read(study: Study, table: Exhibit, row: str) -> Scores:
-    """Read those scores of a row that have been run."""
+    """Read the scores of a row from the files that exist."""
     scored = {(cell.student, task) for cell in table.cells() if cell.row == row for task, _ in cell.scored}
     addresses = [score_address(student, task, seed) for student, task in scored for seed in seeds_of(study, student)]
     return read_scores(study, sorted(path for path in addresses if Path(path).is_file()))

@@ -1,4 +1,4 @@
-"""Results prove themselves: a record has a checksum of itself, and a score follows from the answers beside it."""
+"""Check that results are unchanged: each holds a checksum of itself, and a score follows from the answers beside it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from retort.tables.tidy import AGAIN, Status
 from retort.tasks.answers import Answers, metrics_of
 
 Record = dict[str, Any]
-ROUNDING = 1e-9  # a sum in another order differs by less; so does another processor
+ROUNDING = 1e-9  # a sum in another order, or on another processor, differs by less
 
 
 def read_record(path: Path | str) -> Record:
     """Read a score or profile.
 
     Raises:
-        RetortError: the file is not whole, or its content is not what was written.
+        RetortError: the file is not a whole result, or its content and its checksum differ.
     """
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -44,20 +44,20 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
     """Compute the metrics of a score again, from the answers beside it.
 
     Raises:
-        RetortError: a metric is out of its range, or does not follow from the answers, or is left out; or the answers
-            are missing or not those that the score was computed from; or the record has not the shape of a score.
+        RetortError: a metric is out of range, missing, or not what the answers give; the answers are missing or are not
+            those that the score was computed from; or the record is not a whole score.
     """
     check_shape(path, record, Score)
     for name, value in record["metrics"].items():
         least, greatest = limits(name)
         if not (math.isnan(value) or least - ROUNDING <= value <= greatest + ROUNDING):
             raise RetortError(f"{path}: {name} is {value:g}, and can be {least:g} to {greatest:g}", AGAIN)
-    answers = _answers(path, record)
+    answers = _read_answers(path, record)
     if record["status"] != Status.OK:
         if record["metrics"]:
             raise RetortError(f"{path} has metrics, though its training {record['status']}", AGAIN)
         return
-    again = _computed(path, task, record["split"], answers)
+    again = _compute_metrics(path, task, record["split"], answers)
     for name, value in record["metrics"].items():
         other = again.get(name, math.nan)
         if not (math.isnan(value) and math.isnan(other)) and not abs(value - other) <= ROUNDING:
@@ -66,23 +66,23 @@ def check_score(path: Path | str, record: Record, task: TaskSettings) -> None:
         raise RetortError(f"{path} has no metric, and the answers beside it give {', '.join(sorted(again))}", AGAIN)
 
 
-def _answers(path: Path | str, record: Record) -> dict[str, Any]:
-    """Return the content of the file of answers of which the score has the checksum."""
-    beside = Path(answers_address(str(path)))
-    if not beside.is_file():
-        raise RetortError(f"{beside} is missing, the answers of {path}", f"delete {path}, the next run makes both")
-    if sha256(beside) != record.get("answers_sha256"):
+def _read_answers(path: Path | str, record: Record) -> dict[str, Any]:
+    """Read the answers beside a score, after comparing them with the checksum in the score."""
+    answers = Path(answers_address(str(path)))
+    if not answers.is_file():
+        raise RetortError(f"{answers} is missing, the answers of {path}", f"delete {path}, the next run makes both")
+    if sha256(answers) != record.get("answers_sha256"):
         raise RetortError(
-            f"{beside} does not hold the answers that {path} was computed from",
+            f"{answers} does not hold the answers that {path} was computed from",
             f"delete {path}, the next run makes both",
         )
     try:
-        return dict(json.loads(beside.read_text(encoding="utf-8")))
+        return dict(json.loads(answers.read_text(encoding="utf-8")))
     except (ValueError, TypeError):
-        raise RetortError(f"{beside} holds no answers", f"delete {path}, the next run makes both") from None
+        raise RetortError(f"{answers} holds no answers", f"delete {path}, the next run makes both") from None
 
 
-def _computed(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
+def _compute_metrics(path: Path | str, task: TaskSettings, split: str, answers: dict[str, Any]) -> dict[str, float]:
     try:
         if not answers:
             raise ValueError("there are none")

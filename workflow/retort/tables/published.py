@@ -1,4 +1,4 @@
-"""Read the published numbers back from the table files: count them, list them as CSV, show a table as printed."""
+"""List the numbers that papers print: count them, write them as CSV, or show a table as printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retort.specs.exhibit import Exhibit
 from retort.specs.printed import NOTHING
 from retort.study.study import Study
 from retort.tables.render import markdown_escape
-from retort.tables.tidy import as_text
+from retort.tables.tidy import escape_formula
 
 HEADER = ["paper", "table", "row", "column", "printed", "printed_std"]
 
@@ -50,8 +50,8 @@ def cells_csv(study: Study) -> str:
     for (paper, name), table in printed_tables(study).items():
         for cell in table.printed_cells():
             if cell.text not in NOTHING:
-                text, std = (cell.number.text, cell.number.std_text) if cell.number else (as_text(cell.text), "")
-                writer.writerow([paper, name, as_text(cell.row), as_text(cell.column), text, std])
+                text, std = (cell.number.text, cell.number.std_text) if cell.number else (escape_formula(cell.text), "")
+                writer.writerow([paper, name, escape_formula(cell.row), escape_formula(cell.column), text, std])
     return stream.getvalue()
 
 
@@ -62,14 +62,14 @@ def _line(cells: list[str]) -> str:
 def show(study: Study, which: str) -> str:
     """Return one table as Markdown, as the paper prints it.
 
-    The name of a row group stands in brackets above its rows, unless the label of a row is already that name.
+    The name of a row group is printed in brackets above its rows, unless a row has this name as its label.
 
     Args:
         study: the study.
         which: 'paper/table'.
 
     Raises:
-        RetortError: no paper prints such a table, or a row label has more levels than the table's stub has headings.
+        RetortError: no paper prints such a table, or a row label has more levels than `stub` has headings.
     """
     tables = printed_tables(study)
     names = [f"{paper}/{name}" for paper, name in tables]

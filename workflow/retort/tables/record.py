@@ -1,4 +1,4 @@
-"""Record a run as the published numbers of its paper: for a study whose published run is our own."""
+"""Record a run of a study of ours: write its numbers into the study's files as the published ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorded_value(line: Line) -> list[float] | None:
 
 
 def recorded_cells(names: Names, lines: list[Line]) -> dict[str, dict[str, list[float]]]:
-    """Return the values of a table of models by student and column; averages, which follow from them, are left out."""
+    """Return student -> column -> values of a table of models; averages are left out, since they can be computed."""
     recorded: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         value = recorded_value(line)
@@ -40,10 +40,10 @@ def recorded_cells(names: Names, lines: list[Line]) -> dict[str, dict[str, list[
 
 
 def check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
-    """Check that a table of scores gives the number of runs of which its means are.
+    """Check that `runs` of a table of scores is the number of runs behind its means.
 
     Raises:
-        RetortError: `runs` of the table is another number.
+        RetortError: it is another number.
     """
     counts = {line.n for line in lines if line.unit == "x100" and line.std is not None}
     if exhibit.compared_rows() and counts - {exhibit.published_runs}:
@@ -52,7 +52,9 @@ def check_runs(name: str, exhibit: Exhibit, lines: list[Line]) -> None:
 
 
 def with_block(path: Path, key: str, content: Any) -> str:
-    """Return the text of a YAML file with the content in place of its last block, `key`, and all above it as it was.
+    """Return the text of a YAML file with its last block, that of `key`, replaced by `content`.
+
+    The text above the block stays as it is, with its comments.
 
     Raises:
         RetortError: another key comes after the block.
@@ -74,8 +76,8 @@ def origin_of(study: Study, scores: Iterable[Path]) -> dict[str, str]:
     """Return machine, date, commit, precision and versions of some scores.
 
     Raises:
-        RetortError: a score is missing, the scores are of several machines, commits or versions, or the code that made
-            them is not committed.
+        RetortError: a score is missing, the scores come from several machines, commits or versions, or the code that
+            made them is not committed.
     """
     stamps = []
     for path in scores:
@@ -103,10 +105,10 @@ def origin_of(study: Study, scores: Iterable[Path]) -> dict[str, str]:
 def record(study: Study, paper: str) -> list[str]:
     """Write the numbers of the last run into a paper's files as its published numbers; return the written files.
 
-    Nothing is written before all of it is checked.
+    All of it is checked before anything is written.
 
     Raises:
-        RetortError: the paper is not a study of ours, a table has not been made, or `origin` refuses the scores.
+        RetortError: the paper is not a study of ours, a table has not been made, or `origin_of` refuses the scores.
     """
     if not study.papers[paper].ours:
         raise RetortError(

@@ -1,4 +1,4 @@
-"""Recorded runs of the printed papers at scales of ours: their numbers beside those of a run, and how to record one."""
+"""Recorded runs of printed papers at a smaller scale: show their numbers beside a run's own, and record a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RECORDED = "Recorded: a run of ours at scale {scale} ({source}; {runs} runs of e
 
 
 def replacements_of(study: Study, paper: str) -> dict[str, object]:
-    """Return what the scale puts in place of what a paper prints, as a recording of the paper keeps it."""
+    """Return what the scale replaces in a paper (models, tasks, seeds, ...), in the form that a recording keeps."""
     return _replacements(study.scale, paper)
 
 
@@ -42,31 +42,31 @@ def is_outdated(study: Study, paper: str, scale: str) -> bool:
 
 
 def recordings_of(study: Study, paper: str) -> dict[str, Recording]:
-    """Return the recorded runs of a paper by their scale."""
+    """Return scale -> the recorded run of a paper."""
     return {scale: recording for (slug, scale), recording in study.recordings.items() if slug == paper}
 
 
 def recording_of(study: Study, paper: str) -> Recording | None:
-    """Return the recorded run of a paper at the scale of the study; None without one of the same settings."""
+    """Return the recorded run of a paper at the study's scale; None if there is none with the same settings."""
     recording = study.recordings.get((paper, study.config.scale))
     return recording if recording and recording.replacements == replacements_of(study, paper) else None
 
 
 def with_recorded(study: Study, lines: list[Line]) -> list[Line]:
-    """Return the lines of a table, each with the recorded number of its cell if there is one."""
+    """Add to each line of a table the recorded number of its cell, if there is one."""
     recording = recording_of(study, lines[0].paper) if lines else None
     if recording is None:
         return lines
     cells = recording.tables.get(lines[0].table, {})
 
-    def beside(line: Line) -> Line:
+    def add_recorded(line: Line) -> Line:
         number = cells.get(line.row, {}).get(line.column)
         return replace(line, recorded=number[0], recorded_std=number[1] if number[1:] else None) if number else line
 
-    return [beside(line) for line in lines]
+    return [add_recorded(line) for line in lines]
 
 
-def remark(study: Study, paper: str, table: str) -> list[str]:
+def remark_on_recording(study: Study, paper: str, table: str) -> list[str]:
     """Return a remark on the recorded numbers of a table; empty without any."""
     recording = recording_of(study, paper)
     if recording is None:
@@ -78,17 +78,17 @@ def remark(study: Study, paper: str, table: str) -> list[str]:
 
 
 def _run_of(recording: Recording, tasks: list[str]) -> dict[str, str]:
-    """Return what a remark says of a recorded run: where and when, over how many runs, and with what."""
+    """Return the values of `RECORDED`: source, number of runs, and the teacher and tasks."""
     teacher = f"; teacher: {recording.replacements['model']}" if recording.replacements.get("model") else ""
     others = f"{teacher}; tasks: {', '.join(tasks)}, over which means are"
     return {"source": source_of(recording), "runs": str(recording.runs), "others": others}
 
 
 def as_recorded(study: Study, paper: str, table: str) -> Study:
-    """Return a study that runs nothing of a paper at the scale of a recorded run of one of its tables.
+    """Return the study at the scale of a recorded run of one of its tables, so that the table shows these numbers.
 
-    With it, the table shows the recorded numbers as at that scale, if the run had the settings that the scale has now.
-    Such a run comes first. Without any run, it is the study itself.
+    A run with the settings that its scale has now is preferred; the numbers of any other are not shown. If no run of
+    the table is recorded, return the study unchanged.
     """
     recorded = [scale for scale, one in recordings_of(study, paper).items() if table in one.tables]
     if not recorded:
@@ -99,7 +99,7 @@ def as_recorded(study: Study, paper: str, table: str) -> Study:
 
 
 def source_of(recording: Recording) -> str:
-    """Return where the numbers of a recorded run come from: machine, date and commit, as far as it says so."""
+    """Return the machine, date and commit of a recorded run as text; what it lacks is left out."""
     commit = f"commit {recording.run['commit'][:7]}" if "commit" in recording.run else ""
     return ", ".join(filter(None, (recording.run.get("machine"), recording.run.get("date"), commit)))
 
@@ -112,7 +112,7 @@ def has_scores(lines: list[Line]) -> bool:
 def record_scale(study: Study, paper: str) -> str:
     """Write the numbers of the last run of a printed paper into its folder `recorded`; return the written file.
 
-    Tables without a number of ours are left out, and so are cells whose scores have not all been run.
+    Tables without a score of ours are left out, and so are cells of which a run is missing.
 
     Raises:
         RetortError: the scale trains the students as printed, no table has a number, `origin_of` refuses the scores, or
@@ -149,10 +149,10 @@ def record_scale(study: Study, paper: str) -> str:
 
 
 def _check_that_all_is_kept(study: Study, paper: str, path: Path, recording: Recording) -> None:
-    """Check that each cell with a recorded number has one of the new run too.
+    """Check that each cell with a recorded number has a number in the new run too.
 
     Raises:
-        RetortError: numbers would be lost; those of two runs in one file would be of no run.
+        RetortError: recorded numbers would be lost. To keep them beside new ones would mix two runs in one file.
     """
     before = study.recordings.get((paper, study.config.scale))
     lost = {
@@ -175,7 +175,7 @@ def _addresses(rows: dict[str, dict[str, list[float]]]) -> set[tuple[str, str]]:
 
 
 def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:
-    """Return task -> split -> [rows, rows of the whole set] of the splits of which scores say that a part was read."""
+    """Return task -> split -> [rows that were read, rows in all], for the splits that scores read in part."""
     samples: dict[str, dict[str, list[int]]] = {}
     for record in map(read_record, scores):
         for split, rows in record.get("sample", {}).items():
@@ -184,12 +184,12 @@ def samples_of(scores: Iterable[Path]) -> dict[str, dict[str, list[int]]]:
 
 
 def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Iterable[str] | None = None) -> list[str]:
-    """Return the tasks behind the recorded cells of a paper, each with its splits of which a part was read.
+    """Return the tasks behind the recorded cells of a paper, each with the splits that were read in part.
 
     Args:
         study: the study.
         paper: the paper.
-        recording: the recorded run; a mean of other columns adds no task.
+        recording: the recorded run.
         tables: the tables whose cells count; None for all that are recorded.
     """
     ran = recording.replacements.get("tasks")
@@ -202,7 +202,7 @@ def recorded_tasks(study: Study, paper: str, recording: Recording, tables: Itera
 
 
 def _with_sample(task: str, recording: Recording) -> str:
-    """Return the name of a task with the rows of its splits of which a recorded run read a part."""
+    """Return the name of a task, with the sizes of the splits that a recorded run read in part."""
     parts = (recording.samples or {}).get(task, {})
     rows = ", ".join(f"{count:,} of {whole:,} rows of {split}" for split, (count, whole) in parts.items())
     return f"{task} (a sample: {rows})" if rows else task

@@ -1,6 +1,6 @@
-"""Numbers that are not held against the printed ones: those of other models than printed, and of a rehearsal.
+"""Keep numbers of other models than printed, and those of a rehearsal, from being compared with printed ones.
 
-Those of a rehearsal get a mark, and no claim is judged on them.
+Those of a rehearsal also get a mark, and no claim is judged on them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ MARK = "rehearsed: a miniature on made data, which says nothing about the printe
 NO_JUDGEMENT = "the numbers are rehearsed"
 
 
-def marked(study: Study, paper: str, lines: list[Line]) -> list[Line]:
-    """Return the lines of a table or figure; without verdicts at a scale that is not judged, marked if rehearsed."""
+def withhold_verdicts(study: Study, paper: str, lines: list[Line]) -> list[Line]:
+    """Remove the verdicts from lines if the scale is not judged on this paper; mark the numbers of a rehearsal."""
     if study.judges(paper):
         return lines
     return [_without_verdict(line, "" if study.scale.claims else MARK) for line in lines]
@@ -31,7 +31,7 @@ def _without_verdict(line: Line, mark: str) -> Line:
 
 
 def for_claims(study: Study, tables: Mapping[str, list[Line]]) -> dict[str, list[Line]]:
-    """Return the lines from which claims are judged; at a scale that is not judged, they have no numbers."""
+    """Return the lines on which claims are judged; without numbers at a scale that judges no claims."""
     return {
         name: lines if study.scale.claims else [_without_number(line) for line in lines]
         for name, lines in tables.items()

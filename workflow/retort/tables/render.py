@@ -1,4 +1,4 @@
-"""Render a sheet as Markdown, LaTeX or HTML; everything that comes from a file is escaped."""
+"""Render a sheet as Markdown, LaTeX or HTML; all text from files is escaped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from retort.registry import Registry
 from retort.tables.layout import Entry, Grid, PrintedRow, Sheet, label_of
-from retort.tables.tidy import as_text
+from retort.tables.tidy import escape_formula
 from retort.tables.width import characters, is_wide, unbroken
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -31,7 +31,7 @@ _SIGNS = {  # letters, and their commands in math
     "→": "rightarrow", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "⇒": "Rightarrow", "√": "surd", "∈": "in",
     "∼": "sim", "◦": "circ", "∆": "Delta",
 }  # fmt: skip
-# pdflatex knows the letters of Latin-1 and marks such as † and §; the others it would drop with an error
+# pdflatex knows the letters of Latin-1 and marks such as † and §, but fails on these
 _TEX = {letter: rf"$\{name}$" for letter, name in _SIGNS.items()}
 _TEX |= {digit: f"$_{number}$" for number, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")}
 _TEX |= {digit: f"$^{number}$" for number, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
@@ -73,12 +73,12 @@ def style() -> Markup:
 
 
 def script() -> Markup:
-    """Return the script shared by single tables and the report: it sorts and copies tables, which work without it."""
+    """Return the script shared by single tables and the report: it sorts and copies tables, and is optional."""
     return Markup((TEMPLATES / "table.js").read_text(encoding="utf-8"))
 
 
 def html_document(template: str, **values: object) -> str:
-    """Return a small HTML document with one `<article>`, from a template and its values."""
+    """Render a template as an HTML document with one `<article>`."""
     return environment().get_template(template).render(**values)
 
 
@@ -198,10 +198,10 @@ def csv(sheet: Sheet) -> str:
     writer = csv_module.writer(stream, lineterminator="\n")
     for grid in sheet.grids:
         heads = [title for head in grid.head for title in ([head, f"{head}, published"] if published else [head])]
-        writer.writerow(map(as_text, [grid.title, *heads]))
+        writer.writerow(map(escape_formula, [grid.title, *heads]))
         for row in grid.rows:
             texts = [text for e in row.entries for text in ([e.text, e.published] if published else [e.text])]
-            writer.writerow(map(as_text, [row.label, *texts]))
+            writer.writerow(map(escape_formula, [row.label, *texts]))
     return stream.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""The runs behind the cells of a table: what a cell of a page shows when it is opened."""
+"""The runs behind the cells of a table: a click on a number of a page shows them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from retort.tables.layout import CellOrigin, CellRun, Entry, Sheet
 from retort.tables.proof import Record
 from retort.tables.tidy import AVERAGE, Line
 
-# where the log of a run may lie, under results/logs: a student's and a teacher's
+# where the log of a student's or a teacher's run may lie, under results/logs
 LOGS = ("distill_on_task/{}.{}.{}.log", "finetune_student/{}.{}.{}.log", "finetune_teacher/{}.{}.log")
 
 
 def log_of(student: str, task: str, seed: int) -> str:
-    """Return the path of the log of a score's run; empty if no such file exists."""
+    """Return the path of the log of the run behind a score; empty if there is none."""
     paths = (Path("results/logs", pattern.format(student, task, seed)) for pattern in LOGS)
     return next((str(path) for path in paths if path.is_file()), "")
 
@@ -37,7 +37,7 @@ def run_of(record: Record, label: str, value: str, path: str, log: str = "") -> 
 
 
 def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
-    """Return the (task, metric) pairs behind a line; of a number computed from its row, those of the cells it reads."""
+    """Return the (task, metric) pairs behind a line; for a mean or a change in %, those of the cells behind it."""
     row = {cell.column: cell for cell in exhibit.cells() if cell.row == line.row}
     if line.column == AVERAGE:
         return [pair for cell in row.values() if cell.spec.average for pair in cell.scored]
@@ -49,7 +49,7 @@ def _scored(exhibit: Exhibit, line: Line) -> list[tuple[str, str]]:
 
 
 def origins(exhibit: Exhibit, scores: Scores, profiles: Mapping[str, Record]) -> Callable[[Line], CellOrigin | None]:
-    """Return a function from a line of a table to the origin of its value; to None if no run is behind it."""
+    """Return a function that gives the origin of a line's value; it gives None if there is no run behind the value."""
     by_pair: dict[tuple[str, str], dict[int, Record]] = {}
     for (student, task, seed), record in sorted(scores.items()):
         by_pair.setdefault((student, task), {})[seed] = record
@@ -85,13 +85,13 @@ def _value(record: Mapping[str, Any], metric: str) -> str:
 
 
 def with_origins(laid_out: Sheet, origin: Callable[[Line], CellOrigin | None]) -> Sheet:
-    """Return the sheet with the origin of every entry that stands for a line."""
+    """Add to each entry of a sheet the origin of its line."""
 
-    def opened(entry: Entry) -> Entry:
+    def with_origin(entry: Entry) -> Entry:
         return replace(entry, origin=origin(entry.line)) if entry.line else entry
 
     grids = [
-        replace(grid, rows=[replace(row, entries=[opened(entry) for entry in row.entries]) for row in grid.rows])
+        replace(grid, rows=[replace(row, entries=[with_origin(entry) for entry in row.entries]) for row in grid.rows])
         for grid in laid_out.grids
     ]
     return replace(laid_out, grids=grids)

@@ -1,4 +1,4 @@
-"""The shape of a score, and of what every result says of its origin: an edited file may hold anything."""
+"""The keys and types of a score, and of the origin in every result: a file that was edited may hold anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retort.tables.tidy import AGAIN
 
 
 class Stamp(BaseModel):
-    """What a score or a profile says of its origin; it has further keys."""
+    """The origin of a score or a profile; further keys are allowed."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -25,7 +25,7 @@ class Stamp(BaseModel):
 
 
 class Score(BaseModel):
-    """What a score says of its training and of its metrics; it has further keys."""
+    """The training and metrics of a score; further keys are allowed."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -33,21 +33,21 @@ class Score(BaseModel):
     step: Annotated[int, Field(ge=1)] | None
     split: str | None
     metrics: dict[str, float]
-    sample: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]] = {}  # rows, and those of the whole set
+    sample: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]] = {}  # split -> [rows read, rows in all]
     unlabelled: list[str] = []
 
     @model_validator(mode="after")
-    def _of_one_outcome(self) -> Self:
+    def _check_step(self) -> Self:
         if (self.status == "ok") != (self.step is None):
             raise ValueError("a training that diverged has a step, and no other")
         return self
 
 
 def check_shape(path: Path | str, record: Any, shape: type[BaseModel]) -> None:
-    """Check that a record has the keys and the types of values of its sort of result.
+    """Check the keys of a record and the types of their values.
 
     Raises:
-        RetortError: it has not; the line names the first key that is wrong.
+        RetortError: one is wrong; the line names the first such key.
     """
     try:
         shape.model_validate(record)

@@ -1,4 +1,4 @@
-"""The tidy CSV: one line per printed cell. Everything that is printed, judged or plotted is read from it."""
+"""The tidy CSV: one line for each printed cell. Tables, verdicts, claims and figures are made from it alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from retort.errors import RetortError
 from retort.jobs import this_code
 
 AGAIN = "delete it, the next run makes it again"
-PLACE = "results/tables/*/*.csv"  # the paper, and its table or figure
-AVERAGE = "Average"  # the column that a study of ours adds
-INCOMPLETE = "the row is incomplete"  # the reason of a cell that is computed from cells of which one is missing
-# fields that hold a number or nothing, and fields that count
+PLACE = "results/tables/*/*.csv"  # */*: the paper / its table or figure
+AVERAGE = "Average"  # column that a table of ours may add
+INCOMPLETE = "the row is incomplete"  # reason of a mean or change without a value because one of its cells has none
+# fields that are a float or empty, and fields that are an int
 NUMBERS = (
     "published", "published_std", "mean", "std", "published_half", "low", "high", "p", "p_holm", "p_equivalence",
     "margin", "dev", "recorded", "recorded_std",
@@ -26,13 +26,13 @@ COUNTS = ("n", "published_n")
 
 
 class Status(StrEnum):
-    """What became of a cell: whether it has a value of ours and, if not, what type of reason there is."""
+    """Whether a cell has a value of ours and, if not, the type of reason."""
 
     OK = "ok"
     DEV = "dev"  # measured on dev, where only a test server can compute the printed score
-    AS_PRINTED = "as-printed"  # a text of the paper that shows no setting or count of ours
+    AS_PRINTED = "as-printed"  # a text of the paper without a setting or count of ours to compare
     DIVERGED = "diverged"
-    FAILED = "failed"  # a job that it needs did not end well
+    FAILED = "failed"  # a job that it needs failed
     MISSING = "missing"
     NO_VARIANCE = "no-variance"  # all differences of a paired test are equal, so that there is no p-value
     NOT_RUN = "not-run"  # at this scale
@@ -60,7 +60,7 @@ _SENTENCES = {
 
 
 def sentence(status: Status, reason: str = "") -> str:
-    """Return the text in which pages and footnotes give the status of a cell."""
+    """Return the status of a cell as pages and footnotes print it, such as 'diverged at step 42'."""
     without, within = _SENTENCES[status]
     return within.format(reason=reason) if reason else without
 
@@ -72,24 +72,24 @@ class Line:
     Args:
         unit: 'x100' (scores times 100), 'M' (million parameters), 'ms', 'times' (speed-up), 'p' (p-values), 'rows',
             'steps', 'h' (hours, computed).
-        std: sample standard deviation (n - 1); None for a single value. Of a speed-up or a change in % it follows from
-            those of the two means behind it.
+        std: sample standard deviation (n - 1); None for a single value. For a speed-up or a change in %, it is computed
+            from those of the two means.
         status: what became of the cell.
         reason: why it has no value of ours, to be read after the status, such as 'at step 42' or 'no profile'.
         note: what a reader of the value must know, such as that it was measured on a sample of the data.
         text: our value as the paper would print it, in a cell that holds a setting.
-        published_n: over how many runs the published value is a mean; 0 if it is not known.
-        published_half: half a unit of the last digit that is published.
-        low: lower end of the 95 % interval of the difference, ours less published.
+        published_n: number of runs behind the published mean; 0 if unknown.
+        published_half: half a unit of the last published digit.
+        low: lower end of the 95 % interval of the difference, ours minus published.
         high: its upper end.
         p: p-value of the two-sided Welch test that the two means are equal.
         p_holm: the same after Holm's correction over the table's cells.
         p_equivalence: p-value of the two one-sided tests that the means differ by the margin or more.
-        margin: what counts as equal: means that are so far apart or nearer.
+        margin: means that differ by at most this count as equal.
         verdict: 'agrees', 'differs', 'inconclusive' or empty (`tables/verdicts.py`).
-        assumes: what the verdict takes for granted where a side has no deviation or no number of runs.
-        runs_needed: of an inconclusive cell, the runs of ours that would show equal means to agree, or 'none'.
-        dev: our score on dev, in a cell whose score only a test server can compute.
+        assumes: what the verdict assumes if a side has no deviation or no number of runs.
+        runs_needed: for an inconclusive cell: runs of ours with which equal means would be shown to agree, or 'none'.
+        dev: our score on dev, in a cell that only a test server can score.
         recorded: the mean of a recorded run of ours; never a published number.
         recorded_std: its standard deviation.
     """
@@ -134,48 +134,45 @@ class Line:
 
 
 HEADER = [field.name for field in fields(Line)]
-REQUIRED = HEADER.index("text")  # columns from here on were added later: `read` takes a file without them
+REQUIRED = HEADER.index("text")  # this column and the later ones are newer: `read` accepts files without them
 
 
-RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet takes for a formula
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula
 
 
-def as_text(text: str) -> str:
-    """Return a text as a cell that no spreadsheet runs: an apostrophe comes before what looks like a formula."""
-    return f"'{text}" if text.startswith((*RUN_BY_SPREADSHEETS, "'")) else text
+def escape_formula(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
+    return f"'{text}" if text.startswith((*FORMULA_STARTS, "'")) else text
 
 
-def _of_cell(cell: str) -> str:
-    """Return the text of a cell: the inverse of `as_text`."""
+def _unescape(cell: str) -> str:
+    """Return the text of a cell: the inverse of `escape_formula`."""
     return cell[1:] if cell.startswith("'") else cell
 
 
-def _written(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
-    return "" if value is None else as_text(str(value)) if isinstance(value, str) else str(value)
+    return "" if value is None else escape_formula(str(value)) if isinstance(value, str) else str(value)
 
 
 def write(path: Path | str, lines: Iterable[Line]) -> None:
-    """Write a tidy CSV atomically, with a checksum beside it: no partial file is ever at the path.
-
-    The same lines give the same bytes.
-    """
+    """Write a tidy CSV atomically, with a checksum beside it; the same lines give the same bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(HEADER)
-        writer.writerows([_written(getattr(line, name)) for name in HEADER] for line in lines)
-    checksums.take(path, "tidy", this_code(), (), {})  # a job writes it again, with what it has read
+        writer.writerows([_format(getattr(line, name)) for name in HEADER] for line in lines)
+    checksums.take(path, "tidy", this_code(), (), {})  # the job will write it again, with its parents
 
 
 def read(path: Path | str) -> list[Line]:
     """Read the lines of a tidy CSV.
 
     Raises:
-        RetortError: the file is not as it was written, or has other columns, an unknown status, or no number where one
-            belongs; or it holds another table or figure than its path says.
+        RetortError: the file was changed, has other columns, an unknown status or a text in place of a number, or holds
+            another table or figure than its path says.
     """
     path = Path(path)
     if checksums.check(path, thorough=True) is None:
@@ -201,7 +198,7 @@ def _lines(path: Path) -> list[Line]:
 
 
 def _line(record: dict[str, str]) -> Line:
-    texts = {name: _of_cell(value) for name, value in record.items() if name not in (*NUMBERS, *COUNTS, "status")}
+    texts = {name: _unescape(value) for name, value in record.items() if name not in (*NUMBERS, *COUNTS, "status")}
     numbers = {name: float(record[name]) for name in NUMBERS if record.get(name)}
     counts = {name: int(record[name]) for name in COUNTS if record.get(name)}
     return Line(**texts, **numbers, **counts, status=Status(record["status"]))  # type: ignore[arg-type]

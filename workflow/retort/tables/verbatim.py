@@ -1,4 +1,4 @@
-"""What tables of settings and of counts have in common: cells as the paper prints them, ours beside some of them."""
+"""The base of tables of settings and of counts: cells as the paper prints them, some with a value of ours beside."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from retort.specs.printed import Heading, PublishedCell, TextRow, TextTable, row_names
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, counted_verdicts, sheet
-from retort.tables.lines import published_value
+from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, as_printed, sheet, verdict_remark
+from retort.tables.lines import published_fields
 from retort.tables.rehearsed import MARK
 from retort.tables.tidy import Line, Status
 from retort.tables.verdicts import AGREES, DIFFERS
@@ -38,14 +38,14 @@ class VerbatimTable(TextTable, Table):
     def line(self, inputs: Inputs, cell: PublishedCell, **values: Any) -> Line:
         """Return the line of a printed cell, with the fields of our value if it has one."""
         fields: dict[str, Any] = {"student": "", "task": "", "metric": "", "unit": "", "status": Status.AS_PRINTED}
-        fields |= {**published_value(cell), **values}
+        fields |= {**published_fields(cell), **values}
         return Line(inputs.paper, inputs.name, cell.row, cell.column, **fields, scale=inputs.study.config.scale)
 
     def verdicts(self, lines: list[Line]) -> dict[tuple[str, str], str]:
         """Return the verdict of each cell that has one.
 
-        A setting agrees if its text is the same; a count agrees if, rounded or cut, it is the printed number. A count
-        of a rehearsal, which makes its data, has none.
+        A setting agrees if its text is the same. A count agrees if, rounded or truncated, it is the printed number. A
+        count of a rehearsal has no verdict, since its data is made.
         """
         printed = {(cell.row, cell.column): cell for cell in self.printed_cells()}
         verdicts = {}
@@ -58,7 +58,7 @@ class VerbatimTable(TextTable, Table):
         return verdicts
 
     def lay_out(self, lines: list[Line]) -> Sheet:
-        """Lay out the table: ours above what the paper prints, or the paper's text alone."""
+        """Lay out the table: in each cell, our value above the printed one, or the printed text alone."""
         verdicts, printed = self.verdicts(lines), as_printed(self)
         entries = {key: Entry(text) for key, text in printed.items()}
         for line in lines:
@@ -72,5 +72,5 @@ class VerbatimTable(TextTable, Table):
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
         ]
         rest = "Cells without a verdict stand as the paper prints them." if verdicts else "As the paper prints it."
-        remarks = [*counted_verdicts(verdicts), *([self.origin] if verdicts else []), rest]
+        remarks = [*verdict_remark(verdicts), *([self.origin] if verdicts else []), rest]
         return sheet(self, lines, [Grid(columns, rows)], Notes(), remarks)

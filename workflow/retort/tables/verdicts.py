@@ -1,16 +1,18 @@
-"""Verdicts on the cells of a table: does our mean agree with the published one, differ from it, or is it undecided?
+"""Verdicts on the cells of a table: our mean agrees with the published one, differs from it, or neither is shown.
 
-Each cell is judged by itself, by the spread of its own runs; `README.md` beside this file gives the reasons, and how
+Each cell is judged by itself, by the variance of its own runs. `README.md` beside this file gives the reasons, and how
 often the verdicts are wrong.
 
-- The difference d, ours less published, has the variance s^2 / n of either side, each with its own n, plus that of the
-  rounding of the print: h^2 / 3, with h half a unit of its last digit. Its interval is Welch's.
+- The variance of the difference d, ours minus published, is the sum of s^2 / n of both sides, each with its own n, and
+  h^2 / 3 for the rounding of the printed number, where h is half a unit of its last digit. Its interval is Welch's.
 - A cell agrees if d is shown to lie within the margin: two one-sided tests at 5 %.
 - Else it differs if p < 0.05 after Holm's correction over all judged cells of the table.
-- Else it is inconclusive. Then the runs are counted with which equal means would be shown to agree in 80 of 100 cases.
+- Else it is inconclusive. `runs_needed` is then the number of runs of ours with which equal means would be shown to
+  agree with a power of 80 %.
 
-What a side does not tell is assumed, and the assumption stands beside the verdict (`spreads`). A deviation that neither
-side tells is assumed with finite degrees of freedom, because it differs from cell to cell (`specs/judging.py`).
+If a side lacks its deviation or number of runs, `spreads` assumes one, and the verdict states the assumption. If both
+sides lack a deviation, the assumed one has finite degrees of freedom, since it differs from cell to cell
+(`specs/judging.py`).
 """
 
 from __future__ import annotations
@@ -45,11 +47,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class Spreads:
-    """The spreads of both sides; a side that lends the other its own is one estimate, and counted once.
+    """The spreads of both sides. If one side takes that of the other, they share one estimate, which counts once.
 
     Args:
-        ours: of our runs; None if it is taken to be the published one.
-        published: of the published runs; None if it is taken to be ours.
+        ours: spread of our runs; None if the published one stands for both.
+        published: spread of the published runs; None if ours stands for both.
         assumes: what was assumed, as text.
     """
 
@@ -66,13 +68,13 @@ class Spreads:
         return [Part(shared.std**2 * (1 / n + 1 / published_n), shared.freedom)]
 
     def with_runs(self, n: float) -> Spreads:
-        """Return the spreads after `n` runs of ours, supposing that their deviation is the one that is taken now."""
+        """Return the spreads after `n` runs of ours, if our deviation stays as it is now."""
         (known, *_) = filter(None, (self.ours, self.published))
         return replace(self, ours=Spread(known.std, n - 1))
 
 
 def limits_of(exhibit: Exhibit, paper: Judging) -> Limits:
-    """Return the function that gives the margin and the assumed standard deviation of a line of a table."""
+    """Return a function from a line of a table to its margin and its assumed standard deviation."""
 
     def limits(line: Line) -> tuple[float, float]:
         levels = [*exhibit.judging(line.column), paper]
@@ -88,10 +90,10 @@ def _known(std: float | None, n: int) -> bool:
 def spreads(line: Line, assumed: float) -> Spreads:
     """Return the spreads of both sides of a cell.
 
-    - If both sides have a deviation, each has its own.
-    - If one has none, both have that of the other one: equal variances.
-    - If neither has one, or both are zero (which says nothing of other runs), both have the assumed one, as one
-      estimate with ASSUMED_FREEDOM degrees of freedom.
+    - If both sides have a deviation, each keeps its own.
+    - If one side has none, it takes that of the other: equal variances.
+    - If neither has one, or both are zero (which tells nothing about other runs), both take `assumed`, as one estimate
+      with ASSUMED_FREEDOM degrees of freedom.
     """
     n, published_n = line.n, _published_runs(line)
     ours, published = line.std, line.published_std
@@ -106,23 +108,23 @@ def spreads(line: Line, assumed: float) -> Spreads:
 
 
 def _published_runs(line: Line) -> int:
-    """Return the runs of a published mean: as few as its print allows if their number is not known."""
+    """Return the number of runs behind a published mean; if unknown, 2 if a deviation is printed, else 1."""
     return line.published_n or (2 if line.published_std is not None else 1)
 
 
 def _rounding(line: Line) -> Part:
-    # uniform between -h and h: variance (2 h)^2 / 12
+    # the rounding error is uniform between -h and h: variance (2 h)^2 / 12
     return Part((line.published_half or 0.0) ** 2 / 3, INFINITE)
 
 
 def is_comparable(line: Line) -> bool:
-    """Return whether a line is a score with both means, on the split that the paper's is of."""
+    """Return whether a line is a score with both means, measured on the split of the published one."""
     both = line.mean is not None and line.published is not None
     return line.unit == "x100" and both and line.status is Status.OK
 
 
 def difference(line: Line, known: Spreads) -> Difference:
-    """Return the difference of both means of a comparable line, ours less published."""
+    """Return the difference of both means of a comparable line, ours minus published."""
     value = (line.mean or 0.0) - (line.published or 0.0)
     return welch(value, [*known.parts(line.n, _published_runs(line)), _rounding(line)])
 
@@ -130,8 +132,8 @@ def difference(line: Line, known: Spreads) -> Difference:
 def runs_needed(line: Line, known: Spreads, margin: float) -> str:
     """Return with how many runs of ours equal means would be shown to agree with a power of 80 %, or 'none'.
 
-    The number is above that of the runs that there are. There is none if the spread of the published mean alone is too
-    wide for the margin.
+    The number is larger than that of the existing runs. It is 'none' if the error of the published mean alone is too
+    large for the margin.
     """
     import numpy as np
 
@@ -143,7 +145,7 @@ def runs_needed(line: Line, known: Spreads, margin: float) -> str:
 
 
 def _repeats(line: Line) -> bool:
-    """Return whether a recorded run was repeated: mean and deviation are the same to the last recorded digit."""
+    """Return whether a line repeats a recorded run: mean and deviation are the same to the last recorded digit."""
     if line.published_half is None or line.published_half > REPEATED / 2 or line.n != _published_runs(line):
         return False
     pairs = [(line.mean, line.published), (line.std, line.published_std)]
@@ -151,17 +153,17 @@ def _repeats(line: Line) -> bool:
 
 
 def size_verdict(line: Line) -> str:
-    """Return 'agrees' or 'differs' for a number of parameters (unit 'M'): ours, rounded as the print, must be printed.
+    """Return 'agrees' if a number of parameters, rounded like the printed one, equals it; else 'differs'.
 
-    Empty for any other unit: machines differ, so a time has no verdict.
+    The verdict is empty for any other unit than 'M'. Times have none, since machines differ.
     """
     if line.unit != "M" or line.mean is None or line.published is None:
         return ""
     return AGREES if abs(line.mean - line.published) <= (line.published_half or 0.0) + TINY else DIFFERS
 
 
-def _tested(line: Line, margin: float, assumed: float) -> Line:
-    """Return a comparable line with its interval and p-values."""
+def _test(line: Line, margin: float, assumed: float) -> Line:
+    """Add interval and p-values to a comparable line."""
     known = spreads(line, assumed)
     assumes = list(known.assumes)
     if not line.published_n:
@@ -174,8 +176,8 @@ def _tested(line: Line, margin: float, assumed: float) -> Line:
     )
 
 
-def _decided(line: Line, p_holm: float, assumed: float) -> Line:
-    """Return a tested line with its verdict."""
+def _decide(line: Line, p_holm: float, assumed: float) -> Line:
+    """Add the verdict to a line with p-values."""
     line = replace(line, p_holm=p_holm)
     if _repeats(line):
         return replace(line, verdict=AGREES, assumes="the same digits as the recorded run")
@@ -189,25 +191,23 @@ def _decided(line: Line, p_holm: float, assumed: float) -> Line:
     return replace(line, verdict=INCONCLUSIVE, runs_needed=needed, assumes=assumes)
 
 
-def judged(lines: Iterable[Line], limits: Limits) -> list[Line]:
-    """Return the lines of a table with their verdicts; those of scores have intervals and p-values, too.
+def judge_lines(lines: Iterable[Line], limits: Limits) -> list[Line]:
+    """Add verdicts to the lines of a table; to those of scores, also intervals and p-values.
 
     Args:
-        lines: the lines of one table: the family of tests that Holm's correction is over.
+        lines: the lines of one table, which are the family of tests of Holm's correction.
         limits: the margin and the assumed standard deviation of a line.
     """
-    tested = [_tested(line, *limits(line)) if is_comparable(line) else line for line in lines]
+    tested = [_test(line, *limits(line)) if is_comparable(line) else line for line in lines]
     corrected = iter(holm([line.p for line in tested if line.p is not None]))
     return [
-        replace(line, verdict=size_verdict(line))
-        if line.p is None
-        else _decided(line, next(corrected), limits(line)[1])
+        replace(line, verdict=size_verdict(line)) if line.p is None else _decide(line, next(corrected), limits(line)[1])
         for line in tested
     ]
 
 
 def rule(lines: list[Line]) -> str:
-    """Return what the verdicts of a table mean, as a sentence or two; empty if no score of it was judged."""
+    """Return sentences that explain the verdicts of a table; empty if no score of it was judged."""
     tested = [line for line in lines if line.p is not None]
     if not tested:
         return ""

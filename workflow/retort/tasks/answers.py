@@ -1,4 +1,4 @@
-"""Stored answers of a model, and the metrics that are computed from them: once measured, and again when collected."""
+"""Stored answers of a model, and their metrics: computed when it is scored, and again when tables are made."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from retort.tasks.base import task_type_of
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of a model on an encoded split, and the true ones; None where the rows have no labels."""
+    """The answers of a model on an encoded split, and the true answers; these are None if the rows have no labels."""
 
     answers: list[Any]
     truth: list[Any] | None
 
 
 def metrics_of(task: TaskSettings, split: str, answers: dict[str, Answers]) -> dict[str, float]:
-    """Compute the metrics of stored answers, as `measure` returns them; there are none where the labels are unknown."""
+    """Return metric -> value for the stored answers on a split; splits and subsets without labels have no metrics.
+
+    Args:
+        task: the task's settings.
+        split: the name of the split.
+        answers: encoded split (the split, or '<split>-<subset>') -> its answers. With subsets, metrics are named
+            'accuracy/de', and 'accuracy/all' for all of them together.
+    """
     task_type = task_type_of(task)
     by_subset = {name.removeprefix(split).removeprefix("-"): stored for name, stored in answers.items()}
     if list(by_subset) != [""]:

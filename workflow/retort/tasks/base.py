@@ -24,7 +24,7 @@ class TaskType(Protocol):
         version: increased when what is encoded or scored changes.
         metrics: the registered names of all metrics that are measured.
         has_label_names: True if the task's YAML names its labels.
-        has_windows: True if a text longer than a row becomes several rows, as the task's `windows` says.
+        has_windows: True if a text longer than a row becomes several rows (see `windows` of the task).
         required_columns: the keys that `columns` must have; `label` may be absent in rows without labels.
         optional_columns: the keys that `columns` may also have; an `id` may occur only once in a file.
         text_columns: the keys whose value must not be empty.
@@ -77,7 +77,7 @@ class TaskType(Protocol):
         ...
 
     def width(self, task: TaskSettings, encoded: Encoded) -> tuple[int, ...]:
-        """Return the shape of the logits of one row; a row with fewer logits fills the beginning of this shape."""
+        """Return the shape of the logits of one row; shorter rows fill the beginning of this shape."""
         ...
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:

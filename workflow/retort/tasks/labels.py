@@ -25,7 +25,7 @@ def _record(row: Fields, label: float) -> Record:
 
 
 def class_of(value: Any, label_names: list[str]) -> int:
-    """Return the class number of a label in a file; a value that is no string, such as true, is spelled as in JSON.
+    """Return the class number of a label in a file; values other than strings are spelled as in JSON, such as 'true'.
 
     Raises:
         RetortError: the label is none of the label names.
@@ -40,7 +40,7 @@ def score_of(value: Any, least: float, greatest: float) -> float:
     """Return the score in a file as a float.
 
     Raises:
-        RetortError: the value is not a number between the bounds, which are allowed too.
+        RetortError: the value is not a number from `least` to `greatest`.
     """
     try:
         score = rating(value)
@@ -105,10 +105,10 @@ class Classification(_Labelled):
         return _record(row, class_of(row["label"], names) if labelled else 0)
 
     def scores(self, answers: list[Any], truth: list[Any]) -> dict[str, float]:
-        """Return the metrics; without those of two classes where a class above 1 is predicted or true."""
+        """Return the metrics; those for two classes are left out if a class above 1 is predicted or true."""
         scores = super().scores(answers, truth)
-        several = max(answer or 0 for answer in (*answers, *truth)) > 1
-        return {name: value for name, value in scores.items() if not (several and name in self.binary)}
+        is_binary = max(answer or 0 for answer in (*answers, *truth)) <= 1
+        return {name: value for name, value in scores.items() if is_binary or name not in self.binary}
 
     def answers(self, logits: np.ndarray, encoded: Encoded) -> list[Any]:
         """Return the class with the largest logit for each row of (rows, num_labels); None if one is not finite."""

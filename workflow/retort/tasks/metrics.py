@@ -1,7 +1,7 @@
 """Metrics in numpy, by the names that tables use.
 
-The tests compare them with scikit-learn and scipy. These are not imported here, because that takes as long as ten
-training steps of a small student, in each of the study's jobs.
+The tests compare them with scikit-learn and scipy. These are not imported here, because each job would pay for the
+import as much as for ten training steps of a small student.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Metric = Callable[[np.ndarray, np.ndarray], float]  # (predicted, true), (rows,)
 metrics: Registry[Metric] = Registry("metric")
 
 
-def _counts(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, int]:
+def _confusion(predicted: np.ndarray, true: np.ndarray) -> tuple[int, int, int, int]:
     """Count (true positives, false positives, false negatives, true negatives) of class 1."""
     yes, predicted_yes = true == 1, predicted == 1
     return (
@@ -37,8 +37,8 @@ def accuracy(predicted: np.ndarray, true: np.ndarray) -> float:
 @metrics.register("f1")
 def f1(predicted: np.ndarray, true: np.ndarray) -> float:
     """Return the F1 of class 1; 0 without a true positive."""
-    hits, wrong, missed, _ = _counts(predicted, true)
-    return 2 * hits / (2 * hits + wrong + missed) if hits else 0.0  # 2 TP / (2 TP + FP + FN)
+    tp, fp, fn, _ = _confusion(predicted, true)
+    return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
 
 
 @metrics.register("matthews")
@@ -47,14 +47,14 @@ def matthews(predicted: np.ndarray, true: np.ndarray) -> float:
 
     MCC = (TP TN - FP FN) / sqrt((TP + FP) (TP + FN) (TN + FP) (TN + FN)).
     """
-    hits, wrong, missed, rejected = _counts(predicted, true)
-    below = (hits + wrong) * (hits + missed) * (rejected + wrong) * (rejected + missed)
-    return (hits * rejected - wrong * missed) / float(below) ** 0.5 if below else 0.0
+    tp, fp, fn, tn = _confusion(predicted, true)
+    product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / float(product) ** 0.5 if product else 0.0
 
 
 @metrics.register("pearson")
 def pearson(predicted: np.ndarray, true: np.ndarray) -> float:
-    """Return Pearson's correlation; 0 where predictions or labels are constant and it is not defined."""
+    """Return Pearson's correlation; 0 if predictions or labels are constant, where it is not defined."""
     if np.ptp(predicted) == 0 or np.ptp(true) == 0:
         return 0.0
     return float(np.corrcoef(predicted.astype(np.float64), true.astype(np.float64))[0, 1])
@@ -70,5 +70,5 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 @metrics.register("spearman")
 def spearman(predicted: np.ndarray, true: np.ndarray) -> float:
-    """Return Spearman's rank correlation; 0 where predictions or labels are constant and it is not defined."""
+    """Return Spearman's rank correlation; 0 if predictions or labels are constant, where it is not defined."""
     return pearson(ranks(predicted), ranks(true))

@@ -34,9 +34,9 @@ IDEOGRAPH = re.compile("([\u4e00-\u9fa5])")
 
 
 class Removed(dict[int, int | None]):
-    """Characters to remove, as `str.translate` takes them: ASCII punctuation, and with `every` all of Unicode's.
+    """A table for `str.translate` that removes ASCII punctuation, and with `every` all punctuation of Unicode.
 
-    A character is looked up when it is first met: a scan of all of Unicode would delay the start of every job.
+    A character is classified when it is first met: a scan of all of Unicode would delay the start of every job.
     """
 
     def __init__(self, every: bool) -> None:
@@ -85,20 +85,20 @@ def word_f1(predicted: list[str], true: list[str]) -> float:
 
 
 def word_f1_or_both_empty(predicted: list[str], true: list[str]) -> float:
-    """Return `word_f1`, but 1 if both are empty: in SQuAD 2.0 'no answer' is an answer too."""
+    """Return `word_f1`, but 1 if both are empty: in SQuAD 2.0 'no answer' can be right."""
     return word_f1(predicted, true) if predicted and true else float(predicted == true)
 
 
-def _percent(scores: np.ndarray) -> float:
+def _mean_percent(scores: np.ndarray) -> float:
     """Return the mean in percent; NaN for no scores."""
     # cumsum adds from left to right, np.sum in pairs
     return float(100.0 * np.cumsum(scores)[-1] / len(scores)) if len(scores) else float("nan")
 
 
-def _each(
+def _score_questions(
     predicted: Sequence[str], true: Answers, normalised: Sequence[str], f1: Callable[[list[str], list[str]], float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return exact match and F1 of every question, (questions,) each: the maximum over its true answers."""
+    """Return exact match and F1 of every question, (questions,) each: the best over its true answers."""
     exact, shared = np.zeros(len(true)), np.zeros(len(true))
     for row, (text, answers, name) in enumerate(zip(predicted, true, normalised, strict=True)):
         normalise = normalisations[name]
@@ -117,8 +117,8 @@ def squad(predicted: Sequence[str], true: Answers, normalised: Sequence[str]) ->
         true: the true answers of each question, at least one.
         normalised: the name of the normalisation for each question.
     """
-    exact, f1 = _each(predicted, true, normalised, word_f1)
-    return {"exact": _percent(exact), "f1": _percent(f1)}
+    exact, f1 = _score_questions(predicted, true, normalised, word_f1)
+    return {"exact": _mean_percent(exact), "f1": _mean_percent(f1)}
 
 
 def squad2(
@@ -133,8 +133,8 @@ def squad2(
     Args:
         predicted: the best span for each question; the threshold decides between it and 'no answer'.
         true: the true answers of each question; empty where it has no answer.
-        differences: for each question the score of 'no answer' minus the score of the predicted text.
-        threshold: the prediction is 'no answer' where the difference is larger than this.
+        differences: the score of 'no answer' minus the score of the predicted text, for each question.
+        threshold: the prediction is 'no answer' if the difference is larger than this.
     """
     normalise = normalisations["squad"]
     known = [[text for text in texts if normalise(text)] or [""] for texts in true]
@@ -142,17 +142,19 @@ def squad2(
     not_empty = np.array([bool(text) for text in predicted])
     difference = np.array(differences, dtype=np.float64)
     percentages, best = {}, {}
-    both = _each(predicted, known, ["squad"] * len(known), word_f1_or_both_empty)
+    both = _score_questions(predicted, known, ["squad"] * len(known), word_f1_or_both_empty)
     for metric, raw in zip(("exact", "f1"), both, strict=True):
         scores = np.where(difference > threshold, ~has_answer, raw)  # (questions,)
-        percentages[metric] = _percent(scores)
-        percentages[f"{metric}-answered"] = _percent(scores[has_answer])
-        percentages[f"{metric}-unanswered"] = _percent(scores[~has_answer])
-        best[f"best-{metric}"], best[f"best-{metric}-threshold"] = _best(raw, not_empty, has_answer, difference)
+        percentages[metric] = _mean_percent(scores)
+        percentages[f"{metric}-answered"] = _mean_percent(scores[has_answer])
+        percentages[f"{metric}-unanswered"] = _mean_percent(scores[~has_answer])
+        best[f"best-{metric}"], best[f"best-{metric}-threshold"] = _best_threshold(
+            raw, not_empty, has_answer, difference
+        )
     return {**percentages, **best}
 
 
-def _best(
+def _best_threshold(
     raw: np.ndarray, not_empty: np.ndarray, has_answer: np.ndarray, difference: np.ndarray
 ) -> tuple[float, float]:
     """Return the best score in percent over all thresholds, and the lowest threshold with it (0 for 'never answer').

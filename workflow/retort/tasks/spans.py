@@ -20,7 +20,7 @@ from retort.tasks.windows import Question, StoredQuestion, stored_questions, win
 BEST = 20  # starts, ends and answers kept, as in BERT's fine-tuning on SQuAD
 LONGEST = 30  # maximum number of tokens of an answer
 CHUNK = 512  # windows searched at a time
-NOWHERE = -np.inf
+IMPOSSIBLE = -np.inf  # the score of a span that cannot be an answer
 
 
 class _Spans:
@@ -79,10 +79,10 @@ class _Spans:
         none = np.full(len(questions), np.inf)  # (questions,)
         np.minimum.at(none, owner, logits[:, 0].astype(np.float64).sum(-1))  # min over windows of s[CLS] + e[CLS]
         best: list[dict[tuple[int, int], float]] = [{} for _ in questions]
-        for number, first, last, score in _ranked(logits, encoded):
+        for number, first, last, score in _rank_spans(logits, encoded):
             if len(best[number]) < BEST:
                 best[number].setdefault((first, last), score)  # a span in two windows keeps its higher score
-        broken = _not_finite(logits, encoded)
+        broken = _has_nonfinite(logits, encoded)
         lost = set(owner[broken].tolist())
         return [
             None if number in lost else _answer(question, contexts[question.context], float(none[number]), spans)
@@ -103,7 +103,7 @@ def _answer(question: StoredQuestion, context: str, none: float, spans: dict[tup
     return {"id": question.id, "text": context[first:last].strip(), "difference": none - score, "best": best}
 
 
-def _inside(rows: slice, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
+def _token_indices(rows: slice, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of each token in the flat arrays and the mask of real tokens, (windows, length) each."""
     lengths = encoded.lengths[rows]
     steps = np.arange(int(lengths.max()))
@@ -111,19 +111,19 @@ def _inside(rows: slice, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
     return np.where(real, encoded.offsets[:-1][rows][:, None] + steps, 0), real
 
 
-def _not_finite(logits: np.ndarray, encoded: Encoded) -> np.ndarray:
+def _has_nonfinite(logits: np.ndarray, encoded: Encoded) -> np.ndarray:
     """Return (windows,) booleans: True where a logit of a real token is not finite."""
     real = np.arange(logits.shape[1]) < encoded.lengths[:, None]  # (windows, length)
     broken: np.ndarray = (~np.isfinite(logits) & real[..., None]).any((1, 2))
     return broken
 
 
-def _ranked(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int, int, float]]:
-    """Return an iterator over (question, first character, character after the last, score), question by question.
+def _rank_spans(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int, int, float]]:
+    """Yield (question, first character, character after the last, score) for the best spans, question by question.
 
     The spans of a question come in order of falling score. In each window the BEST starts of all its tokens are paired
     with the BEST ends; a pair counts if both are tokens of the context, the end is not before the start, and the span
-    has at most LONGEST tokens. The usual fine-tuning scripts search in this way.
+    has at most LONGEST tokens. The usual fine-tuning scripts search in the same way.
     """
     candidates = [_candidates(logits, encoded, slice(at, at + CHUNK)) for at in range(0, len(logits), CHUNK)]
     window, start, end, score = (np.concatenate(columns) for columns in zip(*candidates, strict=True))
@@ -136,11 +136,11 @@ def _ranked(logits: np.ndarray, encoded: Encoded) -> Iterator[tuple[int, int, in
 
 
 def _candidates(logits: np.ndarray, encoded: Encoded, rows: slice) -> tuple[np.ndarray, ...]:
-    """Return the arrays window, start token, end token and score, (spans,) each: at most BEST spans of each window."""
-    indices, real = _inside(rows, encoded)  # (windows, length) each
+    """Return (window, start token, end token, score), (spans,) each, of at most BEST spans of each window."""
+    indices, real = _token_indices(rows, encoded)  # (windows, length) each
     context = real & (encoded.more["starts"][indices] >= 0)
     # (windows, length, 2): padding must not be among the best
-    finite = np.where(real[..., None], logits[rows, : indices.shape[1]].astype(np.float64), NOWHERE)
+    finite = np.where(real[..., None], logits[rows, : indices.shape[1]].astype(np.float64), IMPOSSIBLE)
     keep = min(BEST, indices.shape[1])
     best = np.argpartition(-finite, keep - 1, axis=1)[:, :keep]  # (windows, keep, 2)
     each = np.arange(len(best))[:, None]
@@ -148,9 +148,9 @@ def _candidates(logits: np.ndarray, encoded: Encoded, rows: slice) -> tuple[np.n
     score = finite[each, starts, 0][:, :, None] + finite[each, ends, 1][:, None, :]  # (windows, keep, keep), s_i + e_j
     tokens = ends[:, None, :] - starts[:, :, None] + 1  # (windows, keep, keep)
     fits = context[each, starts][:, :, None] & context[each, ends][:, None, :] & (tokens >= 1) & (tokens <= LONGEST)
-    flat = np.where(fits & np.isfinite(score), score, NOWHERE).reshape(len(best), -1)  # (windows, keep * keep)
+    flat = np.where(fits & np.isfinite(score), score, IMPOSSIBLE).reshape(len(best), -1)  # (windows, keep * keep)
     top = np.argpartition(-flat, min(BEST, flat.shape[1]) - 1, axis=1)[:, :BEST]  # (windows, at most BEST)
-    window, column = np.nonzero(flat[each, top] > NOWHERE)  # (spans,) each
+    window, column = np.nonzero(flat[each, top] > IMPOSSIBLE)  # (spans,) each
     chosen = top[window, column]
     start, end = np.divmod(chosen, keep)  # column of `flat` = i * keep + j
     return window + (rows.start or 0), starts[window, start], ends[window, end], flat[window, chosen]

@@ -70,7 +70,7 @@ class _Template:
         return len(self.special_ids[0]) + len(question) + len(self.special_ids[1])
 
     def spread(self, values: np.ndarray, start: int) -> list[int]:
-        """Return one value per token of the window: `values` for the context, which begins at `start`, else -1."""
+        """Return one value per token of a window: `values` for the context, which begins at `start`, -1 elsewhere."""
         inside: list[int] = values.tolist()
         return [-1] * start + inside + [-1] * len(self.special_ids[2])
 
@@ -84,7 +84,7 @@ class _Tokens:
     ends: np.ndarray
 
 
-def _tokens(row: Any) -> _Tokens:
+def _tokens_of(row: Any) -> _Tokens:
     own = np.array([sequence is not None for sequence in row.sequence_ids], bool)  # False at special tokens
     spans = np.array(row.offsets, np.int32).reshape(-1, 2)[own]  # (tokens, 2): [start, end) in characters
     return _Tokens(np.array(row.ids, np.int32)[own], spans[:, 0], spans[:, 1])
@@ -151,26 +151,28 @@ def windows(
     """
     template = _Template(tokenise)
     collected = _WindowColumns(template, TokenColumns(tokenise))
-    for number, (question, question_ids, context) in enumerate(_tokenised(questions, tokenise, longest)):
+    for number, (question, question_ids, context) in enumerate(_tokenise_questions(questions, tokenise, longest)):
         answer = _answer_tokens(context, question.answers)
-        for window in _windows(len(context.ids), length - template.tokens - len(question_ids), overlap, question.id):
+        for window in _window_slices(
+            len(context.ids), length - template.tokens - len(question_ids), overlap, question.id
+        ):
             collected.add(number, question_ids, context, window, answer)
-    return {"": collected.table(), **_tables(questions)}
+    return {"": collected.table(), **_question_tables(questions)}
 
 
-def _tokenised(
+def _tokenise_questions(
     questions: list[Question], tokenise: Tokeniser, longest: int
 ) -> Iterator[tuple[Question, np.ndarray, _Tokens]]:
     """Yield (question, its first `longest` input ids, tokens of its context); each context is tokenised only once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
-    known = dict(zip(contexts, map(_tokens, tokenise(contexts)), strict=True))
-    asked = map(_tokens, tokenise([question.text for question in questions]))
+    known = dict(zip(contexts, map(_tokens_of, tokenise(contexts)), strict=True))
+    asked = map(_tokens_of, tokenise([question.text for question in questions]))
     for question, tokens in zip(questions, asked, strict=True):
         yield question, tokens.ids[:longest], known[question.context]
 
 
-def _windows(tokens: int, room: int, overlap: int, name: str) -> Iterator[slice]:
-    """Yield the slices of a context of `tokens` tokens for its windows; each holds at most `room` tokens."""
+def _window_slices(tokens: int, room: int, overlap: int, name: str) -> Iterator[slice]:
+    """Yield the slice of each window of a context of `tokens` tokens; a slice has at most `room` tokens."""
     if room <= overlap:
         raise RetortError(
             f"question {name}: {room} tokens of its context fit into a window, and windows overlap by {overlap}",
@@ -189,7 +191,7 @@ def _answer_tokens(context: _Tokens, answers: tuple[tuple[str, int], ...]) -> tu
     return (int(held[0]), int(held[-1])) if len(held) else (0, -1)
 
 
-def _tables(questions: list[Question]) -> dict[str, pa.Table]:
+def _question_tables(questions: list[Question]) -> dict[str, pa.Table]:
     """Return the tables of the questions and of their contexts; each context is stored once."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     rows = {context: row for row, context in enumerate(contexts)}

@@ -29,7 +29,7 @@ from retort.checksums import Maker, is_sealed, sealed
 from retort.training.state_files import StoredTensors, bytes_of, digest_of_file, write_groups
 
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
-SHARE = 50  # time between two writes / time of a write: writes take at most 2 % of a training
+SHARE = 60  # time between two writes / time of the last: at most 2 % of a training, also if the next takes longer
 FIRST_RATE = 3e8  # bytes a second that a write is expected to reach before one was measured
 
 

@@ -9,24 +9,24 @@ the vectors wherever it needs one, in registers: `row_divergence` for the sums o
 for the gradients.
 
 Vectors are contiguous (batch, length, heads x size), statistics of rows contiguous (batch, heads, STATISTICS, length)
-float32. The grid has one axis: blocks of tokens of (example, head) pairs, blocks first. A program writes what no other
-program writes, so results do not depend on their order. SIZE_S and SIZE_T are the head sizes of student and teacher;
-WIDE_S and WIDE_T the next powers of two, at least 16. Products of 16-bit vectors are exact in TF32; those of float32
-vectors are computed with three TF32 products, which keeps float32's precision.
+float32. The grid has one axis: blocks of tokens of (example, head) pairs, blocks first. No two programs write to the
+same place, so results do not depend on their order. SIZE_S and SIZE_T are the head sizes of student and teacher; WIDE_S
+and WIDE_T the next powers of two, at least 16. Products of 16-bit vectors are exact in TF32; those of float32 vectors
+are computed with three TF32 products, which keeps float32's precision.
 """
 
 import triton
 import triton.language as tl
 
-LEAST = tl.constexpr(-1e9)  # a score below all others; finite, so that a row without columns is too
-# what is stored of a row: m and log of q and of p, its divergence, and, where there is a floor, what the floor keeps
+LEAST = tl.constexpr(-1e9)  # a score below all others; finite, so that rows without columns stay finite
+# the statistics of a row: m and log of q and of p, its divergence, and, with a floor f, the sum of p where q > f
 TOP_Q, TOP_P, LOG_Q, LOG_P, KL, KEPT = map(tl.constexpr, range(6))
 STATISTICS = tl.constexpr(6)
 
 
 @triton.jit
 def _my_block(length, heads, BLOCK: tl.constexpr):
-    """Return what this program computes: an (example, head) pair, its example and head, and a block of its tokens."""
+    """Return the work of this program: number of an (example, head) pair, its example and head, a block of tokens."""
     blocks = tl.cdiv(length, BLOCK)
     pair = (tl.program_id(0) // blocks).to(tl.int64)  # example x heads + head
     tokens = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
@@ -43,7 +43,7 @@ def _vectors(pointer, tokens, length, stride, SIZE: tl.constexpr, WIDE: tl.const
 
 @triton.jit
 def _counted(keys, tokens, length):
-    """Load which tokens of an example count as columns."""
+    """Load the mask of the tokens of an example that count as columns."""
     return tl.load(keys + tokens, mask=tokens < length, other=0) != 0
 
 
@@ -66,7 +66,7 @@ def _scores(
 
 @triton.jit
 def _with_columns(s, u, counts, m_q, m_p, sum_q, sum_p, cross):
-    """Return the sums of rows with a further block of columns: those so far are scaled to the new greatest scores."""
+    """Add a block of columns to the sums of rows, as in online softmax: rescale the sums to the new greatest scores."""
     next_q = tl.maximum(m_q, tl.max(tl.where(counts, s, LEAST), 1))
     next_p = tl.maximum(m_p, tl.max(tl.where(counts, u, LEAST), 1))
     s -= next_q[:, None]
@@ -164,9 +164,9 @@ def _slope(s, u, counts, m_q, m_p, log_q, log_p, kept, weights, log_floor, FLOOR
 
 @triton.jit
 def _of_rows(statistics, weights, rows, length, AXIS: tl.constexpr, FLOOR: tl.constexpr):
-    """Load what `_slope` needs to know of rows: m and log of q and p, what the floor keeps, and the weight.
+    """Load the statistics of rows that `_slope` needs: m and log of q and p, what the floor keeps, and the weight.
 
-    AXIS is that of the scores along which a row's number is repeated: 1 where rows of the scores are these rows.
+    AXIS is the axis along which they are broadcast to the scores: 1 if these rows are the rows of the scores, else 0.
     """
     mask = rows < length
     at = statistics + rows

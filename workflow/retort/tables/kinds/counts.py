@@ -31,7 +31,7 @@ class CountsColumn(Heading):
 def rows_of(study: Study, task: str, split: str) -> int | None:
     """Return the number of rows of a split, summed over its subsets; None if the task has no such split.
 
-    Where data sets have several editions with different numbers of rows, the first one counts.
+    If a data set has several editions with different numbers of rows, the first one counts.
     """
     spec = study.tasks[task].splits.get(split) if task in study.tasks else None
     if spec is None:
@@ -65,7 +65,7 @@ class CountsTable(VerbatimTable):
         yield from check_known("rows", "data set of facts.yaml", [row.task for row in self.rows], facts)
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return a line per cell; `mean` is our number of rows if the cell counts those of a split."""
+        """Return a line for each cell; `mean` is our number of rows if the cell shows that of a split."""
         counted, lines = self.counted(), []
         for cell in self.published_cells():
             task, split = counted.get((cell.row, cell.column), ("", ""))

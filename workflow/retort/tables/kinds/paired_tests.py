@@ -77,7 +77,7 @@ class PairedTestsTable(Table):
         yield from check_known("reported", "table of 'of'", self.reported, self.of)
         for name, tests in self.reported.items():
             named = [row for rows in (*tests.among.values(), *tests.not_significant) for row in rows]
-            rows = _tested(tables[name]) if compared.get(name) else dict.fromkeys(named)
+            rows = _tested_rows(tables[name]) if compared.get(name) else dict.fromkeys(named)
             yield from check_known(f"reported.{name}", "row that is tested", named, rows)
 
     def collect(self, inputs: Inputs) -> list[Line]:
@@ -89,13 +89,13 @@ class PairedTestsTable(Table):
 
     def _lines(self, inputs: Inputs, name: str) -> Iterator[Line]:
         table = inputs.study.exhibits[inputs.paper, name]
-        rows = _tested(table)
+        rows = _tested_rows(table)
         groups = list(self.reported[name].among.values()) if name in self.reported else []
         pairs = [pair for group in groups or [list(rows)] for pair in itertools.combinations(group, 2)]
         scores = {row: row_scores(inputs.study, table, row, inputs.scores) for row in rows}
         differences = {(a, b): paired_differences(scores[a], scores[b]) for a, b in pairs}
         results = {test.metric: [test.run(differences[pair]) for pair in pairs] for test in TESTS}
-        # Holm's family of tests: all pairs of this table, over all its groups; a pair without a p-value is not counted.
+        # Holm's family of tests: all pairs of this table, over all its groups, that have a p-value.
         corrected = {
             metric: iter(holm([result.p for result in of_pairs if result.p is not None]))
             for metric, of_pairs in results.items()
@@ -105,7 +105,7 @@ class PairedTestsTable(Table):
             where = (inputs.paper, inputs.name, a, b, first.student, name)
             note = left_out({a: scores[a], b: scores[b]}) if differences[a, b] else ""
             every, shared = results[PAIRS.metric][at], {"scale": inputs.study.config.scale, "note": note}
-            unrun = [_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run][:1]
+            unrun = [_status_of_unrun(inputs.study, rows[row]) for row in (a, b) if not scores[row].run][:1]
             state = {**_state(every, unrun), **shared}
             yield Line(*where, "difference", "x100", mean=every.mean, std=every.std, n=every.n, **state)
             for test in TESTS:
@@ -118,7 +118,7 @@ class PairedTestsTable(Table):
                 yield Line(*where, test.metric_holm, "p", mean=p_holm, **state)
 
     def _verdict(self, table: str, rows: tuple[str, str], p: float | None) -> str:
-        """Return whether our test of two rows says what the paper reports of its own; empty without either."""
+        """Return whether our test of two rows agrees with the one that the paper reports; empty without either test."""
         tests = self.reported.get(table)
         if not tests or p is None:
             return ""
@@ -145,7 +145,7 @@ class PairedTestsTable(Table):
     def lay_out(self, lines: list[Line]) -> Sheet:
         """Lay out a matrix of p-values per group of rows and test; rows are numbered to keep columns narrow."""
         notes, grids = Notes(), []
-        shown, run = self._shown(lines), any(line.status not in STATES for line in lines)
+        shown, run = self._shown_tests(lines), any(line.status not in STATES for line in lines)
         for title, group in self._groups(lines):
             for test in shown:
                 labels, cells = matrix(group, test, corrected=run)
@@ -158,11 +158,11 @@ class PairedTestsTable(Table):
         remarks = [f"Above the diagonal uncorrected, below it after Holm; bold below {self.alpha:g}."]
         remarks += [test.explanation for test in shown]
         if self.reported:
-            remarks.append("The paper corrects nothing, so its tests stand beside our uncorrected p-values alone.")
+            remarks.append("The paper corrects nothing, so its tests are compared with our uncorrected p-values alone.")
         return sheet(self, lines, grids, notes, [*remarks, *_sizes(lines)])
 
-    def _shown(self, lines: list[Line]) -> list[PairedTest]:
-        """Return the tests that are printed; the one over pairs only beside published tests."""
+    def _shown_tests(self, lines: list[Line]) -> list[PairedTest]:
+        """Return the tests that are printed: that over pairs only beside published tests."""
         published = bool(self.reported) or any(line.published is not None for line in lines)
         return [test for test in TESTS if test is not PAIRS or published]
 
@@ -201,12 +201,12 @@ def _sizes(lines: list[Line]) -> list[str]:
     return remarks
 
 
-def _tested(table: Exhibit) -> dict[str, Row]:
+def _tested_rows(table: Exhibit) -> dict[str, Row]:
     """Return the rows of a table that tests compare, by name."""
     return {name: row for name, row in table.compared_rows().items() if row.tested}
 
 
-def _unrun(study: Study, row: Row) -> dict[str, Any]:
+def _status_of_unrun(study: Study, row: Row) -> dict[str, Any]:
     """Return status and reason of a row that is not run."""
     if not row.student:
         return {"status": Status.PLANNED}
@@ -214,7 +214,7 @@ def _unrun(study: Study, row: Row) -> dict[str, Any]:
 
 
 def _state(test: Comparison, unrun: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return status and reason of the lines of a pair of rows: of its test, unless one of the rows is not run."""
+    """Return status and reason of a pair of rows: those of the row that is not run, if any, else those of the test."""
     return unrun[0] if unrun else {"status": test.status, "reason": test.reason}
 
 

@@ -10,11 +10,11 @@ from retort.specs.exhibit import table_kind
 from retort.specs.rows import Column
 from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
-from retort.tables.layout import Grid, Notes, Sheet, as_printed, counted_verdicts, entry, model_rows, sheet
+from retort.tables.layout import Grid, Notes, Sheet, as_printed, entry, model_rows, sheet, verdict_remark
 from retort.tables.lines import cell_lines
 from retort.tables.record import recorded_cells
 from retort.tables.tidy import Line
-from retort.tables.verdicts import judged, limits_of
+from retort.tables.verdicts import judge_lines, limits_of
 
 COLUMNS = [
     Column(label="Parameters (M)", metric="parameters"),
@@ -34,10 +34,10 @@ class ProfilesTable(MeasuredTable, Table):
 
     def collect(self, inputs: Inputs) -> list[Line]:
         """Return a line per cell."""
-        return judged(cell_lines(inputs, self), limits_of(self, inputs.study.papers[inputs.paper]))
+        return judge_lines(cell_lines(inputs, self), limits_of(self, inputs.study.papers[inputs.paper]))
 
-    def tallied(self, lines: list[Line]) -> list[Line]:
-        """Return the lines that count as cells in the report: all."""
+    def lines_to_count(self, lines: list[Line]) -> list[Line]:
+        """Return the lines that the report counts as cells: all."""
         return lines
 
     def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class ProfilesTable(MeasuredTable, Table):
             for line in lines
             for key in [(line.row, line.column)]
         }
-        remarks = counted_verdicts(self.verdicts(lines))
+        remarks = verdict_remark(self.verdicts(lines))
         if any(line.published is not None for line in lines):
             remarks.append("Parameters must be equal as printed; times are those of a machine and have no verdict.")
         remarks.append(f"Speed-up against {self.rows[0].label}.")

@@ -14,11 +14,11 @@ from retort.specs.rows import Column, Row
 from retort.specs.table import Decimals, MeasuredTable
 from retort.tables.base import Inputs, Table
 from retort.tables.collect import Measured, mean_of
-from retort.tables.layout import Entry, Grid, Notes, Sheet, as_printed, counted_verdicts, entry, model_rows, sheet
+from retort.tables.layout import Entry, Grid, Notes, Sheet, as_printed, entry, model_rows, sheet, verdict_remark
 from retort.tables.lines import cell_lines, measure
 from retort.tables.record import recorded_cells
 from retort.tables.tidy import AVERAGE, HAS_VALUE, Line, Status
-from retort.tables.verdicts import judged, limits_of, rule
+from retort.tables.verdicts import judge_lines, limits_of, rule
 
 
 @table_kind
@@ -34,10 +34,12 @@ class ScoresTable(MeasuredTable, Table):
         return self.named_rows()
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return a line per cell, and one per row if a study of ours asks for an average."""
+        """Return a line for each cell, and one for each row if the table has averages."""
         measured = measure(inputs, self)
         lines = cell_lines(inputs, self, measured)
-        return judged([*lines, *self._averages(lines, measured)], limits_of(self, inputs.study.papers[inputs.paper]))
+        return judge_lines(
+            [*lines, *self._averages(lines, measured)], limits_of(self, inputs.study.papers[inputs.paper])
+        )
 
     def _averages(self, lines: list[Line], measured: Mapping[str, Mapping[str, Measured]]) -> list[Line]:
         counted = [column.name for column in self.columns if column.average]
@@ -53,8 +55,8 @@ class ScoresTable(MeasuredTable, Table):
             )  # fmt: skip
         return averages
 
-    def tallied(self, lines: list[Line]) -> list[Line]:
-        """Return the lines that count as cells in the report: all."""
+    def lines_to_count(self, lines: list[Line]) -> list[Line]:
+        """Return the lines that the report counts as cells: all."""
         return lines
 
     def recorded(self, inputs: Inputs, lines: list[Line]) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class ScoresTable(MeasuredTable, Table):
         for line in sorted(lines, key=lambda line: order.index(line.row)):
             key = (line.row, line.column)
             entries[key] = replace(entry(line, self.decimals, notes, printed.get(key)), bold=key in best)
-        remarks = [*counted_verdicts(self.verdicts(lines)), *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
+        remarks = [*verdict_remark(self.verdicts(lines)), *filter(None, [rule(lines)]), *_runs(lines), *_dev(lines)]
         if AVERAGE in columns:
             counted = [column.label for column in self.columns if column.average]
             remarks.append(f"Average: the mean of {', '.join(counted)}. Bold: the best student of a column.")
@@ -98,12 +100,12 @@ def _published_mean(cells: list[Line]) -> dict[str, Any]:
     return {
         "published": statistics.mean(published),
         "published_n": min(cell.published_n for cell in cells),
-        "published_half": statistics.mean(cell.published_half or 0.0 for cell in cells),  # at most
+        "published_half": statistics.mean(cell.published_half or 0.0 for cell in cells),  # an upper bound
     }
 
 
 def _dev(lines: list[Line]) -> list[str]:
-    """Return a remark on the scores on dev that stand in cells of test sets; empty without one."""
+    """Return a remark on scores on dev in cells of test sets; empty if there are none."""
     if any(line.dev is not None for line in lines):
         return ["'dev': our score on dev of the run whose answers the server gets; it is not judged."]
     if any(line.status is Status.DEV for line in lines):
@@ -112,7 +114,7 @@ def _dev(lines: list[Line]) -> list[str]:
 
 
 def _runs(lines: list[Line]) -> list[str]:
-    """Return a remark with the number of runs behind each of our means."""
+    """Return a remark with the number of runs behind our means."""
     counts = sorted({line.n for line in lines if line.status in HAS_VALUE and line.n})
     few = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
     return [f"Ours: n = {few}."] if few else []

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from retort.plan.settings_cells import ours
+from retort.plan.settings_cells import our_text
 from retort.registry import unknown
 from retort.specs.base import Name
 from retort.specs.exhibit import table_kind
@@ -31,7 +31,7 @@ class SettingsRow(Reads, TextRow):
 class SettingsTable(VerbatimTable):
     """A table of training settings: what the paper prints, beside what our students are trained with."""
 
-    origin: ClassVar[str] = "Ours: the students as the study's files have them, whatever a smaller scale makes of them."
+    origin: ClassVar[str] = "Ours: the settings in the study's files, before a smaller scale changes them."
 
     kind: Literal["settings"] = Field(description="which kind of table this is")
     student: StudentName = Field(default="", description="whose settings are read; a row or column may name another")
@@ -48,7 +48,7 @@ class SettingsTable(VerbatimTable):
         return self
 
     def settings_cells(self) -> list[SettingsCell]:
-        """Return the cells that show a setting of ours beside the printed one."""
+        """Return the cells that show a setting of our_text beside the printed one."""
         cells = [
             settings_cell(self, name, row, column, column.name)
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
@@ -57,7 +57,7 @@ class SettingsTable(VerbatimTable):
         return [cell for cell in cells if cell]
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return a line per cell; `text` is our setting at the papers' own scale.
+        """Return a line for each cell; `text` is our setting at scale `paper`.
 
         A cell that reads none of our settings has the status AS_PRINTED and no text.
         """
@@ -67,7 +67,7 @@ class SettingsTable(VerbatimTable):
                 "student": cell.student,
                 "task": cell.task,
                 "metric": cell.reads,
-                "text": ours(written, inputs.paper, cell),
+                "text": our_text(written, inputs.paper, cell),
                 "status": Status.OK,
             }
             for cell in self.settings_cells()

@@ -13,13 +13,13 @@ from retort.registry import unknown
 from retort.specs.base import Name, Text
 from retort.specs.exhibit import StudyNames, check_known, table_kind
 from retort.specs.names import StudentName
-from retort.specs.printed import Heading, PublishedCell, TextRow, read_number, row_names, twice
+from retort.specs.printed import Heading, PublishedCell, TextRow, check_no_repeats, read_number, row_names
 from retort.specs.table import Decimals
 from retort.study.load import open_written
 from retort.study.study import Study
 from retort.tables.base import Inputs, Table
 from retort.tables.layout import Entry, Grid, Notes, PrintedRow, Sheet, sheet
-from retort.tables.lines import published_value
+from retort.tables.lines import published_fields
 from retort.tables.tidy import Line, Status
 
 
@@ -56,8 +56,8 @@ class TrainingCostTable(Table):
     @model_validator(mode="after")
     def _whole(self) -> TrainingCostTable:
         names = [column.name for column in self.columns]
-        twice("column", names)
-        twice("row", [name.removeprefix(": ") for name in row_names(self.rows)])
+        check_no_repeats("column", names)
+        check_no_repeats("row", [name.removeprefix(": ") for name in row_names(self.rows)])
         for row in self.rows:
             for name, text in row.stated.items():
                 if name not in names:
@@ -75,7 +75,7 @@ class TrainingCostTable(Table):
         ]
 
     def students(self) -> list[str]:
-        """Return the students that it names, each once."""
+        """Return the students of its rows, each once."""
         return list(dict.fromkeys(row.student for row in self.rows if row.student))
 
     def trainings(self) -> list[tuple[str, str]]:
@@ -93,7 +93,7 @@ class TrainingCostTable(Table):
         return self.decimals
 
     def problems(self, study: StudyNames, paper: str) -> Iterator[str]:
-        """Yield a line for each unknown task, and each student whose training is no cell of a column."""
+        """Yield a line for each unknown task, student without a stage, and column that a student cannot fill."""
         tasks = [name for folder, name in study.files if folder == "tasks"]
         yield from check_known("columns", "task", [column.task for column in self.columns if column.task], tasks)
         for student in self.students():
@@ -106,11 +106,11 @@ class TrainingCostTable(Table):
                     yield f"column '{column.name}': '{student}' is distilled on a {trained_on}; {needs}"
 
     def collect(self, inputs: Inputs) -> list[Line]:
-        """Return a line per cell: computed for a student at the papers' own scale, else as it is stated."""
+        """Return a line for each cell: computed for a student at scale `paper`, else as stated."""
         written = open_written(inputs.study.config)
         stated = {(cell.row, cell.column): cell for cell in self.published_cells()}
         return [
-            self._line(inputs, written, name, row, column, published_value(stated.get((name, column.name))))
+            self._line(inputs, written, name, row, column, published_fields(stated.get((name, column.name))))
             for name, row in zip(row_names(self.rows), self.rows, strict=True)
             for column in self.columns
         ]
