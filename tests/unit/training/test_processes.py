@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,19 @@ def fail(job: Job) -> None:
     torch.distributed.barrier()
 
 
+@on_every_gpu
+def list_open_ports(job: Job, folder: str) -> None:
+    """Write down the ports of this process and its parent on which everybody who reaches the machine may connect."""
+    processes = [Path("/proc", str(number)) for number in (os.getpid(), os.getppid())]
+    opened = {file.stat().st_ino for process in processes for file in (process / "fd").glob("*") if file.exists()}
+    lines = [line for table in ("tcp", "tcp6") for line in Path("/proc/self/net", table).read_text().splitlines()[1:]]
+    ports = [(fields[1], fields[3], int(fields[9])) for fields in map(str.split, lines)]  # address, state, inode
+    listening = [address for address, state, inode in ports if state == "0A" and inode in opened]
+    every = [address for address in listening if not address.split(":")[0].strip("0")]
+    Path(folder, f"ports-{job.rank}").write_text("\n".join(every))
+    torch.distributed.barrier()
+
+
 def job_of(folder: Path, gpus: int) -> Job:
     """Return a job with a log on disk that has no GPU, and as many processes as if it had some."""
     return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus)
@@ -176,6 +190,12 @@ def test_the_reason_of_a_failure_is_that_of_the_process_that_failed_first(tmp_pa
     assert kept is not None
     assert kept.reason == reason
     assert "in fail\n" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="this system has no /proc")
+def test_processes_open_no_port_for_everybody(tmp_path: Path) -> None:
+    list_open_ports(job_of(tmp_path, 2), str(tmp_path))
+    assert [(tmp_path / f"ports-{rank}").read_text() for rank in range(2)] == ["", ""]
 
 
 def test_a_job_with_one_gpu_runs_in_its_own_process() -> None:
