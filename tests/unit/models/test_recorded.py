@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -53,3 +55,14 @@ def test_recorded_activations_of_other_rows_are_refused(tmp_path: Path) -> None:
     create(tmp_path, ("hidden", 1), 9, 2, "float32")
     with pytest.raises(RetortError, match=r"hidden-1.npy is missing or of other rows"):
         StoredActivations(tmp_path, rows, {("hidden", 1)}, heads=1)
+
+
+@pytest.mark.parametrize(("activation", "needed"), [(("hidden", 1), 40), (("logits", None), 80)])
+def test_activations_that_do_not_fit_the_disk_are_refused(
+    activation: tuple[str, int | None], needed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [needed - 1, needed]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free.pop(0)))
+    with pytest.raises(RetortError, match="do not fit; free some space"):
+        create(tmp_path, activation, 10, 2, "bfloat16")  # logits are kept in float32
+    assert create(tmp_path, activation, 10, 2, "bfloat16").nbytes == needed

@@ -48,7 +48,7 @@ def test_a_table_that_was_not_run_says_so_once(tmp_path: Path, monkeypatch: pyte
     assert "<td>1</td><td>–</td><td>0</td><td>6</td><td>–</td>" in index
     for kind in ("md", "tex"):
         text = Path(f"reports/some/table1.{kind}").read_text()
-        assert text.count("Not run, for no student") == 1
+        assert text.count("Not run, since these rows have no student yet") == 1
         assert "75.2" in text
 
 

@@ -56,11 +56,11 @@ def create(folder: Path, key: Key, length: int, width: int, precision: str) -> S
     Raises:
         RetortError: the disk has too little space.
     """
-    size = length * width * (2 if precision == "bfloat16" else 4)
+    half = precision == "bfloat16" and key[0] != "logits"
+    dtype = np.dtype(np.uint16 if half else np.float32)
+    size = length * width * dtype.itemsize
     if shutil.disk_usage(folder).free < size:  # a write to a memory map on a full disk kills the process silently
         raise RetortError(f"cannot write {file_of(folder, key)}: {size / 1e9:.1f} GB do not fit", "free some space")
-    half = precision == "bfloat16" and key[0] != "logits"
-    dtype = np.uint16 if half else np.float32
     return Store(np.lib.format.open_memmap(file_of(folder, key), mode="w+", dtype=dtype, shape=(length, width)))
 
 
