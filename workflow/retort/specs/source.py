@@ -198,8 +198,10 @@ TAGS = {"path": "folder", "hub": "from-hub", "package": "from-package"}  # the k
 def _tag(content: Any) -> str | None:
     """Return which source a mapping describes, by the key that only such a source has, or by one that is like it.
 
-    None if it has no such key, or several.
+    None if it has no such key, or several, or is no mapping.
     """
+    if not isinstance(content, dict | Spec):
+        return None
     keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
     exact = [key for key in TAGS if key in keys]
     like = [near for near in (nearest(key, TAGS) for key in keys) if near]
