@@ -85,6 +85,7 @@ MISTAKES: list[tuple[Action, str]] = [
       for name in (TASK, STUDENTS) for tag, value in TAGGED),
     (content(TASK, b"title: 0b_\n"), f"study/{TASK}: line 1: what stands here is no !!int; remove"),
     (content(TASK, b"title: " + b"9" * 5000), f"study/{TASK}: line 1: a number of 5000 digits"),
+    (content("tasks/a\x9b\u202eb.yaml", b""), r"study/tasks/a\x9b\u202eb.yaml: file name: "),
     (content(STUDENTS, b"kd: [unclosed"), f"study/{STUDENTS}: line 2: not valid YAML"),
     (rename(TASK, "tasks/mood.yml"), "study/tasks/mood.yml: nothing reads a file of this name here; rename it to"),
     (rename(STUDENTS, "papers/tiny/students.yml"), "study/papers/tiny/students.yml: nothing reads a file of this name"),
