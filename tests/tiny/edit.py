@@ -11,7 +11,7 @@ from retort.study.load import read
 
 # files of the tiny study
 STUDENTS, TABLE, TASK = "papers/tiny/students.yaml", "papers/tiny/table1.yaml", "tasks/mood.yaml"
-CORPUS, CLAIMS = "corpora/sentences.yaml", "papers/tiny/claims.yaml"
+CORPUS, CLAIMS, SOURCE = "corpora/sentences.yaml", "papers/tiny/claims.yaml", "sources/texts.yaml"
 PROTOCOL, PAPER = "protocols/short.yaml", "papers/tiny/paper.yaml"
 
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import copyreg
 import errno
+import re
 from typing import Any
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
+
+# control characters, line breaks, and characters that turn the order of the text after them
+CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+
+
+def printable(text: str, kept: str = "") -> str:
+    """Return a text with its control characters, but those that are kept, as Python writes them."""
+    return re.sub(f"[{CONTROL}]", lambda found: found[0] if found[0] in kept else repr(found[0])[1:-1], text)
 
 
 class RetortError(Exception):
@@ -19,9 +28,9 @@ class RetortError(Exception):
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = printable(message, kept="\n")  # names and texts of files stand in it
+        self.hint = hint and printable(hint, kept="\n")
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}; {self.hint}"
@@ -63,7 +72,7 @@ class Diverged(Exception):
 
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message that is not empty, or the name of its type if there is none."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next((printable(line.strip()) for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def explain(error: BaseException) -> str | None:

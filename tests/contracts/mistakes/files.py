@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.tiny.edit import CLAIMS, CORPUS, PAPER, STUDENTS, TABLE, TASK
+from tests.tiny.edit import CLAIMS, CORPUS, PAPER, SOURCE, STUDENTS, TABLE, TASK
 
 Action = Callable[[Path], object]
 
@@ -58,6 +58,10 @@ def without(name: str) -> Action:
 
 LINK = "cannot be read (link to a file that does not exist); put a file here that you may read, or remove it"
 FOLDER = "cannot be read (Is a directory); put a file here that you may read, or remove it"
+TAGGED = [  # values that are none of their tag
+    ("int", "abc"), ("int", "''"), ("int", "[1]"), ("float", "[1]"), ("float", "{}"), ("bool", "maybe"), ("bool", "[]"),
+    ("map", "abc"), ("map", "''"), ("map", "[]"), ("map", "[a, b]"), ("timestamp", "[a]"),
+]  # fmt: skip
 ENTRIES = "this file maps names to entries"
 # what is done, the only line
 # fmt: off
@@ -66,6 +70,7 @@ MISTAKES: list[tuple[Action, str]] = [
     *((folder(name), f"study/{name}: {FOLDER}") for name in (TASK, STUDENTS, PAPER, TABLE, CLAIMS, "facts.yaml")),
     *((content(name, b""), f"study/{name}: give a mapping, not nothing") for name in (TASK, PAPER, TABLE, CORPUS)),
     *((content(name, b"- a\n"), f"study/{name}: give a mapping, not a list") for name in (TASK, PAPER, TABLE, CORPUS)),
+    *((content(SOURCE, data), f"study/{SOURCE}: where the files come from is not") for data in (b"", b"- a", b"3")),
     *((content(name, b""), f"study/{name}: is empty; {ENTRIES}") for name in (STUDENTS, CLAIMS, "facts.yaml")),
     *((content(name, b"a\n"), f"study/{name}: holds no mapping; {ENTRIES}") for name in (STUDENTS, CLAIMS)),
     (content(TASK, b"title: caf\xe9\n"), f"study/{TASK}: not UTF-8 text"),
@@ -76,7 +81,11 @@ MISTAKES: list[tuple[Action, str]] = [
     (content(TASK, b"labels: !!set {a, b}\n"), f"study/{TASK}: line 1: the tag !!set is of no use here"),
     (content(TASK, b"title: !!python/name:os.system x\n"),
      f"study/{TASK}: line 1: the tag !!python/name:os.system is of no use here"),
+    *((content(name, f"a: !!{tag} {value}\n".encode()), f"study/{name}: line 1: what stands here is no !!{tag}; remove")
+      for name in (TASK, STUDENTS) for tag, value in TAGGED),
+    (content(TASK, b"title: 0b_\n"), f"study/{TASK}: line 1: what stands here is no !!int; remove"),
     (content(TASK, b"title: " + b"9" * 5000), f"study/{TASK}: line 1: a number of 5000 digits"),
+    (content("tasks/a\x9b\u202eb.yaml", b""), r"study/tasks/a\x9b\u202eb.yaml: file name: "),
     (content(STUDENTS, b"kd: [unclosed"), f"study/{STUDENTS}: line 2: not valid YAML"),
     (rename(TASK, "tasks/mood.yml"), "study/tasks/mood.yml: nothing reads a file of this name here; rename it to"),
     (rename(STUDENTS, "papers/tiny/students.yml"), "study/papers/tiny/students.yml: nothing reads a file of this name"),

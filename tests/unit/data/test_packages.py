@@ -139,6 +139,19 @@ def test_an_index_that_answers_in_json(tmp_path: Path, monkeypatch: pytest.Monke
     assert "secret" not in str(caught.value)
 
 
+def test_the_password_of_an_index_goes_to_its_own_server_alone() -> None:
+    others = [
+        "http://127.0.0.1:9/a", "http://127.0.0.1/a", "https://{}/a", "http://{}.org/a", "http://you@{}/a", "http://x@y/{}",
+    ]  # fmt: skip
+    pages: dict[str, tuple[str, bytes]] = {}
+    with served(pages) as address:
+        written = [url.format(address) for url in ("http://{}/a", *others)]
+        pages["/simple/made/"] = "text/html", "".join(f'<a href="{url}">' for url in written).encode()
+        index = package_index.Index({"index-url": f"http://me:secret@{address}/simple"})
+        found = [link.url for link in index.files("made")]
+    assert found == [f"http://me:secret@{address}/a", *written[1:]]
+
+
 def test_an_index_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served({"/simple/made/": ("application/json", b"[1]")}) as address:
         monkeypatch.setattr(package_index, "pip_settings", lambda: {"index-url": f"http://{address}/simple"})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort.figures import style
 from retort.figures.differences import MARKERS, plot_verdicts
 from retort.figures.heatmap import level, short
 from retort.figures.layers import spread_apart
@@ -60,6 +61,14 @@ def test_the_same_bytes_every_time(figure: str, tmp_path: Path, monkeypatch: pyt
 def test_labels_are_escaped_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     assert "A &amp; &lt;b&gt;_1" in drawn(tmp_path, "figure3")
+
+
+def test_characters_that_xml_forbids_are_left_out():
+    with style.figure(2, 1) as empty:
+        empty.text(0.5, 0.5, "a\x00b\x1b[0m\ufffec\U0001f600")
+        text = style.svg(empty)
+    ET.fromstring(text)
+    assert ">ab[0mc\U0001f600</text>" in text
 
 
 def test_a_point_without_a_value_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -37,6 +37,7 @@ def failed(log: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, att
     ("log", "attempt", "why"),
     [
         ("step 1\nOSError: no luck\n\n", None, "OSError: no luck"),
+        ("\x1b[31mkilled\x1b[0m \u202egood\x9b\n", None, r"\x1b[31mkilled\x1b[0m \u202egood\x9b"),
         (None, None, "it left no log"),
         ("", None, "its log is empty"),
         ("step 1\n", Attempt("run", "", "0.0.0"), KILLED),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yte
 from retort.jobs import Job
 from retort.plan import slurm_defaults
 from retort.plan.slurm_defaults import add_defaults, of_every_job
@@ -14,6 +16,8 @@ from retort.specs.config import read_config
 from snakemake.iocontainers import ResourceList
 from snakemake.resources import Resources
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
+
+from tests.conftest import ROOT
 
 
 def submitted(cluster: Cluster, **resources: Any) -> str:
@@ -61,3 +65,23 @@ def test_default_resources_of_the_user_stay() -> None:
     passed = settings._parsed_default_resources.args
     assert "qos=short" in passed
     assert "slurm_account='all'" in passed  # not Python's function
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "partitions: {}", "", "a", "[in_turn]", "in_turn: null", "in_turn: [encode_task]", "in_turn: a",
+        "in_turn: {encode_task: 3}", "in_turn: {3: a}", "in_turn: [", None,
+    ],
+)  # fmt: skip
+def test_the_profile_leaves_mistakes_in_partitions_to_the_workflow(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slurm").mkdir()
+    profile = (ROOT / "slurm/config.yaml").read_text()
+    if text is not None:
+        (tmp_path / "slurm/partitions.yaml").write_text(text)
+    assert "groups" not in yte.process_yaml(profile, require_use_yte=True)
+    (tmp_path / "slurm/partitions.yaml").write_text("in_turn: {encode_task: e}")
+    assert yte.process_yaml(profile, require_use_yte=True)["groups"] == {"encode_task": "e"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from retort.errors import StudyError
+from retort.errors import RetortError, StudyError, first_line
 from retort.registry import unknown
 from retort.specs.config import Config, read_config
 from retort.study.load import read
@@ -41,6 +41,13 @@ def test_students_that_start_from_each_other_are_told_with_their_chain(study_fol
 
 def test_names_with_commas_stand_in_quotes_beside_others() -> None:
     assert str(unknown("row", "x", ["2 layers, wide", "kd"])).endswith("there are: '2 layers, wide', kd")
+
+
+def test_control_characters_of_files_do_not_reach_the_terminal() -> None:
+    error = RetortError("line 1: '\x1b[31ma\x00b'\nline 2", "write c\u202ed\x9b")
+    assert str(error) == "line 1: '\\x1b[31ma\\x00b'\nline 2; write c\\u202ed\\x9b"
+    assert error.args == (error.message,)
+    assert first_line(OSError("\n\x1b[31ma\tb\nc")) == "\\x1b[31ma\\tb"
 
 
 def test_all_problems_of_all_files_come_at_once(study_folder: Path) -> None:

@@ -13,11 +13,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
 import requests
@@ -122,9 +122,10 @@ class Index:
             raise RetortError(f"{redact(url)} answers {answer.status_code}", "is a package index within reach?")
         links = _json_links if "json" in answer.headers.get("content-type", "") else _html_links
         try:
-            yield from list(links(answer.text, answer.url))
+            found = list(links(answer.text, answer.url))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RetortError(f"{redact(url)} is no page of a package index", "see pip's index-url") from error
+        yield from (replace(link, url=_with_password(link.url, url)) for link in found)
 
     def _get(self, url: str, **options: Any) -> requests.Response:
         """Ask for an address.
@@ -169,6 +170,15 @@ def _copy(answer: requests.Response, file: IO[bytes], name: str) -> None:
         if size > LARGEST:
             raise RetortError(f"{name} is larger than {LARGEST >> 20} MiB", "a source is smaller")
         file.write(chunk)
+
+
+def _with_password(url: str, page: str) -> str:
+    """Return an address of a page, with the page's user and password if it is on the same server and has none."""
+    own, other = urlsplit(url), urlsplit(page)
+    user, _, server = other.netloc.rpartition("@")
+    if not user or (own.scheme, own.netloc.lower()) != (other.scheme, server.lower()):
+        return url
+    return urlunsplit(own._replace(netloc=other.netloc))
 
 
 def redact(url: str) -> str:

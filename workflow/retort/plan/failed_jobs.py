@@ -14,6 +14,7 @@ from typing import Any
 from retort import handover
 from retort.atomic import write_json
 from retort.attempts import KILLED, LOCKS, Attempt, file_of
+from retort.errors import printable
 from retort.job_names import expand_groups, slug_of
 from retort.plan import slurm_submit
 
@@ -75,7 +76,7 @@ def reason(job: Any) -> str:
     log = str(job.log[0]) if job.log else ""
     attempt = Attempt.read(file_of(slug_of(job)))
     why = slurm_submit.line_of(job) or (attempt and (attempt.reason or KILLED)) or _last_line(Path(log))
-    return f"{log}: {why}"
+    return printable(f"{log}: {why}")
 
 
 def _last_line(log: Path) -> str:

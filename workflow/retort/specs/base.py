@@ -25,12 +25,12 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
+from retort.errors import CONTROL
 from retort.registry import nearest, unknown
 
 # Names appear in paths and HTML, so only letters, digits and single dashes are safe.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-BIDI = "\u202a-\u202e\u2066-\u2069"  # bidirectional controls, which change the order of the text after them
 
 
 def one_line(text: str) -> str:
@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
     Raises:
         ValueError: it has one.
     """
-    if re.search(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{BIDI}]", text):
+    if re.search(f"[{CONTROL}]", text):
         raise ValueError("a line break or a control character stands in it; write it on one line, without")
     return text
 

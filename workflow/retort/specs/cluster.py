@@ -36,9 +36,10 @@ def minutes(value: Any) -> float:
             time = float(int(unit[1]) * UNITS[unit[2]])
         else:
             time = _of_slurm(CLOCK.fullmatch(written) or DAYS.fullmatch(written)) or float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         time = math.nan
-    if isinstance(value, bool) or not 0 < time < math.inf:
+    # float() reads the digits of any script
+    if isinstance(value, bool) or not written.isascii() or not 0 < time < math.inf:
         forms = "minutes, or a text such as 2d, 12h or 2-00:00:00"
         raise ValueError(f"{value!r} is no time; write {forms}; leave the key out if there is no limit")
     return time

@@ -105,9 +105,7 @@ def _axis(name: str, values: Any, shared: Mapping[str, Axis]) -> Axis:
     if values == ALL or (isinstance(values, list) and name in shared):
         if name not in shared:
             raise RetortError(f"{where}: {unknown('axis', name, shared)}")
-        for value in values if values != ALL else ():
-            if value not in shared[name]:
-                raise RetortError(f"{where}: {unknown('value', value, map(str, shared[name]))}")
+        _check_values(where, values if values != ALL else [], shared[name])
         return shared[name] if values == ALL else {value: shared[name][value] for value in values}
     if name in shared:
         raise RetortError(f"{where}: '{AXES}' has an axis of this name", f"write '{ALL}' or a list, or rename one")
@@ -148,10 +146,15 @@ def _rule(where: str, rule: Any, axes: Mapping[str, Axis]) -> dict[str, list[Any
     for axis, values in listed.items():
         if axis not in axes:
             raise RetortError(f"{where}: {unknown('axis', axis, axes)}")
-        for value in values:
-            if value not in axes[axis]:
-                raise RetortError(f"{where}.{axis}: {unknown('value', value, map(str, axes[axis]))}")
+        _check_values(f"{where}.{axis}", values, axes[axis])
     return listed
+
+
+def _check_values(where: str, values: list[Any], axis: Axis) -> None:
+    """Raise an error at the first value that an axis does not have."""
+    for value in values:
+        if isinstance(value, list | dict) or value not in axis:
+            raise RetortError(f"{where}: {unknown('value', value, map(str, axis))}")
 
 
 def merge(below: Any, above: Any, key: str = "") -> Any:
@@ -202,7 +205,8 @@ def check_shared(content: Mapping[Any, Any], fields: Collection[str]) -> None:
         RetortError: an axis is in no family, or a key is neither a field of a student nor used by a placeholder.
     """
     shared = shared_axes(content)
-    used = {axis for entry in content.values() if isinstance(entry, dict) for axis in entry.get(FOR_EACH) or ()}
+    axes = [entry.get(FOR_EACH) for entry in content.values() if isinstance(entry, dict)]
+    used = [axis for each in axes if isinstance(each, dict | list) for axis in each]
     for axis in shared:
         if axis not in used:
             raise RetortError(f"{AXES}.{axis}: no family uses it", f"name it in the '{FOR_EACH}' of one, or remove it")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from retort.errors import RetortError
+from retort.errors import RetortError, printable
 from retort.specs.base import Name
 from retort.specs.messages import readable
 from retort.specs.yaml_reader import read_yaml
@@ -52,7 +52,7 @@ class Problems:
         name = path
         if isinstance(path, Path) and path.is_relative_to(self.folder.parent):
             name = path.relative_to(self.folder.parent)
-        line = re.sub(r"[\x00-\x1f\x7f]", lambda found: repr(found[0])[1:-1], f"{name}: {what}")  # of keys and names
+        line = printable(f"{name}: {what}")  # keys and names stand in it
         if line not in self.lines:  # the students of a family share their mistakes
             self.lines.append(line)
 

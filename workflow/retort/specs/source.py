@@ -198,8 +198,10 @@ TAGS = {"path": "folder", "hub": "from-hub", "package": "from-package"}  # the k
 def _tag(content: Any) -> str | None:
     """Return the type of source that a mapping describes, by the key that only this type has, or a key spelt like it.
 
-    Return None if it has no such key, or several.
+    Return None if it has no such key, or several, or is no mapping.
     """
+    if not isinstance(content, dict | Spec):
+        return None
     keys = [str(key) for key in (content if isinstance(content, dict) else vars(content))]
     exact = [key for key in TAGS if key in keys]
     found = exact or [near for near in (nearest(key, TAGS) for key in keys) if near]

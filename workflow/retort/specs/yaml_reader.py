@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -109,18 +109,33 @@ def _unknown_tag(loader: yaml.SafeLoader, node: yaml.Node) -> NoReturn:
     )
 
 
+def _add(to: type[_Loader], tag: str, kind: type[yaml.Node], construct: Callable[[Any, Any], Any]) -> None:
+    """Let a loader build the values of a tag so; what is no value of the tag, such as `!!int abc`, is refused."""
+
+    def build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+        try:
+            if isinstance(node, kind):
+                return construct(loader, node)
+        except (ValueError, LookupError):
+            pass
+        _refuse(node, f"what stands here is no !!{tag}", "remove the tag, or put a text in quotes")
+
+    to.add_constructor(f"{_TAG}{tag}", build)
+
+
 for _tag in ("binary", "set", "omap", "pairs"):
     _Loader.add_constructor(f"{_TAG}{_tag}", _unknown_tag)
 for _tag, _construct in (
-    ("map", _mapping),
+    ("bool", _Loader.construct_yaml_bool),
     ("int", _whole_number),
     ("float", _number),
     ("timestamp", _text),
     ("value", _text),
 ):
-    _Loader.add_constructor(f"{_TAG}{_tag}", _construct)
+    _add(_Loader, _tag, yaml.ScalarNode, _construct)
 _Loader.add_constructor(None, _unknown_tag)
-_Marked.add_constructor(f"{_TAG}map", _marked_mapping)
+_add(_Loader, "map", yaml.MappingNode, _mapping)
+_add(_Marked, "map", yaml.MappingNode, _marked_mapping)
 # PyYAML takes 1e-3 for a text, as it has no point
 _Loader.add_implicit_resolver(
     f"{_TAG}float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
