@@ -10,12 +10,12 @@ from typing import Any
 FULL = {errno.ENOSPC, errno.EDQUOT}
 UNWRITABLE = FULL | {errno.EACCES, errno.EPERM, errno.EROFS}
 
-# control characters, line breaks, and characters that turn the order of the text after them
+# control characters, line breaks, and bidirectional controls, which change the order of the text after them
 CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 
 
 def printable(text: str, kept: str = "") -> str:
-    """Return a text with its control characters, but those that are kept, as Python writes them."""
+    """Escape the control characters of a text as Python's `repr` does, except those in `kept`."""
     return re.sub(f"[{CONTROL}]", lambda found: found[0] if found[0] in kept else repr(found[0])[1:-1], text)
 
 
@@ -28,7 +28,7 @@ class RetortError(Exception):
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        self.message = printable(message, kept="\n")  # names and texts of files stand in it
+        self.message = printable(message, kept="\n")  # it quotes names and texts of files
         self.hint = hint and printable(hint, kept="\n")
         super().__init__(self.message)
 

@@ -163,7 +163,7 @@ def job(snakemake: Any) -> Iterator[Job]:
 
 
 def _stamp(outputs: Iterable[str]) -> None:
-    """Write the stamps of a finished job: they tell it from a failed one when Slurm no longer knows the job."""
+    """Write the stamps of a finished job: they tell it from a failed one even if Slurm has forgotten the job."""
     for path in map(Path, outputs):
         if path.parent == STAMPS:
             path.parent.mkdir(parents=True, exist_ok=True)

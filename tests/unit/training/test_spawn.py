@@ -93,5 +93,5 @@ def test_processes_end_when_their_parent_was_killed(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))], cwd=root)
     _wait_for(tmp_path, "begun-0", "begun-1")
     parent.kill()
-    parent.wait()
+    assert parent.wait() == -signal.SIGKILL
     _wait_for(tmp_path, "ended-0", "ended-1")
