@@ -28,7 +28,8 @@ from retort.signals import Interrupted, kept_for_next_training
 
 STAMPS = RESULTS / "together"  # files that only order jobs: nothing is made from them
 # variables that hold a token, or an address with a password, of what is downloaded from
-TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
 IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job, in which they run one after another
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
