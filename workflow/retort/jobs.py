@@ -28,7 +28,8 @@ from retort.signals import Interrupted, kept_for_next_training
 
 STAMPS = RESULTS / "together"  # empty files that only order jobs
 # environment variables that hold an access token, or an address with a password
-TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
 IN_TURN = "in_turn"  # the resource of jobs that run one after another in one Slurm job
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 

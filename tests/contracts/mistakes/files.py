@@ -56,6 +56,12 @@ def without(name: str) -> Action:
     return lambda study: shutil.rmtree(study / name)
 
 
+def bomb(of: str) -> bytes:
+    """Return lines of which each has the one before ten times."""
+    lines = (f"a{number}: &a{number} {of % ', '.join([f'*a{number - 1}'] * 10)}\n" for number in range(1, 99))
+    return ("a0: &a0 {key: 1}\n" + "".join(lines)).encode()
+
+
 LINK = "cannot be read (link to a file that does not exist); put a file here that you may read, or remove it"
 FOLDER = "cannot be read (Is a directory); put a file here that you may read, or remove it"
 TAGGED = [  # values that are none of their tag
@@ -77,7 +83,11 @@ MISTAKES: list[tuple[Action, str]] = [
     (content(TASK, b"title: \x00\n"), f"study/{TASK}: not valid YAML (unacceptable character #x0000"),
     (content(TASK, b"title: x\n---\ntitle: y\n"), f"study/{TASK}: line 2: not valid YAML (but found another document)"),
     (content(TASK, b"title: &a [*a]\n"), f"study/{TASK}: line 1: not valid YAML (found unconstructable recursive"),
-    (content(TASK, b"title: " + b"[" * 3000 + b"]" * 3000), f"study/{TASK}: lists or mappings are nested too deep"),
+    *((content(TASK, nested), f"study/{TASK}: line 1: lists or mappings are nested too deep; a file of a study")
+      for nested in (b"title: " + b"[" * 100_000, b"- " * 200, b"? " * 200, b"title: " + b"{a: " * 101 + b"}" * 101)),
+    *((content(TASK, bomb(of)), f"study/{TASK}: line 7: more than 4 MiB with its aliases written out; use fewer")
+      for of in ("[%s]", "{<<: [%s]}")),
+    (content(TASK, b"#" * (1 << 22) + b"\n"), f"study/{TASK}: larger than 4 MiB; a file of a study is smaller"),
     (content(TASK, b"labels: !!set {a, b}\n"), f"study/{TASK}: line 1: the tag !!set is of no use here"),
     (content(TASK, b"title: !!python/name:os.system x\n"),
      f"study/{TASK}: line 1: the tag !!python/name:os.system is of no use here"),

@@ -63,6 +63,7 @@ def test_labels_are_escaped_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "A &amp; &lt;b&gt;_1" in drawn(tmp_path, "figure3")
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")  # they have none
 def test_characters_that_xml_forbids_are_left_out():
     with style.figure(2, 1) as empty:
         empty.text(0.5, 0.5, "a\x00b\x1b[0m\ufffec\U0001f600")

@@ -113,6 +113,8 @@ def test_tokens_are_only_for_jobs_that_download(
     rule: str, seen: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HF_TOKEN", "secret")
+    names = ("HF_TOKEN", "PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
+    for name in names:
+        monkeypatch.setenv(name, "secret")
     with job(rule_job(rule=rule)):
-        assert os.environ.get("HF_TOKEN") == seen
+        assert [os.environ.get(name) for name in names] == [seen] * len(names)

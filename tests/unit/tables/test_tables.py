@@ -196,6 +196,7 @@ def test_escaping(config: dict[str, Any]):
 def test_tex_of_every_special_letter():
     assert render.tex_escape(r"\&%$#_{}~^") == (r"\textbackslash{}\&\%\$\#\_\{\}\textasciitilde{}\textasciicircum{}")
     assert render.tex_escape("−1 ± 2 [x]") == r"$-$1 $\pm$ 2 {[}x{]}"
+    assert render.markdown_escape("~~a~~ $x^2$ &lt; &#60; A & B&C") == r"\~\~a\~\~ \$x^2\$ \&lt; \&#60; A & B&C"
 
 
 def test_tex_has_no_letter_that_pdflatex_does_not_know():

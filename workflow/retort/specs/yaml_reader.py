@@ -5,6 +5,7 @@ For example, PyYAML keeps the last of two equal keys, which could drop a student
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Hashable
@@ -15,12 +16,30 @@ import yaml
 
 from retort.errors import RetortError
 
+WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 LONGEST = 300  # digits of a number
+DEEPEST = 100  # levels of lists and mappings
+LARGEST = 1 << 22  # characters of a file, also with its aliases written out
+TOO_DEEP = "lists or mappings are nested too deep", "a file of a study has a few levels"
 _TAG = "tag:yaml.org,2002:"
+_NO_TEXT = (f"{_TAG}bool", f"{_TAG}null")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A YAML loader with strict keys and numbers."""
+
+    levels = 0
+
+    def descend_resolver(self, parent: Any, _: object) -> None:
+        """Count one more level. PyYAML calls this before each node; very many levels would overflow its C stack."""
+        self.levels += 1
+        if self.levels > DEEPEST:
+            _refuse(parent, *TOO_DEEP)
+
+    def ascend_resolver(self) -> None:
+        """Count one level less."""
+        self.levels -= 1
 
 
 class Key(str):
@@ -38,13 +57,31 @@ def _refuse(node: yaml.Node, what: str, hint: str) -> NoReturn:
     raise RetortError(f"line {node.start_mark.line + 1}: {what}", hint)
 
 
+def _characters(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
+    """Return the number of characters of a list or mapping with its aliases written out; refuse too many.
+
+    Args:
+        node: the list or mapping; aliases may repeat parts of it.
+        known: node -> its number of characters, for nodes that were counted already.
+    """
+    if node not in known:
+        known[node] = 0  # a node that holds itself is refused when it is built
+        known[node] = sum(
+            len(part.value) + 1 if isinstance(part, yaml.ScalarNode) else _characters(part, known)
+            for part in (itertools.chain(*node.value) if isinstance(node, yaml.MappingNode) else node.value)
+        )
+        if known[node] > LARGEST:
+            _refuse(node, f"more than {LARGEST >> 20} MiB with its aliases written out", "use fewer aliases (*)")
+    return known[node] + 2
+
+
 def _check_keys(node: yaml.MappingNode) -> None:
     """Raise an error if a mapping gives a key twice, or has a key that is no text and no number."""
     seen = set()
     for key_node, _ in node.value:  # before merging: a key may override one from '<<'
         if not isinstance(key_node, yaml.ScalarNode):
             _refuse(key_node, "a list or a mapping stands as a key", "put a text that begins with { or [ in quotes")
-        if key_node.tag in (f"{_TAG}bool", f"{_TAG}null"):
+        if key_node.tag in _NO_TEXT:
             _refuse(key_node, f"YAML reads the key {key_node.value or 'that is empty'} as no text", "put it in quotes")
         if key_node.value in seen:
             _refuse(key_node, f"'{key_node.value}' is given twice", "rename one of the two")
@@ -54,7 +91,6 @@ def _check_keys(node: yaml.MappingNode) -> None:
 def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Hashable, Any]:
     """Build a mapping; raise an error if a key is given twice."""
     _check_keys(node)
-    loader.flatten_mapping(node)
     return loader.construct_mapping(node, deep=True)
 
 
@@ -75,7 +111,7 @@ def _marked_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Has
 
 def _whole_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     """Return a decimal whole number; refuse 010 (an octal 8), 0x1F, 0b11, 1_000 and 1:30 (90)."""
-    if not re.fullmatch(r"[-+]?(0|[1-9][0-9]*)", node.value):
+    if not WHOLE.fullmatch(node.value):
         read = f"YAML reads {node.value} as {loader.construct_yaml_int(node)}"
         _refuse(node, read, "write the number with decimal digits only, or a text in quotes")
     if len(node.value) > LONGEST:
@@ -85,7 +121,7 @@ def _whole_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
 
 def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
     """Return a decimal number that is finite; refuse 1:30.5 (90.5), .inf, .nan and 1e999."""
-    if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", node.value):
+    if not DECIMAL.fullmatch(node.value):
         _refuse(
             node, f"{node.value} is no number in decimal digits", "write one such as 0.5 or 1e-3, or a text in quotes"
         )
@@ -110,7 +146,7 @@ def _unknown_tag(loader: yaml.SafeLoader, node: yaml.Node) -> NoReturn:
 
 
 def _add(to: type[_Loader], tag: str, kind: type[yaml.Node], construct: Callable[[Any, Any], Any]) -> None:
-    """Let a loader build the values of a tag so; what is no value of the tag, such as `!!int abc`, is refused."""
+    """Let a loader build the values of a tag with `construct`, and refuse others, such as `!!int abc`."""
 
     def build(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
         try:
@@ -142,6 +178,18 @@ _Loader.add_implicit_resolver(
 )
 
 
+def _load(text: str, kind: type[_Loader]) -> Any:
+    """Return what a text in YAML holds."""
+    loader = kind(text)
+    try:
+        node = loader.get_single_node()
+        if "&" in text and isinstance(node, yaml.CollectionNode):  # an alias needs an anchor
+            _characters(node, {})
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
 def read_yaml(path: Path, marked: bool = False) -> Any:
     """Read one YAML file.
 
@@ -150,12 +198,16 @@ def read_yaml(path: Path, marked: bool = False) -> Any:
         marked: make the keys of mappings `Key`, with their lines.
 
     Raises:
-        RetortError: the file cannot be opened, is not UTF-8 text, is not valid YAML, gives a key twice, or has a value
-            that YAML reads as something else than it looks like. The message names the line, if there is one.
+        RetortError: the file cannot be opened, is too large or nested too deep, is not UTF-8 text, is not valid YAML,
+            gives a key twice, or has a value that YAML reads as something else than it looks like. The message names
+            the line, if there is one.
     """
     try:
         with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_Marked if marked else _Loader)
+            text = stream.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise RetortError(f"larger than {LARGEST >> 20} MiB", "a file of a study is smaller")
+        return _load(text, _Marked if marked else _Loader)
     except OSError as error:
         kind = "link to a file that does not exist" if path.is_symlink() and not path.exists() else error.strerror
         raise RetortError(f"cannot be read ({kind})", "put a file here that you may read, or remove it") from error
@@ -167,4 +219,4 @@ def read_yaml(path: Path, marked: bool = False) -> Any:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise RetortError(f"{where}not valid YAML ({problem})") from error
     except RecursionError as error:
-        raise RetortError("lists or mappings are nested too deep", "a file of a study has a few levels") from error
+        raise RetortError(*TOO_DEEP) from error

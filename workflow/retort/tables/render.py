@@ -49,7 +49,7 @@ def tex_escape(text: str) -> str:
 
 def markdown_escape(text: str) -> str:
     """Escape a text so that Markdown prints it literally, also inside a table; white space becomes single spaces."""
-    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_|<>\[\]~$]|&(?=#?\w+;))", r"\\\1", " ".join(text.split()))
 
 
 @functools.cache
