@@ -56,11 +56,11 @@ def run_in_processes(size: int, function: Callable[..., Any], *arguments: Any) -
         context.Process(target=_run, args=(sender, function, rank, *arguments))  # type: ignore[attr-defined]
         for rank in range(size)
     ]
-    with _ended(processes):
+    with _terminate_at_end(processes):
         with _without_main():
             for process in processes:
                 process.start()
-        with _passing_on(signal.SIGTERM, processes):
+        with _pass_on(signal.SIGTERM, processes):
             return _wait(processes, receiver)
 
 
@@ -105,8 +105,8 @@ def _wait(processes: Sequence[BaseProcess], receiver: Connection) -> Any:
 
 
 @contextlib.contextmanager
-def _ended(processes: Sequence[BaseProcess]) -> Iterator[None]:
-    """End the processes that are still alive when the block ends: by SIGTERM, and by SIGKILL after `GRACE` seconds."""
+def _terminate_at_end(processes: Sequence[BaseProcess]) -> Iterator[None]:
+    """End the processes that are alive when the block ends: by SIGTERM, and by SIGKILL after `GRACE` seconds."""
     try:
         yield
     finally:
@@ -121,10 +121,10 @@ def _ended(processes: Sequence[BaseProcess]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _passing_on(number: signal.Signals, processes: Sequence[BaseProcess]) -> Iterator[None]:
+def _pass_on(number: signal.Signals, processes: Sequence[BaseProcess]) -> Iterator[None]:
     """Pass a signal on to the processes inside the block; only the main thread of this process can."""
 
-    def pass_on(*_: object) -> None:
+    def send(*_: object) -> None:
         for process in processes:
             if process.pid and process.is_alive():
                 os.kill(process.pid, number)
@@ -132,7 +132,7 @@ def _passing_on(number: signal.Signals, processes: Sequence[BaseProcess]) -> Ite
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(number, pass_on)
+    before = signal.signal(number, send)
     try:
         yield
     finally:
