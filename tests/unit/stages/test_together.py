@@ -23,7 +23,6 @@ from retort.signals import Interrupted, kept_for_next_training
 from retort.specs.model import Architecture
 from retort.stages.distill import corpus_student, distill_student
 from retort.stages.together import distill_together
-from retort.training import spawn
 from retort.training.distillation import Student
 
 from tests.job_settings import schedule
@@ -95,13 +94,12 @@ def test_the_files_are_those_of_students_alone(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_processes")
 def test_the_files_are_those_of_students_alone_in_micro_batches_on_two_processes(
     students: dict[str, CorpusDistillationSettings], published: Path, corpus: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(spawn, "START", "fork")  # which imports nothing again; without a GPU it may
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
     del students["logits"]
     each, corpora = StartFolders(str(published), str(published), str(published), None), {"sentences": str(corpus)}
 

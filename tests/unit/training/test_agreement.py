@@ -12,7 +12,7 @@ import pytest
 import torch
 from retort.jobs import Job
 from retort.signals import SIGNALS, Interrupted, Interruption
-from retort.training import agreement, spawn
+from retort.training import agreement
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.launch import on_every_gpu
 from retort.training.loop import train
@@ -80,11 +80,8 @@ def test_processes_ask_each_other_every_few_seconds(
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.slow
-def test_a_signal_to_one_process_makes_all_write_one_state_and_end(
-    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spawn, "START", "fork")  # which imports nothing again; without a GPU it may
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
+@pytest.mark.usefixtures("forked_processes")
+def test_a_signal_to_one_process_makes_all_write_one_state_and_end(number: signal.Signals, tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match=f"{number.name} ended it after step 1") as caught:
         trained(tmp_path / "cut", number)
     assert caught.value.ahead_of_limit is (number is signal.SIGURG)

@@ -14,7 +14,7 @@ from retort.attempts import Attempt, attempt
 from retort.batch import Batch
 from retort.errors import Diverged, RetortError
 from retort.jobs import Job
-from retort.training import processes, spawn
+from retort.training import processes
 from retort.training.checkpoint import Checkpoint, ReadCheckpoint
 from retort.training.division import UNDIVIDED, Division
 from retort.training.launch import on_every_gpu
@@ -26,7 +26,7 @@ from torch.utils.data import Dataset
 
 from tests.unit.training.test_parts import MASKED, MIXED, SHORT, Texts, assert_close, distillation
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_processes")]
 
 TOGETHER = 4
 
@@ -139,12 +139,6 @@ def list_open_ports(job: Job, folder: str) -> None:
 def job_of(folder: Path, gpus: int) -> Job:
     """Return a job with a log on disk that has no GPU, and as many processes as if it had some."""
     return Job("job", (folder / "log").open("a"), threads=2, gpus=gpus)
-
-
-@pytest.fixture(autouse=True)
-def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spawn, "START", "fork")  # which imports nothing again; without a GPU it may
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a launch sets it, and the test takes it back
 
 
 @pytest.mark.parametrize(("gpus", "micro_batch"), [(2, 2), (TOGETHER, None)])

@@ -62,16 +62,11 @@ def _wait_for(folder: Path, *names: str) -> None:
         time.sleep(0.01)
 
 
-@pytest.fixture
-def _forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spawn, "START", "fork")  # which imports nothing again
-
-
 def test_the_result_is_that_of_process_0_and_new_processes_do_not_run_the_main_module() -> None:
     assert run_in_processes(2, square, 3) == (0, 9)
 
 
-@pytest.mark.usefixtures("_forks")
+@pytest.mark.usefixtures("forked_processes")
 @pytest.mark.parametrize(("status", "said"), [(3, "exit status 3"), (-signal.SIGKILL, "signal 9 ended it")])
 def test_when_one_process_fails_the_others_are_ended(status: int, said: str) -> None:
     begun = time.monotonic()
@@ -80,7 +75,7 @@ def test_when_one_process_fails_the_others_are_ended(status: int, said: str) -> 
     assert time.monotonic() - begun < spawn.GRACE
 
 
-@pytest.mark.usefixtures("_forks")
+@pytest.mark.usefixtures("forked_processes")
 def test_a_sigterm_is_passed_on_to_all_processes(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
     assert run_in_processes(2, send, signal.SIGTERM, str(tmp_path)) == signal.SIGTERM

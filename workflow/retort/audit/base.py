@@ -44,9 +44,8 @@ class Entry:
         """What is measured, as a key: entries of one model with the same key should have the same number."""
         cell = self.cell
         if cell.metric == AVERAGE:
-            metrics = {
-                task: metric.partition("/")[0] for task, metric in cell.tasks.items()
-            }  # a column of an average names no subset
+            # a column of an average names no subset
+            metrics = {task: metric.partition("/")[0] for task, metric in cell.tasks.items()}
             return (cell.split, AVERAGE, *sorted(f"{task} {metric}" for task, metric in metrics.items()))
         return (cell.split if cell.task else "", cell.metric, cell.task, cell.subset, cell.timing)
 

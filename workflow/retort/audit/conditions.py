@@ -104,9 +104,8 @@ def sources(printed: Printed) -> CheckResult:
 
 def _spreads(runs: int) -> set[str]:
     """Return the standard deviations, to two digits, that `runs` scores rounded to a tenth can have."""
-    steps = itertools.combinations_with_replacement(
-        range(16), runs - 1
-    )  # the lowest score is 0, the highest 1.5 points
+    # the lowest score is 0, the highest 1.5 points
+    steps = itertools.combinations_with_replacement(range(16), runs - 1)
     return {f"{GRID * statistics.stdev((0, *others)):.2f}" for others in steps}
 
 

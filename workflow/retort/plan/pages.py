@@ -51,11 +51,9 @@ class Pages:
         files = [path for paper in papers for pattern in patterns for path in sorted(paper.glob(pattern))]
         scales = sorted(folder.glob("scales/*.yaml"))  # they say whether a recorded run still has their settings
         facts = folder / "facts.yaml"
-        return (
-            [relative_to_here(path) for path in (*([facts] if facts.is_file() else []), *scales, *files)]
-            if files
-            else []
-        )
+        if not files:
+            return []
+        return [relative_to_here(path) for path in (*([facts] if facts.is_file() else []), *scales, *files)]
 
     @property
     def audit(self) -> list[str]:
