@@ -19,6 +19,7 @@ from retort import forkserver
 from retort.atomic import write_json
 from retort.cost import flops, losses
 from retort.errors import RetortError
+from retort.models.attention import ATTENTION
 from retort.objectives.divergence import relation_divergence, token_weights
 from retort.precision import float32_products
 from retort.provenance import stamp
@@ -53,7 +54,8 @@ def _encoder(architecture: Architecture) -> Any:
         hidden_size=architecture.hidden,
         intermediate_size=architecture.intermediate,
     )
-    model = BertModel(config, add_pooling_layer=False)
+    model: Any = BertModel(config, add_pooling_layer=False)
+    model.set_attn_implementation(ATTENTION)
     model.embeddings.requires_grad_(False)
     return model
 

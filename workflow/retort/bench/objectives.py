@@ -17,6 +17,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassificat
 from retort import machine
 from retort.batch import Batch, Shape
 from retort.errors import RetortError
+from retort.models.attention import ATTENTION
 from retort.models.recorder import Recorder
 from retort.objectives import WeightedSum, compose, objectives
 from retort.objectives.base import TrainingRows
@@ -77,7 +78,7 @@ class Cost:
     reason: str = ""
 
 
-def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
+def network(shape: tuple[int, int, int, int], language: bool) -> Any:
     """Build an encoder with random weights and a masked-LM head (if `language`) or a classifier."""
     layers, heads, hidden, intermediate = shape
     config = BertConfig(
@@ -88,7 +89,9 @@ def network(shape: tuple[int, int, int, int], language: bool) -> nn.Module:
         intermediate_size=intermediate,
         num_labels=NUM_LABELS,  # type: ignore[call-arg]
     )
-    return BertForMaskedLM(config) if language else BertForSequenceClassification(config)
+    model: Any = BertForMaskedLM(config) if language else BertForSequenceClassification(config)
+    model.set_attn_implementation(ATTENTION)
+    return model
 
 
 # the training rows, as many as in a data set of GLUE: memory banks hold a vector for each

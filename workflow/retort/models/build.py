@@ -22,6 +22,7 @@ from transformers.utils import logging
 
 from retort.batch import Shape
 from retort.errors import RetortError
+from retort.models.attention import ATTENTION
 from retort.models.distilbert import DISTILBERT, as_bert, weights_as_bert
 from retort.models.recorder import embeddings_of, family_of
 from retort.models.weights import check_complete, check_finite, check_shapes, reading_weights
@@ -104,6 +105,7 @@ def _load_pretrained(folder: Path | str, head: str, overrides: dict[str, Any]) -
         str(folder),
         use_safetensors=True,
         dtype=torch.float32,
+        attn_implementation=ATTENTION,
         trust_remote_code=False,
         local_files_only=True,
         output_loading_info=True,
@@ -120,7 +122,7 @@ def _load_distilbert(folder: Path | str, head: str, overrides: dict[str, Any]) -
     config = _config(folder)
     for key, value in overrides.items():
         setattr(config, key, value)
-    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
+    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION)
     encoder: Any = model.base_model
     lacks, unknown = encoder.load_state_dict(weights_as_bert(folder, config.type_vocab_size), strict=False)
     check_complete(folder, encoder, lacks)  # DistilBERT has no pooler: a missing one is right
@@ -178,7 +180,7 @@ def blank(
             setattr(config, key, sizes[name])
     if head == "classification":
         config.num_labels = num_labels  # the config decides the size of the head
-    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32)
+    model: torch.nn.Module = HEADS[head].from_config(config, dtype=torch.float32, attn_implementation=ATTENTION)
     return model
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from retort.batch import Batch
+from retort.models.attention import context_of
 from retort.objectives.base import heads_of, product
 from retort.registry import unknown
 from retort.specs.catalogue import BASIS, at_all_positions
@@ -95,7 +95,7 @@ def derive(keys: Iterable[Key], caught: dict[Key, Tensor], heads: int, mask: Ten
             activations[activation, layer] = product(queries, keys_.transpose(-1, -2)) / math.sqrt(queries.shape[-1])
         elif activation == "undropped-context":
             queries, keys_, values = (heads_of(caught[name, layer], heads) for name in ("queries", "keys", "values"))
-            context = F.scaled_dot_product_attention(queries, keys_, values, attn_mask=mask[:, None, None, :])
+            context = context_of(queries, keys_, values, mask[:, None, None, :])
             activations[activation, layer] = context.transpose(1, 2).flatten(2)
         elif activation == "cls":
             activations[activation, layer] = caught["hidden", layer][:, 0]
