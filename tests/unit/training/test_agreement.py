@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 from pathlib import Path
@@ -21,6 +22,29 @@ from retort.training.setup import division_of
 from safetensors.torch import load_file, save_file
 
 from tests.unit.training.test_parts import MIXED, assert_close, distillation
+
+VALUES = ["über", 0.1, None, [signal.SIGURG, 1e-9], "x" * (agreement.WIDTH - 2)]
+
+
+@on_every_gpu
+def exchange(job: Job, folder: str) -> None:
+    """Gather values in this process, one of several, and write what it received."""
+    gathered = [agreement.gather(value if job.rank else job.rank) for value in VALUES]
+    (Path(folder) / f"process-{job.rank}").write_text(json.dumps(gathered))
+    with pytest.raises(ValueError, match="1025 bytes for another process; 1024 is the most"):
+        agreement.gather("x" * (agreement.WIDTH - 1))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forked_processes")
+def test_processes_receive_the_values_of_all_by_rank(tmp_path: Path) -> None:
+    exchange(Job("job", (tmp_path / "log").open("a"), threads=2, gpus=2), str(tmp_path))
+    for rank in range(2):
+        assert json.loads((tmp_path / f"process-{rank}").read_text()) == [[0, value] for value in VALUES]
+
+
+def test_a_process_alone_receives_its_own_value() -> None:
+    assert agreement.gather("alone") == ["alone"]
 
 
 @on_every_gpu
@@ -61,14 +85,13 @@ def test_processes_ask_each_other_every_few_seconds(
 ) -> None:
     now, steps, interruption = 0.0, list[int](), Interruption()
 
-    def gather(known: list[Any], mine: Any) -> None:
+    def gather(mine: Any) -> list[Any]:
         """Answer as two processes of which the other one received a signal after a while."""
         steps.append(step)
-        known[:] = [mine, (signal.SIGURG if len(steps) == len(asked) else None, other)]
+        return [mine, [int(signal.SIGURG) if len(steps) == len(asked) else None, other]]
 
-    monkeypatch.setattr(agreement.distributed, "is_initialized", lambda: True)
-    monkeypatch.setattr(agreement.distributed, "get_world_size", lambda: 2)
-    monkeypatch.setattr(agreement.distributed, "all_gather_object", gather)
+    monkeypatch.setattr(agreement, "are_several", lambda: True)
+    monkeypatch.setattr(agreement, "gather", gather)
     monkeypatch.setattr(agreement.time, "monotonic", lambda: now)
     agrees, step = agreement.Agreement(interruption), 0
     for step in range(1, asked[-1] + 1):

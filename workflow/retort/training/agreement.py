@@ -5,18 +5,19 @@ A signal may reach them at different steps.
 
 from __future__ import annotations
 
+import json
 import signal
 import time
-from typing import TypeVar
+from typing import Any
 
 import torch
 from torch import distributed
 
 from retort.signals import Interruption
 
-T = TypeVar("T")
 SECONDS = 3.0  # between two exchanges: little of the time between a cluster's signal and its limit
 SHORTEST = 1e-6  # seconds of a step, at least; it only prevents a division by zero
+WIDTH = 1024  # bytes of a value that processes exchange
 
 
 def are_several() -> bool:
@@ -24,13 +25,28 @@ def are_several() -> bool:
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
-def gather(own: T) -> list[T]:
-    """Return the value of each process of a training, by rank; `[own]` if there is only one process."""
+def gather(own: Any) -> list[Any]:
+    """Return the value of each process of a training, by rank; `[own]` if there is only one process.
+
+    A value travels as JSON in a tensor. PyTorch's functions for objects would pickle it, and what is unpickled can run
+    code.
+
+    Args:
+        own: the value of this process: text, a number, None, or a list of these, with at most `WIDTH` bytes as JSON.
+
+    Raises:
+        ValueError: it is longer.
+    """
     if not are_several():
         return [own]
-    gathered = [own] * distributed.get_world_size()
-    distributed.all_gather_object(gathered, own)
-    return gathered
+    text = json.dumps(own).encode().ljust(WIDTH)  # JSON may end in spaces
+    if len(text) > WIDTH:
+        raise ValueError(f"{len(text)} bytes for another process; {WIDTH} is the most")
+    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
+    sent = torch.frombuffer(bytearray(text), dtype=torch.uint8).to(device)  # (WIDTH,)
+    received = [torch.empty_like(sent) for _ in range(distributed.get_world_size())]
+    distributed.all_gather(received, sent)
+    return [json.loads(bytes(tensor.tolist())) for tensor in received]
 
 
 class Agreement:
@@ -57,8 +73,8 @@ class Agreement:
     def _exchange(self) -> signal.Signals | None:
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.synchronize()  # the device may be some steps behind
-        gathered = gather((self.interruption.received, (time.monotonic() - self.exchanged) / self.steps))
+        gathered = gather([self.interruption.received, (time.monotonic() - self.exchanged) / self.steps])
         slowest = max(SHORTEST, *(seconds for _, seconds in gathered))
         self.steps = self.left = max(1, int(SECONDS / slowest))
         self.exchanged = time.monotonic()
-        return next((received for received, _ in gathered if received), None)
+        return next((signal.Signals(received) for received, _ in gathered if received), None)
