@@ -48,9 +48,9 @@ def fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scalin
 def test_the_plain_form_equals_the_fused_one(length: int, padded: bool, scaling: float | None) -> None:
     inputs, mask = draw(length, torch.float64), mask_of(length) if padded else None
     ours = output_and_gradients(attention.plain, inputs, mask, scaling=scaling)
-    torch_s = output_and_gradients(fused, inputs, mask, scaling=scaling)
-    for own, theirs in zip(ours, torch_s, strict=True):
-        torch.testing.assert_close(own, theirs, atol=1e-12, rtol=1e-12)
+    right = output_and_gradients(fused, inputs, mask, scaling=scaling)
+    for own, expected in zip(ours, right, strict=True):
+        torch.testing.assert_close(own, expected, atol=1e-12, rtol=1e-12)
 
 
 def test_in_bfloat16_the_plain_form_differs_by_rounding_alone() -> None:
@@ -64,10 +64,10 @@ def test_in_bfloat16_the_plain_form_differs_by_rounding_alone() -> None:
 
 def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     query, key, _ = draw(16, torch.float64)
-    ones = torch.eye(16, dtype=torch.float64).expand(ROWS, HEADS, 16, 16)  # as values: the output is the weights
+    identity = torch.eye(16, dtype=torch.float64).expand(ROWS, HEADS, 16, 16)  # as values: the output is the weights
     torch.manual_seed(1)
-    weights = attention.plain(query, key, ones, None)
-    dropped = [attention.plain(query, key, ones, None, dropout=0.25) for _ in range(400)]
+    weights = attention.plain(query, key, identity, None)
+    dropped = [attention.plain(query, key, identity, None, dropout=0.25) for _ in range(400)]
     share = torch.stack([(each == 0).double().mean() for each in dropped]).mean()
     assert float(share) == pytest.approx(0.25, abs=0.005)
     torch.testing.assert_close(torch.stack(dropped).mean(0), weights, atol=0.05, rtol=0.2)
@@ -84,7 +84,7 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     ],
 )
 def test_which_form_runs(dtype: torch.dtype, trains: bool, length: int, dropout: float, expected: bool) -> None:
-    inputs = tuple(tensor.requires_grad_(trains) for tensor in (x.detach() for x in draw(length, dtype)))
+    inputs = tuple(tensor.detach().requires_grad_(trains) for tensor in draw(length, dtype))
     with mock.patch.object(attention, "plain", wraps=attention.plain) as plain:
         attention.context_of(*inputs, None, dropout)
     assert plain.called == expected

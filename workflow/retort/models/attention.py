@@ -10,11 +10,13 @@ from torch.nn import functional as F
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
+from retort.objectives.base import wide
+
 ATTENTION = "retort"  # the `attn_implementation` of every model that is loaded or built
 
 # With dropout, PyTorch has no fused form on a CPU. Without, the backward pass of its fused form takes several times as
 # long as the plain form on short texts, and half as long on texts of 512 tokens.
-LONGEST = 128
+LONGEST = 128  # tokens of a short text, at most
 
 
 def attend(
@@ -65,8 +67,7 @@ def plain(
     scores = torch.matmul(query * scaling, key.transpose(-1, -2))  # (batch, heads, query, key)
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    exact = torch.promote_types(scores.dtype, torch.float32)
-    weights = F.softmax(scores, dim=-1, dtype=exact).to(value.dtype)  # each row sums to 1
+    weights = F.softmax(wide(scores), dim=-1).to(value.dtype)  # each row sums to 1
     return torch.matmul(F.dropout(weights, dropout), value)
 
 
