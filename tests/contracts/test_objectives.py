@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from retort.objectives.parts import COUNTS, JOINT
 from retort.specs import catalogue
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 
 from tests.references.examples import LENGTHS, NARROW, PER_TOKEN, SCORE, WIDE, Case, activations_of, batch_of
 from tests.references.objectives import CASES
@@ -117,18 +119,30 @@ def test_bfloat16_is_summed_in_float32(case: Case) -> None:
     torch.testing.assert_close(rounded.double(), exact, rtol=tolerance, atol=tolerance)
 
 
+class NoBlockingCopy(TorchFunctionMode):
+    """Refuses copies to another device that the host waits for."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        options = kwargs or {}
+        names_device = any(isinstance(value, torch.device | str) for value in (*args[1:], *options.values()))
+        is_copy = function.__name__ in ("cpu", "cuda") or (function.__name__ == "to" and names_device)
+        assert not is_copy or options.get("non_blocking"), "the host waits for this copy"
+        return function(*args, **options)
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_waits_for_a_value(case: Case) -> None:
     """No objective reads a value on the host: on a GPU it would wait for all operations before it.
 
     The fake tensors of this test have no values, so reading one raises an error. An objective that must read
-    one says why in `waits`.
+    one says why in `synchronises`.
     """
     if getattr(objectives[case.name], "synchronises", ""):
         pytest.skip(f"{case.name}: {objectives[case.name].synchronises}")
     with FakeTensorMode(allow_non_fake_inputs=False):
         batch, (student, teacher) = batch_of(case, PADDED, torch.float32), both(case, torch.float32)
-        assert case.build(None)(student, teacher, batch).shape == ()
+        with NoBlockingCopy():
+            assert case.build(None)(student, teacher, batch).shape == ()
 
 
 @pytest.mark.parametrize("name", objectives)

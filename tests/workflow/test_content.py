@@ -87,8 +87,8 @@ def late(folder: Path, run: Path | None) -> None:
     of_run = {VARIABLE: str(run), RUN: (folder / LATEST).read_text()} if run else {}
     subprocess.run(
         [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder),
-         "--configfile", str(folder / "config.yaml"), "--cores", "1", "--mode", "remote", "--nolock", "--force",
-         "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task"],
+         "--configfile", str(folder / "config.yaml"), "--cores", "1", "--mode", "remote", "--nolock", "--no-hooks",
+         "--force", "--target-jobs", "encode_task:task=mood,tokenizer=encoder", "--allowed-rules", "encode_task"],
         check=True, cwd=folder, env=environment | of_run, capture_output=True,
     )  # fmt: skip
 

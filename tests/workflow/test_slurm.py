@@ -29,6 +29,7 @@ def profile(folder: Path = ROOT) -> Any:
 
 
 PROFILE = profile()
+STUDY = "scale: pocket\nprecision: float32\ncluster: slurm/partitions.yaml\n"  # a small slurm/study.yaml
 
 
 def running() -> bool:
@@ -77,32 +78,31 @@ def test_a_rule_that_asks_for_a_gpu_asks_for_its_type() -> None:
 
 def test_jobs_that_share_a_slurm_job_are_filled_in_at_the_same_place(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
-    uncomment_turns(tmp_path)
+    uncomment_turns(tmp_path, at_once=1)
     asked = profile(tmp_path)
-    keys = {"set-resources", "groups", "group-components", "resources", "set-resource-scopes"}
-    keys.add("slurm-pass-command-as-script")
-    assert keys.isdisjoint(PROFILE)
+    assert {"groups", "group-components"}.isdisjoint(PROFILE)
     assert asked["groups"]["finetune_student"] == "finetune.{student}.{task}"
     assert set(asked["group-components"]) == set(asked["groups"].values())
-    assert asked["set-resources"] == {rule: {"in_turn": 1} for rule in asked["groups"]}
-    assert (asked["resources"], asked["set-resource-scopes"]) == ({"in_turn": 1}, {"in_turn": "local"})
-    assert asked["slurm-pass-command-as-script"] is True
 
 
-def uncomment_turns(folder: Path) -> None:
+def uncomment_turns(folder: Path, at_once: int) -> None:
     """Fill in the rules whose jobs share a Slurm job: those that the file shows as comments."""
     place = folder / "slurm/partitions.yaml"
     text = place.read_text()
     assert "in_turn: {}\n#  encode_task" in text
-    place.write_text(text.replace("in_turn: {}", "in_turn:").replace("\n#  ", "\n  "))
+    assert "\nat_once: 1\n" in text
+    filled = text.replace("in_turn: {}", "in_turn:").replace("\n#  ", "\n  ")
+    place.write_text(filled.replace("at_once: 1", f"at_once: {at_once}"))
 
 
 def test_the_study_reads_the_file_that_is_filled_in(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
-    uncomment_turns(tmp_path)
+    uncomment_turns(tmp_path, at_once=2)
     cluster = read_cluster(str(tmp_path / "slurm/partitions.yaml"))
     assert cluster.gpu_memory_gb == 80
-    assert cluster.in_turn == profile(tmp_path)["groups"]
+    assert cluster.in_turn["finetune_student"] == "finetune.{student}.{task}"
+    assert cluster.gpu_memory_of("finetune_student") == 40e9
+    assert cluster.gpu_memory_of("distill_student") == 80e9
 
 
 def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
@@ -110,9 +110,20 @@ def resources_of_jobs(folder: Path, *arguments: str) -> list[dict[str, str]]:
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm", "-n"]
     done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = re.findall(r"^    resources: (.*)$", done.stdout, flags=re.MULTILINE)
+    lines = re.findall(r"^ +resources: (.*)$", done.stdout, flags=re.MULTILINE)
     jobs = [dict(pair.split("=", 1) for pair in line.split(", ")) for line in lines]
     return [job for job in jobs if "runtime" in job]
+
+
+def test_the_command_line_leaves_jobs_of_a_slurm_job_in_turn(tmp_path: Path) -> None:
+    folder = make_study(tmp_path / "study")
+    shutil.copytree(ROOT / "slurm", folder / "slurm")
+    uncomment_turns(folder, at_once=1)
+    resources = ("--set-resources", "finetune_student:mem_mb=700")
+    jobs = resources_of_jobs(folder, "--config", "scale=pocket", *resources)
+    changed = [job for job in jobs if job.get("mem_mb") == "700"]
+    assert changed
+    assert {job.get("in_turn") for job in changed} == {"1"}
 
 
 def test_the_command_line_loses_nothing_that_every_job_asks_for(tmp_path: Path) -> None:

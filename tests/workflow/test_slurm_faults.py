@@ -26,7 +26,7 @@ from retort.attempts import position
 from tests.conftest import ROOT, snakemake
 from tests.tiny.edit import PROTOCOL, STUDENTS, change
 from tests.tiny.make import make_study
-from tests.workflow.test_slurm import running
+from tests.workflow.test_slurm import STUDY, running
 from tests.workflow.test_together import NAMES
 from tests.workflow.test_together import make as make_together
 
@@ -51,6 +51,13 @@ def made(folder: Path) -> Path:
     return on_slurm(folder)
 
 
+def made_twice(folder: Path) -> list[Path]:
+    """Return two copies of such a study; all but the training is made here rather than on the cluster."""
+    base = made(folder / "base")
+    snakemake(base, "results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood")
+    return [shutil.copytree(base, folder / name, symlinks=True) for name in ("whole", "cut")]
+
+
 def made_together(folder: Path, students_together: int) -> Path:
     """Return a study of three students of one teacher with long trainings."""
     make_together(folder, students_together)
@@ -70,7 +77,7 @@ def lengthen(folder: Path, steps: int, *titles: str) -> None:
 def on_slurm(folder: Path) -> Path:
     """Add the profile to a study, so that Slurm jobs write their state some seconds ahead of their limit; return it."""
     shutil.copytree(ROOT / "slurm", folder / "slurm")
-    (folder / "slurm/study.yaml").write_text("scale: pocket\nprecision: float32\n")
+    (folder / "slurm/study.yaml").write_text(STUDY)
     profile = folder / "slurm/config.yaml"
     # Slurm looks at limits every 30 seconds, and says 30 seconds earlier what it is asked to say ahead of one
     added = "\nslurm-keep-successful-logs: true\ndefault-resources:\n  slurm_extra: \"'--signal=URG@5'\"\n"
@@ -180,11 +187,7 @@ def end_whole(controller: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
 def test_a_training_meets_every_fault_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
-    base = made(tmp_path / "base")
-    # all but the training, here rather than on the cluster
-    inputs = ["results/teachers/tiny-teacher/mood/model", "results/activations/tiny-teacher/mood"]
-    snakemake(base, *inputs)
-    whole, cut = (shutil.copytree(base, tmp_path / name, symlinks=True) for name in ("whole", "cut"))
+    whole, cut = made_twice(tmp_path)
     with ThreadPoolExecutor(1) as beside:
         undisturbed = beside.submit(snakemake, whole, SCORE)
         meet_every_fault(cut)
@@ -253,3 +256,23 @@ def meet_faults_together(cut: Path) -> None:
         log = (cut / "results/logs" / name.replace(".", "/", 1)).with_suffix(".log").read_text()
         assert "resumed at step" in log
         assert not (cut / "results/checkpoints" / name).exists()
+
+
+@pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
+def test_trainings_at_the_same_time_in_a_slurm_job_meet_its_limit(tmp_path: Path) -> None:
+    whole, cut = made_twice(tmp_path)
+    place = cut / "slurm/partitions.yaml"
+    text = place.read_text().replace("in_turn: {}", "in_turn: {distill_on_task: 'distill.{student}'}")
+    place.write_text(text.replace("at_once: 1", "at_once: 2"))
+    seeds = [SCORE, SCORE.replace("seed-1", "seed-2")]
+    snakemake(whole, *seeds)
+    with started(cut, "distill_on_task", *seeds) as controller:
+        assert controller.wait(PATIENCE) == 0, (cut / "out.txt").read_text()[-3000:]
+    said = logs(cut)
+    assert "DUE TO JOB REQUEUE" in said
+    for seed in (1, 2):
+        ended = re.findall(rf"mood, {seed}\): SIGURG ended it after step (\d+)", said)
+        log = (cut / f"results/logs/{JOB.replace('.', '/', 1)}.log".replace("mood.1", f"mood.{seed}")).read_text()
+        assert ended[-1] == re.findall(r"resumed at step (\d+)", log)[-1]  # each wrote its state, and lost no step
+        weights = WEIGHTS.replace("seed-1", f"seed-{seed}")
+        assert (cut / weights).read_bytes() == (whole / weights).read_bytes()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT, read_json, snakemake
 from tests.tiny.make import make_study
-from tests.workflow.test_slurm import running, uncomment_turns
+from tests.workflow.test_slurm import STUDY, running, uncomment_turns
 
 pytestmark = pytest.mark.workflow
 TABLE = "reports/tiny/table4.html"
@@ -37,9 +37,18 @@ if os.environ.get("BREAK"):
 def run(folder: Path) -> tuple[int, str]:
     """Make a table on the cluster; return the exit status and the output."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--profile", "slurm"]
-    command += ["--retries", "4", "--", TABLE]
+    command += ["--retries", "4", "--slurm-keep-successful-logs", "--", TABLE]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
+
+
+def at_the_same_time(folder: Path) -> list[int]:
+    """Return how many jobs the Snakemakes of the latest Slurm jobs began at the same time; delete their logs."""
+    logs = sorted(folder.glob(".snakemake/slurm_logs/group_finetune*/**/*.log"))
+    text = "".join(log.read_text() for log in logs)
+    for log in logs:
+        log.unlink()
+    return [int(number) for number in re.findall(r"^Execute (\d+) jobs", text, re.MULTILINE)]
 
 
 def statuses(folder: Path) -> list[str]:
@@ -49,14 +58,15 @@ def statuses(folder: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not running(), reason="no Slurm with the profile's partitions is running")
+@pytest.mark.parametrize("at_once", [1, 2])
 def test_seeds_share_a_slurm_job_and_one_that_fails_costs_itself_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_study(tmp_path / "study")
     snakemake(folder, "results/trials/tiny-predicting/mood/1-of-1.jsonl")
     shutil.copytree(ROOT / "slurm", folder / "slurm")
-    (folder / "slurm/study.yaml").write_text("scale: pocket\nprecision: float32\n")
-    uncomment_turns(folder)
+    (folder / "slurm/study.yaml").write_text(STUDY)
+    uncomment_turns(folder, at_once)
     (tmp_path / "sitecustomize.py").write_text(BREAK)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
 
@@ -64,6 +74,7 @@ def test_seeds_share_a_slurm_job_and_one_that_fails_costs_itself_alone(
     status, said = run(folder)
     assert status != 0
     assert len(re.findall("has been submitted", said)) == 2, said  # both seeds, twice: then seed 1 is given up
+    assert at_the_same_time(folder) == [at_once] * (4 // at_once)
     assert "1 job failed; cells that need the results say 'failed', everything else is made:" in said
     assert "no luck today" in said
     assert not (folder / SCORES[0]).exists()

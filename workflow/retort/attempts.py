@@ -22,7 +22,7 @@ from typing import Self
 
 from retort import slurm
 from retort.atomic import remove_leftovers, write_text
-from retort.errors import RetortError, first_line
+from retort.errors import RetortError, first_line, lines_of
 from retort.signals import Interrupted
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
@@ -142,9 +142,19 @@ def attempt(path: Path, checkpoints: Iterable[Path]) -> Iterator[None]:
         yield
     except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
-            replace(begun, reason=first_line(error)).write(path)
+            replace(begun, reason=reason_of(error)).write(path)
         raise
     path.unlink(missing_ok=True)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the first line of an error's message, and the line that says that the GPU's memory was too small.
+
+    That line is a later one where an error names where it was caught, as those of NCCL and of worker threads do.
+    """
+    first = first_line(error)
+    telling = next(filter(GPU_TOO_SMALL.search, lines_of(error)), first)
+    return first if telling == first else f"{first} {telling}"
 
 
 def _begin(path: Path, here: str) -> Attempt:

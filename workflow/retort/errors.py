@@ -70,9 +70,14 @@ class Diverged(Exception):
         self.step = step
 
 
+def lines_of(error: BaseException) -> list[str]:
+    """Return the lines of an error's message that are not empty."""
+    return [printable(line.strip()) for line in str(error).splitlines() if line.strip()]
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message that is not empty, or the name of its type if there is none."""
-    return next((printable(line.strip()) for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next(iter(lines_of(error)), type(error).__name__)
 
 
 def explain(error: BaseException) -> str | None:

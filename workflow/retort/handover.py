@@ -25,18 +25,20 @@ from pathlib import Path
 from typing import Any
 
 from retort import slurm
-from retort.attempts import RUN, WAITING, is_latest_run
+from retort.attempts import LOCKS, RUN, WAITING, is_latest_run
 from retort.checksums import place_of
-from retort.locks import AtWork, locked
+from retort.locks import AtWork, Owner, locked, owners
 
 POLL = 5.0  # seconds between two looks at a lock
+WRITING = 30.0  # seconds that trainings of the same Slurm job have to write their states
 
 
 @contextlib.contextmanager
 def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterator[None]:
     """Hold the lock of a job; wait while another process holds it.
 
-    A Slurm job that would wait for another one is queued again instead, so that it blocks no machine.
+    A Slurm job that would wait for another one is queued again instead, so that it blocks no machine; but not while
+    another of its own jobs is at work.
 
     Args:
         path: the file that names the owner of the lock.
@@ -57,11 +59,36 @@ def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterato
                     _mark_as_waiting(path)
                 is_waiting = True
                 owner = error.owner.slurm_job if error.owner else ""
-                if owner and owner != slurm.job_id() and slurm.queue_again(after=owner):
+                is_elsewhere = owner and owner != slurm.job_id()
+                if is_elsewhere and wait_for_neighbours(0) and slurm.queue_again(after=owner):
                     return  # not reached: Slurm ends this process
                 time.sleep(POLL)
         _unmark_as_waiting(path)
         yield
+
+
+def wait_for_neighbours(seconds: float = WRITING) -> bool:
+    """Wait until no other process of this Slurm job holds the lock of a job; Slurm ends all when it queues it again.
+
+    Args:
+        seconds: how long to wait at most.
+
+    Returns:
+        Whether no other process holds one.
+    """
+    end = time.monotonic() + seconds
+    while has_neighbours := any(map(_is_neighbour, owners(LOCKS))):
+        if time.monotonic() >= end:
+            break
+        time.sleep(1)
+    return not has_neighbours
+
+
+def _is_neighbour(owner: Owner) -> bool:
+    """Return whether the owner of a lock is another living process of this Slurm job; False outside Slurm."""
+    own = slurm.job_id()
+    is_other = bool(own) and owner.slurm_job == own and not owner.is_this_process
+    return is_other and not owner.has_ended(has_locks=False)
 
 
 def waiting_folder(path: Path) -> Path:

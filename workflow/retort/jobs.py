@@ -30,7 +30,7 @@ STAMPS = RESULTS / "together"  # empty files that only order jobs
 # environment variables that hold an access token, or an address with a password
 TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
-IN_TURN = "in_turn"  # the resource of jobs that run one after another in one Slurm job
+IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job; its sum says how many run at the same time
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
@@ -159,6 +159,7 @@ def job(snakemake: Any) -> Iterator[Job]:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
         if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
+            handover.wait_for_neighbours()
             slurm.queue_again()
         sys.exit(0 if is_done else 1)
 

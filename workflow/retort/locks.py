@@ -28,6 +28,7 @@ from retort.errors import RetortError
 
 BEAT = 10.0  # seconds between two heartbeats: touches of the claim
 DEAD = 35.0  # seconds without a heartbeat after which a process of another machine counts as dead
+BESIDE = (".lock", ".attempt")  # suffixes of the other files of a job in the same folder
 SETTLED = 1 / 35  # fraction of DEAD after which it is settled which of several processes has taken over a claim
 
 
@@ -181,6 +182,15 @@ class Claim:
         held = self.read()
         if held and held[0] == self.content:
             self.path.unlink(missing_ok=True)
+
+
+def owners(folder: Path) -> Iterator[Owner]:
+    """Yield the owners of the locks whose files are in a folder; other files may be there, too."""
+    for path in folder.glob("*"):
+        if not path.name.endswith(BESIDE):
+            with contextlib.suppress(OSError):  # it was removed meanwhile, or is a folder
+                if owner := Owner.of(path.read_bytes()):
+                    yield owner
 
 
 @contextlib.contextmanager

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
-from retort import forkserver, handover
+from retort import forkserver, handover, signals
 from retort.attempts import LOCKS
 from retort.checksums import RESULTS, TIMESTAMP
 from retort.job_names import slug_of
@@ -52,6 +53,24 @@ def keep_going() -> None:
     from snakemake.scheduling.job_scheduler import JobScheduler
 
     JobScheduler.keepgoing = property(lambda scheduler: True, lambda scheduler, value: None)
+
+
+def pass_signals_on() -> None:
+    """Make the process that runs the jobs of a Slurm job send its signals on to them.
+
+    Where Slurm tracks processes by cgroups (ProctrackType=proctrack/cgroup), it signals only the first process of a
+    step, this one; all others get nothing but SIGKILL.
+    """
+    from snakemake.scheduling.job_scheduler import JobScheduler
+
+    signal.signal(signals.AHEAD_OF_LIMIT, signals.pass_on)
+    end = JobScheduler.exit_gracefully  # on SIGTERM
+
+    def pass_on_and_end(scheduler: Any, *arguments: Any) -> None:
+        signals.pass_on(signal.SIGTERM)
+        end(scheduler, *arguments)
+
+    JobScheduler.exit_gracefully = pass_on_and_end
 
 
 def remove_kept_results(dag: Any) -> None:

@@ -2,11 +2,14 @@
 
 Slurm sends SIGURG some time before a job's time limit (`--signal=URG@...`), and SIGTERM when it cancels or preempts a
 job. By default a process ignores SIGURG, so the shells and Snakemake's own processes around the training live on.
+
+Where Slurm tracks processes by cgroups, only the first process of a step gets them, and sends them on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -78,6 +81,15 @@ def kept_for_next_training() -> Iterator[None]:
     finally:
         signal.signal(AHEAD_OF_LIMIT, before)
         _kept.clear()
+
+
+def pass_on(number: int, *_: object) -> None:
+    """Send a signal to every process that this one has started, and to those that they have started."""
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(OSError):  # it has ended
+            os.kill(process.pid, number)
 
 
 def leave_to_parent(*_: object) -> None:

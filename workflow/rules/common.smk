@@ -10,6 +10,7 @@ from retort.plan import (
     slurm_status,
     slurm_step,
     slurm_submit,
+    slurm_turns,
 )
 from retort.errors import RetortError
 from retort.specs.config import read_config
@@ -17,6 +18,7 @@ from retort.run_hooks import (
     ignore_script_times,
     ignore_stamps,
     keep_going,
+    pass_signals_on,
     remove_activations,
     remove_kept_results,
     share_package,
@@ -33,7 +35,6 @@ from retort.plan.scheduling import (
 )
 from retort.cost.resources import JobResources
 from retort.cost.side_by_side import fits_one_job
-from retort.cost.turns import check_minutes
 from retort.run_config import of_this_run
 from retort.study.cells import answers_address
 
@@ -54,6 +55,7 @@ ignore_stamps()
 try:
     if not workflow.is_main_process:  # a job on another machine
         keep_going()
+        pass_signals_on()
         start_forkserver_on_node(slurm_step.jobs_in_turn())
         config.update(of_this_run())
     plan = Plan(read_config(config, origins=origins), decide)
@@ -62,10 +64,12 @@ try:
     companions = Companions(plan, lambda: workflow.dag_settings.targets, fits_one_job(plan))
     needs = JobResources(plan, companions)
     slurm_defaults.add_defaults(workflow.resource_settings, plan.config, needs.cluster)
+    slurm_turns.limit_jobs(workflow, needs.cluster)
 except RetortError as error:
     raise WorkflowError(str(error)) from None
 config["run_sources"] = plan.config.run_sources.model_dump(mode="json")  # for the scripts
-planned = frozen.Frozen.of(config, plan.config)
+if workflow.is_main_process:
+    planned = frozen.Frozen.of(config, plan.config)
 
 
 onstart:  # not in dry runs, nor in jobs on a cluster: imports here do not slow down their start
@@ -88,7 +92,7 @@ onstart:  # not in dry runs, nor in jobs on a cluster: imports here do not slow 
             begin_index(plan.study)
         start_at_once(workflow.scheduler)
         retries.adapt_snakemake()
-        check_minutes(workflow.dag, needs.cluster)
+        slurm_turns.check_groups(workflow.dag, needs.cluster)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))
     except RetortError as error:

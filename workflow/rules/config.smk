@@ -14,7 +14,8 @@ from retort.errors import RetortError
 from retort.specs.config import content_of
 
 origins = {}  # key of the configuration -> the file or option that sets it
-for path in map(Path, ["config.yaml", *workflow.overwrite_configfiles]):
+files = ["config.yaml", *workflow.overwrite_configfiles]
+for path in map(Path, files if workflow.is_main_process else []):  # jobs have the run's own copy
     try:
         content = content_of(path) if path.exists() else None
     except RetortError as error:

@@ -32,10 +32,10 @@ def longest_job(plan: Plan) -> int:
     return max(map(len, jobs_of(plan, plan.task_agnostic, fits_one_job(plan))))
 
 
-def test_students_on_a_gpu_divide_no_batch_that_the_largest_needs_whole(tmp_path: Path) -> None:
+def test_students_on_a_gpu_divide_no_batch_that_one_of_them_needs_whole(tmp_path: Path) -> None:
     plan, gigabytes = plan_for(tmp_path, gpu_memory_gb=24), 24e9
     jobs = jobs_of(plan, plan.task_agnostic, fits_one_job(plan))
-    assert len(jobs) > len(jobs_of(plan, plan.task_agnostic))
+    assert 0 < sum(map(len, jobs)) < sum(map(len, jobs_of(plan, plan.task_agnostic)))
     for job in jobs:
         steps = [step_on_corpus(plan.settings.students[name]) for name in job]
         known = [step for step in steps if step]
@@ -44,7 +44,7 @@ def test_students_on_a_gpu_divide_no_batch_that_the_largest_needs_whole(tmp_path
         assert shared is not None
         assert shared.kept > 0
         rows = memory.micro_batch(shared, gigabytes) or shared.rows
-        assert rows >= min(alone)
+        assert rows >= max(alone)
         assert memory.fits(shared, rows, gigabytes)
 
 

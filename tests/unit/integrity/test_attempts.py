@@ -204,3 +204,16 @@ def ends_with(error: Exception) -> int | str | None:
     with pytest.raises(SystemExit) as ended, job(together()):
         raise error
     return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("first\nsecond", "first"),
+        ("CUDA out of memory. Tried\nmore", "CUDA out of memory. Tried"),
+        ("Caught an error in pin memory thread for device 0.\nTraceback\nCUDA error: out of memory\nmore",
+         "Caught an error in pin memory thread for device 0. CUDA error: out of memory"),
+    ],
+)  # fmt: skip
+def test_the_reason_says_that_the_memory_of_the_gpu_was_too_small(message: str, reason: str) -> None:
+    assert attempts.reason_of(RuntimeError(message)) == reason

@@ -48,12 +48,7 @@ OUTPUTS = ["results/x/score.json", "results/x/model"]
 def test_a_second_job_waits_for_the_one_at_work_and_takes_over(
     new_run: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old = subprocess.Popen(
-        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=at_root()
-    )
-    assert old.stdout is not None
-    assert old.stdin is not None
-    assert old.stdout.readline() == "at work\n"
+    old = at_work()
     if new_run:
         attempts.begin_run()
     monkeypatch.setenv("SLURM_JOB_ID", "18")
@@ -76,6 +71,15 @@ def test_a_second_job_waits_for_the_one_at_work_and_takes_over(
     assert "waits for its end" in said
     assert "an earlier job has made it" in said
     assert [path.name for path in Path("results/.locks").iterdir()] == ["rule.a.lock"]
+
+
+def at_work() -> subprocess.Popen[str]:
+    """Start a job in another process, of Slurm job 17, and return when it is at work; a line ends it."""
+    environment, pipe = at_root(), subprocess.PIPE
+    other = subprocess.Popen([sys.executable, "-c", HOLD], stdin=pipe, stdout=pipe, text=True, env=environment)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "at work\n"
+    return other
 
 
 def at_root() -> dict[str, str]:
@@ -122,6 +126,24 @@ def test_the_latest_run_keeps_nothing_twice() -> None:
     with job(rule_job(output=["results/x/score.json"])):
         Path("results/x/score.json").write_text("{}")
     assert not list(Path("results/.locks").glob("*.results"))
+
+
+# --- jobs that share a Slurm job
+
+
+def test_a_slurm_job_is_queued_again_when_no_other_job_in_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = at_work()
+    for slurm_job, has_none in (("17", False), ("18", True), ("", True)):
+        monkeypatch.setenv("SLURM_JOB_ID", slurm_job)
+        assert handover.wait_for_neighbours(0) is has_none
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    with job(rule_job(output=["results/y/score.json"], wildcards=["mine"])):
+        Path("results/y").mkdir(parents=True)
+        Path("results/y/score.json").write_text("{}")
+        assert not handover.wait_for_neighbours(0)
+        other.kill()  # it leaves its claim
+        other.wait()
+        assert handover.wait_for_neighbours(60)
 
 
 # --- trainings on Slurm

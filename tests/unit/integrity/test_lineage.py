@@ -18,6 +18,7 @@ from retort.data import contents
 from retort.errors import RetortError
 from retort.jobs import Job, job, this_code
 from retort.plan import frozen
+from retort.specs.cluster import read_cluster
 from retort.specs.config import read_config
 from retort.training.checkpoint import Checkpoint
 from retort.training.setup import checkpoint_of
@@ -178,8 +179,11 @@ def test_a_folder_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study_folder.parent)
     assert run_config.of_this_run() == {}
-    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32"}
+    cluster = Path("cluster.yaml")
+    cluster.write_text("gpu_memory_gb: 40")
+    config = {"papers": ["tiny"], "study": str(study_folder), "precision": "float32", "cluster": str(cluster)}
     run = frozen.Frozen.of(config, read_config(config))
+    cluster.write_text("gpu_memory_gb: [")
     protocol = study_folder / "protocols" / "short.yaml"
     before = protocol.read_text()
     protocol.write_text("broken: [")
@@ -188,6 +192,7 @@ def test_a_run_freezes_its_files(study_folder: Path, monkeypatch: pytest.MonkeyP
     planned = read_config(run_config.of_this_run())
     assert (planned.folder / "protocols" / "short.yaml").read_text() == before
     assert planned.precision == "float32"
+    assert read_cluster(planned.cluster).gpu_memory_gb == 40
     here = rule_job(config=dict(config))
     with job(here):
         assert here.config["study"] == str(planned.folder)  # a job of this machine reads them, too

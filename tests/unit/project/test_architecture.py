@@ -75,7 +75,7 @@ TOP: dict[str, set[str]] = {
     "provenance": {"machine"},
     "registry": {"errors"},
     "run_config": {"attempts", "errors"},
-    "run_hooks": {"attempts", "checksums", "forkserver", "handover", "job_names", "jobs"},
+    "run_hooks": {"attempts", "checksums", "forkserver", "handover", "job_names", "jobs", "signals"},
     "signals": {"errors"},
     "sizes": set(),
     "slurm": set(),

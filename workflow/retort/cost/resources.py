@@ -119,8 +119,8 @@ class JobResources:
         if not gpus or estimate.step is None:
             return 0
         step = replace(estimate.step, rows=math.ceil(estimate.step.rows / gpus))
-        gigabytes = self.cluster.gpu_memory_gb
-        fitting = None if gigabytes is None else micro_batch(step, gigabytes * 1e9)
+        memory = self.cluster.gpu_memory_of(rulename)
+        fitting = None if memory is None else micro_batch(step, memory)
         short = self._next(wildcards, rulename).gpu_memory
         return math.ceil((fitting or step.rows) / _times(short)) if short else fitting or 0
 

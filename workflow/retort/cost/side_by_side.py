@@ -40,8 +40,8 @@ def _within_memory(plan: Plan) -> Fits:
     """Return a function that tells whether the memory of one job holds students side by side.
 
     The weights and moments of all students stay in memory while one takes its step, and so does what they read of the
-    teacher. On a GPU, a batch may not need more parts than for the student with the largest step alone. On CPUs, all
-    must fit the RAM of a job. Without a cluster in the configuration, memory sets no limit.
+    teacher. On a GPU, a batch may not need more parts than for any of the students alone, since each part draws its own
+    masks of dropout. On CPUs, all must fit the RAM of a job. Without a cluster, memory sets no limit.
     """
     cluster, students = read_cluster(plan.config.cluster), plan.settings.students
     gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9
@@ -57,7 +57,7 @@ def _within_memory(plan: Plan) -> Fits:
         assert together is not None  # students without stages have no companions
         if plan.config.gpus:
             rows = at_once(together)
-            return rows >= min(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
+            return rows >= max(map(at_once, steps)) and (not gpu_bytes or memory.fits(together, rows, gpu_bytes))
         return memory.RAM_MARGIN * (memory.PROCESS[False] + together.bytes(together.rows)) <= ram_bytes
 
     return fits

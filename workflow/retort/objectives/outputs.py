@@ -83,7 +83,7 @@ class OutputRelation:
 
     def draw_heads(self, batch: Batch, each: Tensor) -> Tensor:
         """Draw a teacher head for each split; return its number within the split, (splits,)."""
-        rows = required(batch.rows, "mha-output-relation", "row numbers").to(each.device)
+        rows = required(batch.rows, "mha-output-relation", "row numbers").to(each.device, non_blocking=True)
         first = hash_integers(self.seed + hash_integers(rows).sum())  # scalar, another one for another batch
         return hash_integers(first + each) % self.members
 

@@ -179,10 +179,10 @@ def _count_ancestors(settings: CorpusDistillationSettings) -> int:
 
 
 def _divide(students: list[str], most: int, fits: Fits) -> list[list[str]]:
-    """Divide students evenly among as few jobs as possible, with at most `most` students in a job."""
-    counts = range(math.ceil(len(students) / most), len(students) + 1)
-    divisions = (_divide_evenly(students, count) for count in counts)
-    return next(jobs for jobs in divisions if all(len(job) == 1 or fits(job) for job in jobs))
+    """Divide students evenly among jobs with at most `most` students each, and halve each job that does not fit."""
+    jobs = _divide_evenly(students, math.ceil(len(students) / most))
+    halved = [[job] if len(job) == 1 or fits(job) else _divide(job, math.ceil(len(job) / 2), fits) for job in jobs]
+    return list(itertools.chain.from_iterable(halved))
 
 
 def _divide_evenly(students: list[str], jobs: int) -> list[list[str]]:

@@ -30,10 +30,12 @@ class Frozen:
     Args:
         config: the configuration, with the folder that the files are copied to, and the precision that was found.
         files: path in the study's folder -> content.
+        cluster: the content of the cluster's file; None without one.
     """
 
     config: dict[str, Any]
     files: dict[str, str]
+    cluster: str | None
 
     @classmethod
     def of(cls, config: dict[str, Any], checked: Config) -> Frozen:
@@ -45,7 +47,8 @@ class Frozen:
         """
         paths = sorted(path for path in checked.folder.rglob("*.yaml") if path.is_file())
         files = {str(path.relative_to(checked.folder)): path.read_text(encoding="utf-8") for path in paths}
-        return cls({**config, "precision": checked.resolved_precision()}, files)
+        cluster = Path(checked.cluster).read_text(encoding="utf-8") if checked.cluster else None
+        return cls({**config, "precision": checked.resolved_precision()}, files, cluster)
 
     def with_decisions(self, **decided: Any) -> Frozen:
         """Return a copy with more keys of the configuration: what the run decided while it was planned."""
@@ -54,7 +57,7 @@ class Frozen:
     @property
     def folder(self) -> Path:
         """The folder of the run, named after its content: equal runs share it."""
-        return FOLDER / digest_of([self.config, self.files])[:16]
+        return FOLDER / digest_of([self.config, self.files, self.cluster])[:16]
 
     def keep(self) -> None:
         """Write the folder, name it in the environment of the jobs to come, and delete the folders of old runs."""
@@ -62,6 +65,9 @@ class Frozen:
         for name, text in self.files.items():
             write_text(self.folder / "study" / name, text)
         config = {**self.config, "study": str((self.folder / "study").absolute())}
+        if self.cluster is not None:
+            write_text(self.folder / "cluster.yaml", self.cluster)
+            config["cluster"] = str((self.folder / "cluster.yaml").absolute())
         write_json(self.folder / "config.json", config)
         os.utime(self.folder)
         os.environ[VARIABLE] = str(self.folder)

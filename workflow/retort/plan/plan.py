@@ -71,11 +71,11 @@ class Plan:
 
     @property
     def every_core(self) -> int:
-        """The number of cores of this machine.
+        """The number of cores of this machine; 1 on a cluster, where a job has cores of its own.
 
         A job that asks for all of them runs alone. Snakemake reduces the number to the cores that it was given.
         """
-        return os.cpu_count() or 1
+        return 1 if self.config.cluster else os.cpu_count() or 1
 
     @staticmethod
     def pattern(names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ those.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from snakemake.resources import Resource
@@ -24,10 +25,9 @@ def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
     for jobs with a GPU.
     """
     workers = WORKERS if config.dataloader_num_workers is None else config.dataloader_num_workers
-    allowed = [partition.max_cpus_per_gpu for partition in cluster.partitions.values() if partition.max_cpus_per_gpu]
     asked = {
         "nodes": 1,
-        "cpus_per_gpu": cluster.cpus_per_gpu or min([workers + FURTHER, *allowed]),
+        "cpus_per_gpu": cluster.cpus_per_gpu or min(workers + FURTHER, cluster.most_cpus_per_gpu or sys.maxsize),
         "slurm_account": cluster.account,
         "qos": cluster.qos,
         "constraint": cluster.constraint,

@@ -14,7 +14,7 @@ from retort.errors import StudyError
 from retort.registry import unknown
 from retort.specs.base import Distinct, Real, Spec, Text, Whole
 from retort.specs.load import Problems
-from retort.specs.rules import WILDCARD, rules
+from retort.specs.rules import WILDCARD, local_rules, rules
 from retort.specs.yaml_reader import read_yaml
 
 UNITS = {"d": 24 * 60, "h": 60, "m": 1}  # minutes
@@ -56,6 +56,7 @@ def _of_slurm(written: re.Match[str] | None) -> float:
 Minutes = Annotated[float, BeforeValidator(minutes)]
 Megabytes = Annotated[Real, Field(gt=0)]
 Count = Annotated[Whole, Field(gt=0)]
+LEAST_GPU_MEMORY = 2  # 1e9 bytes, of a process that uses CUDA
 OneWord = Annotated[str, StringConstraints(pattern=r"^\S+$")]  # it becomes a part of Slurm's command line
 
 
@@ -111,10 +112,10 @@ class Cluster(Spec):
     )
     gpu_memory_gb: Real | None = Field(
         default=None,
-        ge=2,
+        ge=LEAST_GPU_MEMORY,
         le=10_000,
-        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: only those "
-        "that have been too large for a GPU. At least 2, because CUDA and its libraries take more than 1",
+        description="of one GPU, in 1e9 bytes: larger batches go through it in parts; null: only those that have been "
+        f"too large for a GPU. At least {LEAST_GPU_MEMORY}, because CUDA and its libraries take more than 1",
     )
     gpus_per_job: Whole = Field(
         default=1,
@@ -126,7 +127,13 @@ class Cluster(Spec):
 
     in_turn: dict[str, Text] = Field(
         default={},
-        description="rule -> name with wildcards: its jobs of one name share a Slurm job, and run one after another",
+        description="rule -> name with wildcards: its jobs of one name share a Slurm job",
+    )
+    at_once: Whole = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="jobs of a Slurm job that run at the same time, on the same GPU; 1: they run one after another",
     )
 
     @field_validator("gpus_per_job")
@@ -137,18 +144,40 @@ class Cluster(Spec):
             raise ValueError(f"no partition takes jobs with {gpus} GPUs; the largest max_gpu is {most}")
         return gpus
 
+    @field_validator("at_once")
+    @classmethod
+    def _on_a_gpu(cls, jobs: int, info: ValidationInfo) -> int:
+        memory = info.data.get("gpu_memory_gb")
+        if memory is not None and memory < jobs * LEAST_GPU_MEMORY:
+            share = f"{memory / jobs:g} GB of a GPU for each of {jobs} jobs"
+            raise ValueError(f"{share}; each needs at least {LEAST_GPU_MEMORY}")
+        return jobs
+
     @field_validator("in_turn")
     @classmethod
     def _of_wildcards(cls, groups: dict[str, str]) -> dict[str, str]:
         for name, group in groups.items():
             if name not in rules():
-                raise ValueError(str(unknown("rule", name, set(rules()))))
+                raise ValueError(str(unknown("rule", name, set(rules()) - local_rules())))
+            if name in local_rules():
+                raise ValueError(f"{name}: its jobs run where Snakemake runs, and not on the cluster")
             known = rules()[name]
             if wrong := [wildcard for wildcard in WILDCARD.findall(group) if wildcard not in known]:
                 raise ValueError(f"{name}: {unknown(f'wildcard of {name}', wrong[0], set(known))}")
-            if re.search(r"[{}\s]", WILDCARD.sub("", group)):
+            if re.search(r"[{}\s/]", WILDCARD.sub("", group)):
                 raise ValueError(f"{name}: '{group}' is no name; write one such as {name}.{{{min(known, default='')}}}")
         return groups
+
+    def gpu_memory_of(self, rule: str) -> float | None:
+        """Return the bytes of a GPU that a job of a rule may use; None if unknown."""
+        sharing = self.at_once if rule in self.in_turn else 1
+        return None if self.gpu_memory_gb is None else self.gpu_memory_gb * 1e9 / sharing
+
+    @property
+    def most_cpus_per_gpu(self) -> int | None:
+        """The cores that every partition gives to a GPU; None without a limit."""
+        limits = [partition.max_cpus_per_gpu for partition in self.partitions.values()]
+        return min(filter(None, limits), default=None)
 
     def limits(self, gpus: int, mem_mb: float = 0) -> tuple[float, float]:
         """Return the (minutes, megabytes) that a job may take at most on its best partition; inf without a limit.

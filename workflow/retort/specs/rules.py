@@ -13,6 +13,13 @@ _LOG = re.compile(r'^    log:\n\s+"(.*)",$', re.MULTILINE)
 
 
 @functools.cache
+def local_rules() -> frozenset[str]:
+    """Return the names of the rules whose jobs run where Snakemake runs, also on a cluster."""
+    _, _, after = (ROOT / "Snakefile").read_text(encoding="utf-8").partition("\nlocalrules:\n")
+    return frozenset(re.findall(r"\w+", after.partition("\n\n")[0]))
+
+
+@functools.cache
 def rules() -> dict[str, frozenset[str]]:
     """Return rule -> names of its wildcards; they are read from the path of its log, which has all of them."""
     wildcards = {}

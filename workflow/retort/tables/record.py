@@ -18,7 +18,7 @@ from retort.tables.base import Inputs, table_of
 from retort.tables.proof import read_record
 from retort.tables.tidy import AVERAGE, HAS_VALUE, Line, read
 
-KEPT = {"x100": 3, "M": 4, "ms": 3, "times": 3, "%": 3, "p": 6}  # unit -> decimals kept, more than are printed
+KEPT = {"x100": 5, "M": 4, "ms": 3, "times": 3, "%": 3, "p": 6}  # unit -> decimals kept: enough to be rounded again
 
 
 def recorded_value(line: Line) -> list[float] | None:

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from retort.atomic import PART, flush, replacing
 from retort.checksums import Maker, is_sealed, sealed
+from retort.training.random_state import uses_gpu
 from retort.training.state_files import StoredTensors, bytes_of, digest_of_file, write_groups
 
 STATES = ("exp_avg", "exp_avg_sq", "step")  # what AdamW keeps for each parameter
@@ -216,7 +217,7 @@ def pack(
 ) -> dict[str, Tensor]:
     """Return the state of a training as tensors by name: weights, buffers, moments and random state."""
     tensors = {"random": torch.get_rng_state()}
-    if torch.cuda.is_available():
+    if uses_gpu():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     tensors |= {f"buffer.{name}": buffer.clone() for name, buffer in buffers.items()}  # such as the bank of `Contrast`
     for name, parameter in parameters.items():
@@ -244,5 +245,5 @@ def unpack(
                     state: tensors[f"{state}.{name}"].to(parameter.device).clone() for state in STATES
                 }
     torch.set_rng_state(tensors["random"])
-    if "random.cuda" in tensors and torch.cuda.is_available():
+    if "random.cuda" in tensors and uses_gpu():
         torch.cuda.set_rng_state(tensors["random.cuda"])

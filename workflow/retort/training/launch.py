@@ -21,8 +21,9 @@ import torch
 import torch.distributed
 
 from retort import machine
+from retort.attempts import reason_of
 from retort.checksums import Maker
-from retort.errors import RetortError, first_line
+from retort.errors import RetortError
 from retort.jobs import Job
 from retort.signals import kept_for_next_training
 from retort.training.spawn import ProcessFailed, run_in_processes
@@ -98,15 +99,22 @@ def _first_error(shared: Path, log: TextIO) -> str | None:
 def _note_first_error(rank: int, file: Path) -> Iterator[None]:
     """Write an error that ends the block to a file, with its traceback, unless another process has written one.
 
-    When one process fails, the others fail because it left the group, and may end before it.
+    Then end this process at once, without the handlers of its exit: NCCL would wait in them for other processes, which
+    wait for this one. The launcher ends those. They may also fail because this one has left the group.
+
+    Raises:
+        RetortError: the block raised it.
     """
     try:
         yield
     except Exception as error:
         with contextlib.suppress(OSError), open(file, "x", encoding="utf-8") as stream:
-            stream.write(f"process {rank}: {type(error).__name__}: {first_line(error)}\n")
+            stream.write(f"process {rank}: {type(error).__name__}: {reason_of(error)}\n")
             stream.write(traceback.format_exc())
-        raise
+        if isinstance(error, RetortError):
+            raise
+        traceback.print_exc()
+        os._exit(1)
 
 
 def _process(
@@ -129,7 +137,7 @@ def _process(
         arguments: the positional arguments of the stage after the job.
         options: the keyword arguments of the stage.
     """
-    with open(os.devnull if rank else log, "a", encoding="utf-8") as stream:
+    with open(os.devnull if rank else log, "a", encoding="utf-8", buffering=1) as stream:
         job = Job(**known, log=stream, rank=rank)
         if job.device == "cuda":
             torch.cuda.set_device(rank)

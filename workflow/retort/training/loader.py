@@ -21,7 +21,7 @@ def load_batches(batches: Dataset[Batch], start: int, stop: int, device: str, nu
         batches: the batches by number.
         start: the number of the first batch.
         stop: one more than the number of the last batch.
-        device: 'cpu' or 'cuda'; for a GPU the batches are pinned, and copied while it computes.
+        device: 'cpu' or 'cuda'; for a GPU the batches are pinned, so that this process does not wait for copies.
         num_workers: processes that prepare batches; 0 for this process.
     """
     loader = DataLoader(

@@ -8,6 +8,11 @@ from contextlib import contextmanager
 import torch
 
 
+def uses_gpu() -> bool:
+    """Return whether this process uses a GPU; to ask an unused one for its random state would begin to use it."""
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
 class RandomState:
     """A random state of torch's CPU and GPU generators; it begins as the present one."""
 
@@ -16,7 +21,7 @@ class RandomState:
 
     def _copy(self) -> None:
         self.cpu = torch.get_rng_state()
-        self.cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+        self.cuda = torch.cuda.get_rng_state() if uses_gpu() else None
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
