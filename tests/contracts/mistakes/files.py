@@ -66,7 +66,7 @@ LINK = "cannot be read (link to a file that does not exist); put a file here tha
 FOLDER = "cannot be read (Is a directory); put a file here that you may read, or remove it"
 TAGGED = [  # values that are none of their tag
     ("int", "abc"), ("int", "''"), ("int", "[1]"), ("float", "[1]"), ("float", "{}"), ("bool", "maybe"), ("bool", "[]"),
-    ("map", "abc"), ("map", "''"), ("map", "[]"), ("map", "[a, b]"), ("timestamp", "[a]"),
+    ("map", "abc"), ("map", "''"), ("map", "[]"), ("map", "[a, b]"), ("timestamp", "[a]"), ("null", "abc"),
 ]  # fmt: skip
 ENTRIES = "this file maps names to entries"
 # what is done, the only line

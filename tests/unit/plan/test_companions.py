@@ -100,6 +100,7 @@ def test_a_file_tells_whom_it_needs(paper: Plan) -> None:
     table = needed_students(paper, ["reports/minilmv2/table1.html"])
     assert 0 < len(table) < len(paper.task_agnostic)
     assert all(name.startswith("minilmv2-") for name in table)
+    assert needed_students(paper, ["reports/udagawa2023/table1.html"]) == []  # it lists settings
 
 
 def test_a_job_on_another_machine_has_the_companions_that_the_run_was_planned_with(study_folder: Path) -> None:

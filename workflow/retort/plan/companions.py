@@ -199,7 +199,9 @@ def needed_students(plan: Plan, targets: Iterable[str]) -> list[str]:
         plan: the plan of the study.
         targets: the files that the user asks for by name; all if empty.
     """
-    names = set[str]()
+    names, targets = set[str](), list(targets)
+    if not targets:
+        return plan.task_agnostic
     for target in targets:
         student, exhibit = STUDENT.match(target), EXHIBIT.match(target)
         if student:
@@ -208,8 +210,6 @@ def needed_students(plan: Plan, targets: Iterable[str]) -> list[str]:
             names |= _scored_models(plan, exhibit["paper"], exhibit["exhibit"])
         else:
             return plan.task_agnostic
-    if not names:
-        return plan.task_agnostic
     needed = {each for name in names for each in lineage(plan.study, name)}
     return [name for name in plan.task_agnostic if name in needed]
 

@@ -131,6 +131,12 @@ def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
     return value
 
 
+def _nothing(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> None:
+    """Check that a value with the tag !!null is null, or missing."""
+    if node.value.lower() not in ("", "~", "null"):
+        raise ValueError
+
+
 def _text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
     """Return a date, or a lone '=', as the text that it is written as."""
     return str(loader.construct_scalar(node))
@@ -162,6 +168,7 @@ def _add(to: type[_Loader], tag: str, kind: type[yaml.Node], construct: Callable
 for _tag in ("binary", "set", "omap", "pairs"):
     _Loader.add_constructor(f"{_TAG}{_tag}", _unknown_tag)
 for _tag, _construct in (
+    ("null", _nothing),
     ("bool", _Loader.construct_yaml_bool),
     ("int", _whole_number),
     ("float", _number),
