@@ -27,6 +27,7 @@ from retort.signals import Interrupted
 
 RUN = "RETORT_RUN_STARTED"  # the environment variable with the unique name of this run of Snakemake
 LATEST = Path("results/runs/latest")  # the file that names the latest run
+LOST = Path("results/runs/lost")  # the folder with an empty file for each Slurm job of the latest run that was lost
 LOCKS = Path("results/.locks")  # the folder with the locks of jobs and the records of their attempts
 WAITING = ".waiting"  # suffix of a folder in LOCKS with a file for each Slurm job that waits for a lock
 CHECKPOINTS = Path("results/checkpoints")  # the parent of the jobs' checkpoint folders
@@ -81,8 +82,7 @@ class Attempt:
         """Return how many attempts before a new one failed at its position, this one included."""
         if (self.run, self.position) != (new.run, new.position):
             return 0
-        was_lost = not self.reason and self._in_slurm_job_of(new)
-        return self.failures + (not was_lost)
+        return self.failures + (not self._was_lost_before(new))
 
     def short_of_ram_before(self, new: Attempt) -> int:
         """Return how many attempts before a new one may have ended for lack of RAM, this one included.
@@ -91,7 +91,7 @@ class Attempt:
         """
         if self.run != new.run:
             return 0
-        was_killed = not self.reason and self.position == new.position and not self._in_slurm_job_of(new)
+        was_killed = not self.reason and self.position == new.position and not self._was_lost_before(new)
         return self.ram + (was_killed or bool(RAM_TOO_SMALL.search(self.reason)))
 
     def short_of_gpu_memory_before(self, new: Attempt) -> int:
@@ -103,13 +103,25 @@ class Attempt:
             return 0
         return self.gpu_memory + bool(GPU_TOO_SMALL.search(self.reason))
 
-    def _in_slurm_job_of(self, new: Attempt) -> bool:
-        """Return whether Slurm, and not Snakemake, started the new attempt: it then has the same Slurm id."""
-        return bool(self.slurm_job) and self.slurm_job == new.slurm_job
+    def _was_lost_before(self, new: Attempt) -> bool:
+        """Return whether this attempt lost its node or was preempted.
+
+        If Slurm, and not Snakemake, started the new attempt, both have the same Slurm id. Else the id is noted.
+        """
+        if not self.slurm_job:
+            return False
+        return (not self.reason and self.slurm_job == new.slurm_job) or (LOST / self.slurm_job).exists()
+
+
+def note_lost(slurm_job: str) -> None:
+    """Note that a Slurm job lost its node or was preempted, and that Slurm does not queue it again."""
+    LOST.mkdir(parents=True, exist_ok=True)
+    (LOST / slurm_job).touch()
 
 
 def begin_run() -> None:
     """Give this run of Snakemake a unique name; set it in the environment, for the jobs, and write it to `LATEST`."""
+    shutil.rmtree(LOST, ignore_errors=True)
     os.environ[RUN] = f"{time.time_ns()}-{os.getpid()}"
     write_text(LATEST, os.environ[RUN])
     for folder in (LATEST.parent, LOCKS):
@@ -249,7 +261,7 @@ def _positions(checkpoints: Iterable[Path]) -> str:
 
 
 def position(checkpoints: Path) -> str:
-    """Return the progress of a job's trainings as 'n.r.s': n notes of finished runs; run r and step s of the state."""
+    """Return the progress of a job as 'n.r.s': n trainings have finished, and the state is of training r, step s."""
     try:
         header = json.loads((checkpoints / "state.json").read_text(encoding="utf-8"))
         state = f"{header['run']}.{header['step']}"

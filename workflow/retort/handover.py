@@ -68,7 +68,7 @@ def locked_in_turn(path: Path, work: str, say: Callable[[str], None]) -> Iterato
 
 
 def wait_for_neighbours(seconds: float = WRITING) -> bool:
-    """Wait until no other process of this Slurm job holds the lock of a job; Slurm ends all when it queues it again.
+    """Wait until no other process of this Slurm job holds a job's lock: Slurm would end all of them.
 
     Args:
         seconds: how long to wait at most.

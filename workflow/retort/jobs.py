@@ -18,7 +18,16 @@ from typing import Any, TextIO
 
 from retort import checksums, forkserver, handover, machine, parents, provenance, slurm
 from retort.atomic import remove_leftovers
-from retort.attempts import CHECKPOINTS, LOCKS, TRAINS_FOR, attempt, checkpoint_folders, counts_as_done, file_of
+from retort.attempts import (
+    CHECKPOINTS,
+    LOCKS,
+    TRAINS_FOR,
+    attempt,
+    checkpoint_folders,
+    counts_as_done,
+    file_of,
+    is_latest_run,
+)
 from retort.checksums import RESULTS, Maker, Parent, digest_of
 from retort.errors import explain, first_line
 from retort.job_names import shown, slug
@@ -30,7 +39,7 @@ STAMPS = RESULTS / "together"  # empty files that only order jobs
 # environment variables that hold an access token, or an address with a password
 TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
-IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job; its sum says how many run at the same time
+IN_TURN = "in_turn"  # the resource of which each job that shares a Slurm job needs one unit; it has `at_once` of them
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
@@ -158,10 +167,15 @@ def job(snakemake: Any) -> Iterator[Job]:
         if line is None:
             raise
         print(f"{name}: {line}\n  log: {path}", file=sys.stderr, flush=True)
-        if isinstance(error, Interrupted) and error.ahead_of_limit and not snakemake.resources.get("only_saves"):
+        if _goes_on_later(error) and not snakemake.resources.get("only_saves"):
             handover.wait_for_neighbours()
             slurm.queue_again()
         sys.exit(0 if is_done else 1)
+
+
+def _goes_on_later(error: Exception) -> bool:
+    """Return whether Slurm should queue the job again: its time limit ended it, and no later run has such a job."""
+    return isinstance(error, Interrupted) and error.ahead_of_limit and is_latest_run()
 
 
 def _stamp(outputs: Iterable[str]) -> None:

@@ -3,7 +3,8 @@
 A job is locked in two ways. A lock of the operating system works at once on one machine, and is freed when its process
 dies, but some shared file systems do not show it to other machines. So the process also creates a file, its claim: only
 one process can create it, and the file names the process. The process touches its claim as long as it lives. A claim
-is removed if it is not touched any more, or if the owner's Slurm job has ended. If a process was suspended for so long
+is removed if it is not touched any more, or if the owner's Slurm job has ended. For a process of another machine, only
+the claim counts: a file server may keep the lock of a machine that is down. If a process was suspended for so long
 that another one has claimed its job, it ends as soon as it goes on.
 """
 
@@ -207,11 +208,16 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
         AtWork: another living process runs the job.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock, claim, has_locks = FileLock(path.with_name(f"{path.name}.lock")), Claim(path, Owner.this_process()), True
+    # a file in place of a missing lock would stay for ever if its process is killed on another machine
+    lock = FileLock(path.with_name(f"{path.name}.lock"), fallback_to_soft=False)
+    claim, has_locks = Claim(path, Owner.this_process()), True
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise AtWork(work, claim.owner()) from None
+        owner = claim.owner()
+        if owner is None or owner.machine == machine.name():
+            raise AtWork(work, owner) from None
+        has_locks = False
     except (OSError, NotImplementedError):  # a file system without locks: the claim alone decides
         has_locks = False
     try:

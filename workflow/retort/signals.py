@@ -3,7 +3,8 @@
 Slurm sends SIGURG some time before a job's time limit (`--signal=URG@...`), and SIGTERM when it cancels or preempts a
 job. By default a process ignores SIGURG, so the shells and Snakemake's own processes around the training live on.
 
-Where Slurm tracks processes by cgroups, only the first process of a step gets them, and sends them on.
+Where Slurm tracks processes by cgroups, it signals only the first process of a step. That is Snakemake, which sends the
+signals on (`run_hooks.pass_signals_on`).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from retort.plan import frozen
 from retort.plan.scale_guard import guard_scale
 from retort.plan import (
+    failed_groups,
     failed_jobs,
     retries,
     run_sources,
@@ -92,6 +93,7 @@ onstart:  # not in dry runs, nor in jobs on a cluster: imports here do not slow 
             begin_index(plan.study)
         start_at_once(workflow.scheduler)
         retries.adapt_snakemake()
+        failed_groups.adapt_snakemake()
         slurm_turns.check_groups(workflow.dag, needs.cluster)
         if workflow.local_exec:
             start_forkserver(len(list(workflow.dag.needrun_jobs())))

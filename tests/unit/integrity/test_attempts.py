@@ -90,6 +90,23 @@ def test_a_lost_node_and_a_preemption_are_no_failures(monkeypatch: pytest.Monkey
         fails()
 
 
+def test_a_preemption_after_which_slurm_does_not_queue_the_job_again_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(4):
+        monkeypatch.setenv("SLURM_JOB_ID", str(number))
+        is_killed()
+        attempts.note_lost(str(number))
+    assert short() == (0, 0)
+    monkeypatch.setenv("SLURM_JOB_ID", "13")
+    fails()
+    fails()
+    with pytest.raises(GivenUp):
+        fails()
+    attempts.begin_run()
+    assert not attempts.LOST.exists()
+
+
 TOO_SMALL = "CUDA out of memory. Tried to allocate 2.00 GiB."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from retort import machine
 from retort.errors import RetortError
 from retort.jobs import job
-from retort.locks import locked
+from retort.locks import Owner, locked
 
 from tests.rule_job import rule_job
 
@@ -83,6 +85,29 @@ def test_a_dead_process_of_another_machine_is_taken_over(tmp_path: Path) -> None
     with locked(tmp_path / "job", "rule(a)", dead=0.5):
         assert time.monotonic() - start >= 0.5
         assert json.loads((tmp_path / "job").read_text())["pid"] == os.getpid()
+
+
+def test_a_lock_that_a_file_server_keeps_for_a_dead_machine_blocks_nobody(holder: Any, tmp_path: Path) -> None:
+    of_another_machine(tmp_path / "job")  # in place of the claim of the holder, which keeps the system's lock
+    with locked(tmp_path / "job", "rule(a)", dead=0.5):
+        assert json.loads((tmp_path / "job").read_text())["pid"] == os.getpid()
+
+
+def test_a_process_killed_on_a_file_system_without_locks_blocks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any) -> None:
+        raise OSError(errno.ENOSYS, "no locks")
+
+    monkeypatch.setattr("fcntl.flock", missing)
+    with locked(tmp_path / "job", "rule(a)"):
+        left = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for path, content in left.items():
+        path.write_bytes(content.replace(machine.name().encode(), b"another"))
+    with locked(tmp_path / "job", "rule(a)", dead=0.5):
+        owner = Owner.of((tmp_path / "job").read_bytes())
+        assert owner is not None
+        assert owner.is_this_process
 
 
 def test_the_owner_gives_signs_of_life(tmp_path: Path) -> None:

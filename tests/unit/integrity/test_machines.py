@@ -27,7 +27,8 @@ import os, sys, time
 from pathlib import Path
 from retort import locks, machine
 machine.name = lambda: f"system-{sys.argv[1]}"
-locks.FileLock = type("Unseen", (), dict(__init__=lambda *_: None, acquire=lambda *_, **__: None, release=lambda _: 0))
+nothing = lambda *_, **__: None
+locks.FileLock = type("Unseen", (), {"__init__": nothing, "acquire": nothing, "release": nothing})
 path = Path(sys.argv[2])
 """
 HOLD = """

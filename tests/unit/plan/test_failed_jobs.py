@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.attempts import KILLED, Attempt
+from retort.attempts import KILLED, RUN, Attempt
 from retort.plan import failed_jobs
 from retort.plan.exhibits import Exhibits
 from retort.plan.plan import Plan
@@ -24,6 +24,7 @@ SCORE = "results/scores/tiny-kd/mood/seed-1.json"
 def failed(log: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempt: Attempt | None = None) -> str:
     """Return the reason of a job with this log and attempt."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(RUN, "run")
     Path(LOG).parent.mkdir(parents=True)
     Path("results/.locks").mkdir()
     if log is not None:
@@ -42,6 +43,7 @@ def failed(log: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, att
         ("", None, "its log is empty"),
         ("step 1\n", Attempt("run", "", "0.0.0"), KILLED),
         ("step 1\n", Attempt("run", "", "0.0.0", reason="no luck"), "no luck"),
+        ("step 1\n", Attempt("an earlier one", "", "0.0.0", reason="no luck"), "step 1"),
     ],
 )
 def test_the_reason_is_the_log_and_its_last_line(

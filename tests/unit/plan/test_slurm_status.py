@@ -7,10 +7,12 @@ import contextlib
 import logging
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from retort import attempts
 from retort.plan import slurm_status
 
 
@@ -101,9 +103,13 @@ def executor() -> Any:
 
 
 @pytest.mark.parametrize("status", ["PREEMPTED", "NODE_FAIL"])
-def test_a_job_that_slurm_does_not_queue_again_has_failed(status: str) -> None:
-    told = asked(*[{"1": status}] * slurm_status.PATIENCE)
-    assert told == [{"1": status}] * (slurm_status.PATIENCE - 1) + [{"1": "FAILED"}]
+def test_a_job_that_slurm_does_not_queue_again_is_tried_again_as_one_that_was_lost(
+    status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = asked(*[{"1": status, "2": "FAILED"}] * slurm_status.PATIENCE)
+    assert [answer["1"] for answer in told] == [status] * (slurm_status.PATIENCE - 1) + ["FAILED"]
+    assert [path.name for path in attempts.LOST.iterdir()] == ["1"]
 
 
 @pytest.mark.parametrize("status", ["PREEMPTED", "NODE_FAIL"])

@@ -122,6 +122,7 @@ def test_a_signal_ahead_of_the_limit_queues_the_job_again(
     import signal
 
     from retort import slurm
+    from retort.attempts import RUN, begin_run
     from retort.jobs import job
     from retort.signals import Interrupted
 
@@ -142,6 +143,11 @@ def test_a_signal_ahead_of_the_limit_queues_the_job_again(
         raise Interrupted(signal.SIGURG, 7)
     assert (tmp_path / "asked").read_text() == "requeue 12\n"
     assert "SIGURG ended it after step 7; its state is kept" in capsys.readouterr().err
+    begin_run()
+    monkeypatch.setenv(RUN, "an earlier one")  # whose jobs would wait in the queue only to end at once
+    with pytest.raises(SystemExit), job(stand_in(tmp_path / "log")):
+        raise Interrupted(signal.SIGURG, 7)
+    assert (tmp_path / "asked").read_text() == "requeue 12\n"
     (tmp_path / "asked").unlink()
     assert not slurm.queue_again(after="9")  # where it returns, Slurm has not ended the process
     # the dependency comes second: Slurm changes none of a job at work

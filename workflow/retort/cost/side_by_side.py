@@ -44,7 +44,7 @@ def _within_memory(plan: Plan) -> Fits:
     masks of dropout. On CPUs, all must fit the RAM of a job. Without a cluster, memory sets no limit.
     """
     cluster, students = read_cluster(plan.config.cluster), plan.settings.students
-    gpu_bytes = cluster.gpu_memory_gb and cluster.gpu_memory_gb * 1e9
+    gpu_bytes = cluster.gpu_memory_of("distill_together")
     ram_bytes = cluster.limits(0, math.inf)[1] * 1e6
 
     def at_once(step: Step) -> int:

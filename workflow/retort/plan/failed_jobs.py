@@ -6,14 +6,14 @@ cells say `failed`. The next run of the user knows nothing of it, and tries the 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from retort import handover
 from retort.atomic import write_json
-from retort.attempts import KILLED, LOCKS, Attempt, file_of
+from retort.attempts import KILLED, RUN, Attempt, file_of
 from retort.errors import printable
 from retort.job_names import expand_groups, slug_of
 from retort.plan import slurm_submit
@@ -39,7 +39,7 @@ def make_pages(workflow: Any, config: dict[str, Any]) -> None:
         workflow: Snakemake's workflow, after its last job.
         config: the configuration of the run.
     """
-    jobs = sorted((job for job in expand_groups(workflow.scheduler.failed) if not _is_made(job)), key=str)
+    jobs = sorted((job for job in expand_groups(workflow.scheduler.failed) if not workflow.dag.finished(job)), key=str)
     stopped = workflow.scheduler._user_kill or not workflow.execution_settings.keep_going
     targets = [target for target in map(str, workflow.dag_settings.targets) if target.startswith(("all", "reports/"))]
     left_out = workflow.dag_settings.targets and not targets
@@ -75,7 +75,8 @@ def reason(job: Any) -> str:
     """Return '<log of a failed job>: <why it failed>': what Slurm said, the noted reason, or the log's last line."""
     log = str(job.log[0]) if job.log else ""
     attempt = Attempt.read(file_of(slug_of(job)))
-    why = slurm_submit.line_of(job) or (attempt and (attempt.reason or KILLED)) or _last_line(Path(log))
+    noted = attempt and attempt.run == os.environ.get(RUN) and (attempt.reason or KILLED)
+    why = slurm_submit.line_of(job) or noted or _last_line(Path(log))
     return printable(f"{log}: {why}")
 
 
@@ -85,11 +86,6 @@ def _last_line(log: Path) -> str:
     except OSError:
         return "it left no log"
     return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
-
-
-def _is_made(job: Any) -> bool:
-    """Put back the results of a job that succeeded although its Slurm job failed; return whether it did succeed."""
-    return handover.restore(LOCKS / slug_of(job), list(map(Path, job.output)))
 
 
 def _say(line: str) -> None:

@@ -60,7 +60,10 @@ class Frozen:
         return FOLDER / digest_of([self.config, self.files, self.cluster])[:16]
 
     def keep(self) -> None:
-        """Write the folder, name it in the environment of the jobs to come, and delete the folders of old runs."""
+        """Write the folder, name it in the environment of the jobs to come, and delete the folders of old runs.
+
+        This begins a new run: it gets a name of its own, too (`attempts.begin_run`).
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
             write_text(self.folder / "study" / name, text)

@@ -3,8 +3,8 @@
 A job that has failed twice without a step forward is not started again: it would give up at once, after it has waited
 for a GPU. A job that gets further may be started more often than `retries`: a training meets its time limit where Slurm
 refuses to queue it again, is preempted, or loses its node. So `retries` only counts starts without a note, such as
-submissions that Slurm refuses, since the last start with one. A job that trains for others is started until it gives
-up, and then leaves them to their own jobs.
+submissions that Slurm refuses, since the last start with one. A job that trains for others is started until it is
+given up; each student is then trained by its own job.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ The executor plugin asks sacct or squeue for the status of its jobs, and waits f
 - sacct or squeue fails: after several failures in a row, the plugin forgets its jobs. It gets an answer without jobs
   instead, and asks again.
 - A job was preempted or lost its node, and Slurm is set up to end it instead of queueing it again: its status never
-  changes. After several such answers in a row it counts as failed.
+  changes. After several such answers in a row it is reported as failed, so that Snakemake starts it again; it is also
+  noted, since it counts as no failure of the job (`attempts`).
 
 After the loss of a node, the plugin excludes that node from all further submissions, even when it is back. While the
 lost job waits in the queue, sacct says 'None assigned' for its node, and a submission that excludes this name fails.
@@ -26,6 +27,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from retort import slurm
+from retort.attempts import note_lost
 from retort.plan.slurm_step import PLUGIN
 
 ANSWERS = 3  # in a row without a job, after which it counts as lost
@@ -94,8 +96,10 @@ class Watch:
             statuses = {job: status.split()[0] for job, status in statuses.items() if status}  # 'CANCELLED by 0'
             statuses |= await asyncio.to_thread(self._find_missing, statuses)
             self.lost = Counter({job: self.lost[job] + 1 for job, status in statuses.items() if status in LOST})
-            failed = {job: "FAILED" for job, count in self.lost.items() if count >= PATIENCE}
-            return statuses | failed, seconds
+            lost = [job for job, count in self.lost.items() if count >= PATIENCE]
+            for job in lost:
+                note_lost(job)
+            return statuses | dict.fromkeys(lost, "FAILED"), seconds
 
         return ask
 

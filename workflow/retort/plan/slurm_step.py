@@ -44,7 +44,7 @@ def adapt_plugin() -> None:
 
 
 def lead(resources: Mapping[str, Any]) -> int:
-    """Return how many seconds before its limit a job gets the signal: a state to write is no larger than its memory."""
+    """Return how many seconds before its limit a job gets the signal: to write as much as its memory, and more."""
     longest = int(resources.get("runtime") or sys.maxsize) * 60 // LAST_PART
     return min(LEAD + int(resources.get("mem_mb") or 0) // WRITING_SPEED, longest)
 

@@ -99,8 +99,10 @@ def check_groups(dag: Any, cluster: Cluster) -> None:
     for group in groups.values():
         minutes, memory = group.resources.get("runtime", 0), group.resources.get("mem_mb", 0)
         most_minutes, most_memory = cluster.limits(group.resources.get("gpu", 0), memory)
-        _check(group, f"take {minutes} minutes", minutes, most_minutes, "in_turn in {}: fewer jobs a group")
-        _check(group, f"need {memory} MB", memory, most_memory, "at_once in {}: fewer jobs at the same time")
+        hint = "in_turn in slurm/partitions.yaml: fewer jobs a group"
+        _check(group, f"take {minutes} minutes", minutes, most_minutes, hint)
+        hint = "at_once in slurm/partitions.yaml: fewer jobs at the same time"
+        _check(group, f"need {memory} MB", memory, most_memory, hint)
 
 
 def _check(group: Any, words: str, asked: int, most: float, hint: str) -> None:
@@ -109,5 +111,5 @@ def _check(group: Any, words: str, asked: int, most: float, hint: str) -> None:
         raise RetortError(
             f"the {len(group)} jobs of {group.groupid} would {words} together, and no partition allows more than "
             f"{most:g}",
-            f"see {hint.format('slurm/partitions.yaml')}, or none of this rule",
+            f"see {hint}, or none of this rule",
         )

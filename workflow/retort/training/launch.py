@@ -77,7 +77,9 @@ def _launch(job: Job, stage: tuple[str, str], arguments: tuple[Any, ...], option
         try:
             outcome = run_in_processes(job.gpus, _process, job.log.name, shared, known, stage, arguments, options)
         except ProcessFailed as failed:
-            raise RuntimeError(_first_error(shared, job.log) or str(failed)) from failed
+            first, end = _first_error(shared, job.log), str(failed)
+            # the first error may only tell that another process was killed, as for want of RAM
+            raise RuntimeError(f"{first}; {end}" if first and failed.was_killed else first or end) from failed
     error, resumed_from = cast(Outcome, outcome)
     job.resumed_from |= resumed_from
     if error is not None:

@@ -30,10 +30,14 @@ class ProcessFailed(Exception):
     Args:
         rank: its number, from 0.
         exitcode: its exit status; -n if signal n ended it.
+
+    Attributes:
+        was_killed: whether a signal ended it.
     """
 
     def __init__(self, rank: int, exitcode: int) -> None:
-        end = f"signal {-exitcode} ended it" if exitcode < 0 else f"exit status {exitcode}"
+        self.was_killed = exitcode < 0
+        end = f"{signal.Signals(-exitcode).name} ended it" if exitcode < 0 else f"exit status {exitcode}"
         super().__init__(f"process {rank}: {end}")
 
 
