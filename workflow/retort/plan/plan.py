@@ -199,9 +199,10 @@ class Plan:
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the folder of the stored activations of a student's teacher on a task.
 
-        It is empty if the teacher runs beside the student, or if the student does not read the teacher.
+        It is empty if the student does not read the teacher, or if the teacher runs beside the student: at a scale
+        without `stores_activations`, or where the student reads what is not stored.
         """
-        if self.config.scale != "pocket" or not self._reads_teacher(wildcards):
+        if not self.study.scale.stores_activations or not self._reads_teacher(wildcards):
             return []
         if not resolve.has_stored_activations(self.study, wildcards.student, wildcards.task):
             return []
