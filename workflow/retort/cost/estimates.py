@@ -62,6 +62,7 @@ class Estimates:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
         self.companions = companions
         self.gpu = plan.config.gpus > 0
+        self.workers = plan.config.workers(self.gpu)
         self.volume = Volume(plan.study)
         self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
             "encode_task": (self._encode, ("task", "tokenizer")),
@@ -168,7 +169,7 @@ class Estimates:
         estimate = self._training(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
         corpora = {stage.data: stage.schedule for stage in settings.stages}
         blocks = [self.volume.blocks(name, each, self._teacher_model(student)).count for name, each in corpora.items()]
-        processes = memory.LOADERS if self.gpu else 1
+        processes = max(self.workers, 1)  # without workers, the training itself prepares batches
         return replace(estimate, ram=estimate.ram + BYTES_PER_BLOCK * processes * max(blocks, default=0))
 
     def _parts(self, student: str) -> tuple[Work, Work, Step | None]:
@@ -243,11 +244,11 @@ class Estimates:
     ) -> Estimate:
         own = flops.parameters(size, vocabulary)
         largest = max(own, flops.parameters(teacher, vocabulary) if teacher else 0)
-        ram = memory.host(step, largest, self.gpu, memory.STATE * own)
+        ram = memory.host(step, largest, self.gpu, self.workers, memory.STATE * own)
         return Estimate(done, ram, True, step)
 
     def _inference(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
-        return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu), True)
+        return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu, self.workers), True)
 
 
 def step_on_corpus(settings: CorpusDistillationSettings) -> Step | None:
