@@ -46,7 +46,7 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
 def config_of(arguments: argparse.Namespace) -> Config:
     """Read and check the configuration of `--config`, by default the `config.yaml` of the repository.
 
-    As with Snakemake's `--configfile`, a key that the named file lacks has its value in the `config.yaml` of the current
+    As with Snakemake's `--configfile`, a key that the named file lacks has the value of `config.yaml` in the current
     folder, if there is one.
 
     Raises:
