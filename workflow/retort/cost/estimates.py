@@ -248,7 +248,8 @@ class Estimates:
         return Estimate(done, ram, True, step)
 
     def _inference(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
-        return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu, self.workers), True)
+        weights = 2 * flops.parameters(size, vocabulary)  # of the model, and of its file while it is read
+        return Estimate(done, memory.host(None, weights, self.gpu, self.workers), True)
 
 
 def step_on_corpus(settings: CorpusDistillationSettings) -> Step | None:

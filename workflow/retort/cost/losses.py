@@ -13,10 +13,9 @@ from retort.specs.model import Architecture
 NUMBER = 4  # bytes: losses compute in float32
 PASSES = 12  # times that value and gradient of a loss read or write the tensors that they compare
 RELATION_PASSES = 20  # the same for relations, in the form that every GPU can run (objectives/relation_forms/plain.py)
-# Bytes that are held until the backward pass, for each number that is compared, as metered (tests/references/meter.py):
-# differences and maps of vectors; scores of both sides with their softmax; logits with theirs.
-HELD = {"scores": 24.0, "logits": 12.0}
-HELD_OF_VECTORS = 10.0
+# Bytes that are held until the backward pass, for each number that is compared, as metered (tests/references/meter.py)
+HELD = {"scores": 24.0, "logits": 12.0}  # scores of both sides with their softmax; logits with theirs
+HELD_OF_VECTORS = 10.0  # differences and maps of vectors
 HELD_OF_RELATION = 4.0  # for each number of the student's vectors: the two gradients
 SCRATCH_OF_RELATION = 7.0  # for each number of both sides' vectors, while one relation is computed
 # What a teacher's pass leaves in memory: activations whose numbers are never in bfloat16, and views of other ones

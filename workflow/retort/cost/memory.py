@@ -86,7 +86,7 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
     return next((rows for rows in sizes if fits(step, rows, gpu_bytes)), 1)
 
 
-def together(steps: list[Step], kept: float = 0.0) -> Step:
+def together(steps: list[Step], kept: float) -> Step:
     """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
 
     The states of all students stay in memory, and so does what is kept of the teacher's pass over a batch. Gradients
@@ -158,7 +158,7 @@ def of_stage(
         vocabulary: tokens of their vocabulary.
         length: tokens of the longest row.
         outputs: logits of a row.
-        precision: 'bfloat16' or 'float32'.
+        precision: 'bfloat16', 'tf32' or 'float32'.
     """
     layers, logits = losses.last_layer(terms, 0, student.layers)
     state, gradients = _trained_bytes(student, vocabulary, schedule)
