@@ -15,7 +15,7 @@ from typing import Any
 
 from snakemake.io import directory, temp
 
-from retort.plan import resolve
+from retort.plan import resolve, resolve_data
 from retort.plan.grid_parts import number_of_parts
 from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
@@ -118,7 +118,7 @@ class Plan:
 
     def corpus_sources(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of a corpus's sources, in the order of its settings."""
-        return [self.folder_of(name) for name in resolve.corpus_sources(self.study, wildcards.corpus)]
+        return [self.folder_of(name) for name in resolve_data.corpus_sources(self.study, wildcards.corpus)]
 
     def corpus_parts(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the tokenised parts of a corpus, in order."""
