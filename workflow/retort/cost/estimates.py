@@ -212,7 +212,7 @@ class Estimates:
         return self._training(done, _largest(steps), size, vocabulary)
 
     def _prediction(self, student: str, task: str) -> Estimate:
-        settings, model = self.settings.predictions[task].task, self._model_of(student)
+        settings, model = self.settings.predictions[task].task, self._teacher_model(student)
         size, vocabulary = self._architecture(student), self.study.models[model].vocabulary
         rows = [self.volume.split(task, settings, split, model) for split in settings.splits or {}]
         done = sum((work.prediction(size, settings, each) for each in rows), Work())
@@ -224,11 +224,9 @@ class Estimates:
 
     # --- helpers
 
-    def _teacher_model(self, student: str) -> str:
-        return self.study.teachers[self.study.students[student].teacher].model
-
-    def _model_of(self, name: str) -> str:
-        return self.study.teachers[name].model if name in self.study.teachers else self._teacher_model(name)
+    def _teacher_model(self, name: str) -> str:
+        """Return the name of the pre-trained model of a student's teacher, or of a teacher."""
+        return self.study.teachers[self.study.teacher_of(name)].model
 
     def _architecture(self, name: str) -> Architecture:
         return self.settings.profiles[name].architecture

@@ -194,7 +194,7 @@ class Plan:
 
     def tokenizer_of(self, name: str) -> str:
         """Return the name of the tokenizer of a student or teacher."""
-        return self._tokenizer(name if name in self.study.teachers else self.study.students[name].teacher)
+        return self._tokenizer(self.study.teacher_of(name))
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the folder of the stored activations of a student's teacher on a task.
@@ -238,6 +238,4 @@ class Plan:
 
     def profile_model(self, wildcards: Wildcards) -> str:
         """Return the pre-trained model that has the same model family as a profiled architecture."""
-        name = wildcards.student
-        teacher = name if name in self.study.teachers else self.study.students[name].teacher
-        return self.folder_of(self.study.model_of(teacher).source)
+        return self.folder_of(self.study.model_of(self.study.teacher_of(wildcards.student)).source)

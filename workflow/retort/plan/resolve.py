@@ -252,8 +252,8 @@ def score(study: Study, name: str, task_name: str) -> ScoreSettings:
 
 def profile(study: Study, name: str) -> ProfileSettings:
     """Return the settings of a model's profile: its architecture, and how its latency is measured."""
-    student, miniature = None if name in study.teachers else study.students[name], study.scale.miniature
-    published = study.model_of(student.teacher if student else name)
+    student, miniature = study.students.get(name), study.scale.miniature
+    published = study.model_of(study.teacher_of(name))
     return ProfileSettings(
         architecture=student.architecture if student else published.architecture,
         vocabulary=published.vocabulary,
