@@ -33,8 +33,8 @@ def name() -> str:
 
 
 def default_workers(gpu: bool) -> int:
-    """Return how many processes prepare batches beside a training by default: none on a CPU, which they would slow."""
-    return 2 if gpu else 0
+    """Return how many processes prepare batches beside a training by default."""
+    return 2 if gpu else 0  # a training on a CPU needs all of its cores itself
 
 
 def is_alive(process: int) -> bool:
