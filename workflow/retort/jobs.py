@@ -100,7 +100,7 @@ class Job:
     @property
     def num_workers(self) -> int:
         """The number of processes that prepare batches; by default none on a CPU, whose cores the training needs."""
-        default = 2 if self.device == "cuda" else 0
+        default = machine.default_workers(self.device == "cuda")
         return default if self.dataloader_num_workers is None else self.dataloader_num_workers
 
     @property

@@ -32,6 +32,11 @@ def name() -> str:
     return f"{boot.partition('-')[0]}-{namespace.strip('pid:[]')}"
 
 
+def default_workers(gpu: bool) -> int:
+    """Return how many processes prepare batches beside a training by default."""
+    return 2 if gpu else 0  # a training on a CPU needs all of its cores itself
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process of this machine lives, by its process id."""
     try:

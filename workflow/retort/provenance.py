@@ -82,7 +82,7 @@ def device_name(device: str) -> str:
     return f"{device}: {processor()}"
 
 
-def stamp(device: str, threads: int) -> dict[str, Any]:
+def environment(device: str, threads: int) -> dict[str, Any]:
     """Return commit, code, versions, device, number of threads and the time now (UTC), to be stored in a result."""
     return {
         "commit": commit(),

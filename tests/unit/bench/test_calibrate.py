@@ -12,7 +12,7 @@ from retort.bench import calibrate as measuring
 from retort.bench.calibrate import calibrate
 from retort.cli import main
 from retort.cost import flops
-from retort.cost.losses import NUMBER, RELATION_PASSES
+from retort.cost.losses import NUMBER, RELATION_MOVES
 from retort.cost.speed import speed_of_device
 from retort.errors import RetortError
 from retort.precision import float32_products
@@ -48,7 +48,7 @@ def test_a_calibration_is_measured_kept_and_read() -> None:
 
 def test_relations_take_what_is_left_of_the_time_of_their_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "RELATION_ROWS", {False: 2})
-    counted = 2 * RELATION_PASSES * NUMBER * measuring.RELATION_HEADS * measuring.RELATION_LENGTH**2 / 1e9  # seconds
+    counted = 2 * RELATION_MOVES * NUMBER * measuring.RELATION_HEADS * measuring.RELATION_LENGTH**2 / 1e9  # seconds
     vectors = 2 * 12 * NUMBER * 128 * (48 + 768) / 1e9
     products = 2 * 2 * 128 * 128 * (48 + 768 + 2 * 48) / 1e12
     taken = 3 * counted + vectors + products

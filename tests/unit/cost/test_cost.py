@@ -16,7 +16,7 @@ from retort.cost.ledger import Bill, bills_of, selected_exhibits, targets_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.cost.work import Work
 from retort.errors import RetortError
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.plan.plan import Plan
 from retort.settings import TimingSettings
 from retort.specs.config import read_config
@@ -106,7 +106,7 @@ def test_a_score_of_other_settings_is_not_done(plan: Plan) -> None:
 
 
 def test_rows_are_those_that_were_encoded(plan: Plan) -> None:
-    settings = resolve.task(plan.study, "mood")
+    settings = resolve_data.task(plan.study, "mood")
     before = Volume(plan.study)
     assert before.split("mood", settings, "test", "encoder") == Rows(40, 16)
     assert before.longest == {"mood": 16}
@@ -143,7 +143,7 @@ def test_tokens_follow_from_the_words_of_sources() -> None:
 
 def test_rows_of_subsets_add_up(plan: Plan) -> None:
     volume = Volume(Plan(read_config({"papers": ["pocket"]})).study)  # the repository's own tasks
-    mnli = resolve.task(volume.study, "mnli")
+    mnli = resolve_data.task(volume.study, "mnli")
     assert volume.split("mnli", mnli, "dev", "bert-base-uncased") == Rows(9815 + 9832, 128)
     assert volume.split("mnli", mnli, "train", "bert-large-uncased").count == 392_702
 

@@ -227,6 +227,20 @@ def test_each_gpu_has_a_process_with_ram_of_its_own(tmp_path: Path, monkeypatch:
     assert one.mem_mb(*LONG, attempt=1) < asked / 4
 
 
+@pytest.mark.parametrize(("device", "by_default"), [("auto", 2), ("cpu", 0)])
+def test_a_job_asks_for_the_ram_of_what_prepares_its_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, by_default: int
+) -> None:
+    default, same, many = (
+        needs(tmp_path, monkeypatch, "paper", device=device, dataloader_num_workers=workers).estimates.of(
+            LONG[1], LONG[0]
+        )
+        for workers in (None, by_default, 16)
+    )
+    assert default == same
+    assert many.ram >= default.ram + (16 - by_default) * memory.WORKER_BYTES
+
+
 def test_a_measured_speed_changes_minutes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = cluster(tmp_path, {"gpu_memory_gb": 40, "gpus_per_job": 4}, gpu={"max_gpu": 4, "max_runtime": "1d"})
     before = needs(tmp_path, monkeypatch, "paper", cluster=path)

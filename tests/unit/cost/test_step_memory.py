@@ -37,9 +37,14 @@ def test_relations_are_held_a_few_heads_at_a_time() -> None:
 
 def test_a_state_is_in_memory_once_more_while_it_is_written() -> None:
     step = Step(2, state=100, gradients=30, row=1)
-    assert memory.host(step, 10, gpu=False, written=50) == memory.PROCESS[False] + 130 + 40 + 50
-    beside = memory.LOADERS * memory.LOADER_BYTES
-    assert memory.host(step, 10, gpu=True, written=50) == memory.PROCESS[True] + beside + 40 + 50
+    assert memory.host(step, 10, gpu=False, workers=0, written=50) == memory.PROCESS[False] + 130 + 40 + 50
+    assert memory.host(step, 10, gpu=True, workers=0, written=50) == memory.PROCESS[True] + 40 + 50
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_each_process_that_prepares_batches_has_memory_of_its_own(gpu: bool) -> None:
+    none, three = (memory.host(None, 10, gpu, workers) for workers in (0, 3))
+    assert three - none == 3 * memory.WORKER_BYTES
 
 
 def test_companions_keep_their_states_and_take_turns() -> None:

@@ -12,7 +12,7 @@ from retort.cli.inventory import inventory
 from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.specs.config import ROOT, Config
 from retort.study.load import open_study
 from retort.tasks import task_type_of
@@ -27,7 +27,7 @@ pytestmark = [
 def read(name: str, sample: bool = False, splits: list[str] | None = None) -> dict[str, SplitRows]:
     """Return the rows of a task from the published files, by split and subset."""
     study = open_study(Config(data_dir=str(DATA), sample=sample))
-    task = resolve.task(study, name, splits)
+    task = resolve_data.task(study, name, splits)
     where = {source: DATA / str(getattr(study.sources[source], "local", "")) for source in study.sources}
     return dict(read_task(task, task_type_of(task), where))
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow
 import pytest
 from pyarrow import parquet
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.specs.config import Config
 from retort.study.load import open_study
 
@@ -138,8 +138,8 @@ def part_of(folder: Path, corpora: list[dict[str, Any]]) -> dict[str, Any] | Non
     for number, corpus in enumerate(corpora):
         write(folder, f"corpora/wiki-{number}.yaml", {"title": "W", "block": 128, "version": 1, **corpus})
     study = open_study(Config(papers=["tiny"], study=str(folder)))
-    assert "first" not in resolve.source(study, "wiki").model_dump()
-    part: dict[str, Any] | None = resolve.fetched(study, "wiki").model_dump().get("first")
+    assert "first" not in resolve_data.source(study, "wiki").model_dump()
+    part: dict[str, Any] | None = resolve_data.fetched(study, "wiki").model_dump().get("first")
     return part
 
 

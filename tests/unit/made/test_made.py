@@ -19,7 +19,7 @@ from retort.made.tokenizers import write_tokenizer
 from retort.models import build
 from retort.models.initialise import check_published
 from retort.plan.plan import Plan
-from retort.plan.resolve import task as task_settings
+from retort.plan.resolve_data import task as task_settings
 from retort.settings import ModelSettings
 from retort.specs import catalogue
 from retort.specs.config import RunSources, read_config

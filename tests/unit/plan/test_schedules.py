@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from retort.specs.protocol import Schedule
 from retort.study.load import open_study
 from retort.study.study import Study
 
-from tests.tiny.edit import problems, set_value
+from tests.tiny.edit import problems, set_value, write
 
 STUDENTS, PROTOCOL = "papers/tiny/students.yaml", "protocols/short.yaml"
 TWO_TEXTS = [{"text": "a glad day", "pair": "a day", "label": "glad"}, {"text": "b", "pair": "c", "label": "sad"}]
@@ -125,6 +126,14 @@ def test_cut_rows_are_not_read_from_what_is_recorded(study_folder: Path) -> None
     plan = Plan(Config(papers=["tiny"], study=str(study_folder)))
     assert not resolve.has_stored_activations(plan.study, "tiny-kd", "mood")
     assert resolve.has_stored_activations(plan.study, "tiny-kd", "rating")
+
+
+@pytest.mark.parametrize(("scale", "stores"), [("pocket", False), ("pocket", True), ("paper", False), ("paper", True)])
+def test_a_scale_says_whether_activations_are_stored(study_folder: Path, scale: str, stores: bool) -> None:
+    write(study_folder, f"scales/{scale}.yaml", {"title": "Here", "papers": "ours", "stores_activations": stores})
+    plan = Plan(Config(papers=["tiny"], study=str(study_folder), scale=scale))
+    found = plan.student_activations(SimpleNamespace(student="tiny-kd", task="mood"))
+    assert found == ("results/activations/tiny-teacher/mood" if stores else [])
 
 
 @pytest.mark.parametrize("counts", [True, False])

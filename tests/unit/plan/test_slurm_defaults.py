@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yte
 from retort.jobs import Job
-from retort.plan import slurm_defaults
 from retort.plan.slurm_defaults import add_defaults, of_every_job
 from retort.specs.cluster import Cluster, Partition
 from retort.specs.config import read_config
@@ -42,7 +41,7 @@ def test_a_gpu_has_no_more_cores_than_a_partition_allows() -> None:
 
 def test_the_processes_that_prepare_batches_are_those_of_a_job() -> None:
     beside = Job.num_workers.fget(SimpleNamespace(device="cuda", dataloader_num_workers=None))  # type: ignore[attr-defined]
-    assert beside == slurm_defaults.WORKERS
+    assert beside == read_config({}).workers(gpu=True)
 
 
 def test_jobs_without_a_gpu_have_the_cores_of_their_rule() -> None:

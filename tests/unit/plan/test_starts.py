@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from retort.plan import resolve
+from retort.plan import resolve, resolve_data
 from retort.plan.plan import Plan
 from retort.specs.config import Config
 from retort.study.load import open_study
@@ -111,12 +111,12 @@ def test_settings_name_what_a_student_starts_from(study_folder: Path) -> None:
     change(study_folder, "narrow", architecture=TWO, initialisation={"checkpoint": "small"})
     change(study_folder, "predicting", architecture=TWO)
     study = open_study(config(study_folder))
-    published = resolve.model(study, "small")
+    published = resolve_data.model(study, "small")
     assert resolve.task_distillation(study, "tiny-kd", "mood").parent == published
     assert resolve.corpus_distillation(study, "tiny-predicting").as_json()["parent"]["parent"] == published.as_json()
     assert "parent" not in resolve.task_distillation(study, "tiny-attention", "mood").as_json()
     assert "embedding" not in published.as_json()["architecture"]
-    assert resolve.model(study, "narrow").architecture.embedding == 8
+    assert resolve_data.model(study, "narrow").architecture.embedding == 8
 
 
 def test_a_published_model_may_have_other_attention_heads(study_folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 from retort.specs.config import Config
+from snakemake.cli import get_argument_parser, parse_config
 
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "workflow" / "retort"
 GUIDE = (PACKAGE / "README.md").read_text()
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "results/README.md", "reports/README.md",
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md", "results/README.md", "reports/README.md",
              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "workflow").rglob("README.md")))]  # fmt: skip
 
 
@@ -55,6 +57,23 @@ def test_every_link_of_a_document_leads_to_a_file(name: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / name).read_text()):
         link = target[0] or target[1]
         assert (ROOT / name).parent.joinpath(link).exists(), link
+
+
+def snakemake_commands(name: str) -> list[str]:
+    """Return the arguments of each command of a document that calls Snakemake, in a block or in a sentence."""
+    text = (ROOT / name).read_text()
+    commands = re.findall(r"^ *snakemake (-.+)$|`snakemake (-[^`]+)`", text, re.MULTILINE)
+    return [in_block or in_sentence for in_block, in_sentence in commands]
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if snakemake_commands(name)])
+def test_snakemake_reads_each_command_of_a_document_as_it_is_meant(name: str) -> None:
+    for command in snakemake_commands(name):
+        given = shlex.split(command, comments=True)
+        parsed = get_argument_parser().parse_args(given)
+        assert set(parse_config(parsed.config)) <= set(Config.model_fields), command
+        assert not [path for path in parsed.configfile if path.suffix != ".yaml"], command
+        assert sorted(parsed.targets) == sorted(word for word in given if re.match("results/|reports/", word)), command
 
 
 def call_make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from retort.cli import parser
 from retort.cli.base import verbs
+from retort.cost import memory, resources
 from retort.tables.render import markdown_escape
 
 from tests.conftest import ROOT
@@ -57,6 +58,13 @@ def test_table_1_is_that_of_the_recorded_run(label: str) -> None:
     for column, cell in zip(TABLE["columns"], rows_of_table_1()[label], strict=False):
         mean, *std = TABLE["published"][student][column["label"]]
         assert cell.strip("*") == " ± ".join(f"{number:.1f}" for number in (mean, *std)), column["label"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "slurm/study.yaml"])
+def test_what_jobs_ask_for_is_told_as_it_is(name: str) -> None:
+    text = " ".join((ROOT / name).read_text().replace("\n#", "\n").split())
+    time = f"{resources.MARGIN} times the time that `retort cost` predicts and {resources.SPARE_MINUTES} minutes more"
+    assert f"Jobs ask for {time}, and for {memory.RAM_MARGIN} times the memory" in text
 
 
 def test_no_word_is_left_to_fill_in() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.specs.config import Config
 from retort.study.load import open_study
 
@@ -39,7 +39,7 @@ def test_a_task_may_hold_its_source(study_folder: Path) -> None:
     study = open_study(Config(papers=["tiny"], study=str(study_folder)))
     assert study.tasks["filed"].source == "filed"
     assert study.tasks["filed"].sources == ["filed"]
-    assert resolve.fetched(study, "filed").model_dump() == {"path": "texts"}
+    assert resolve_data.fetched(study, "filed").model_dump() == {"path": "texts"}
     assert study.files["sources", "filed"] == study_folder / "tasks/filed.yaml"
 
 

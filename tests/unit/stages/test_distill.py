@@ -19,7 +19,7 @@ from retort.jobs import Job
 from retort.models import build, divergence
 from retort.models.initialise import StartFolders
 from retort.objectives.compose import WeightedSum
-from retort.plan import resolve
+from retort.plan import resolve, resolve_data
 from retort.settings import CorpusDistillationSettings
 from retort.signals import Interrupted
 from retort.specs.config import Config
@@ -73,7 +73,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, texts: Path, encoder: Path)
     """Build the tiny study's corpus and return its folder."""
     home = tmp_path_factory.mktemp("corpus")
     study = open_study(Config(papers=["tiny"], study=str(STUDY)))
-    build_blocks(home, texts, encoder, resolve.corpus(study, "sentences"))
+    build_blocks(home, texts, encoder, resolve_data.corpus(study, "sentences"))
     return home / "to"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from retort.checksums import digest_of
 from retort.errors import StudyError
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.plan.folder_check import absent_in_folders
 from retort.plan.run_sources import unpinned
 from retort.specs.config import Config, RunSources, read_config
@@ -50,7 +50,7 @@ def test_a_pinned_commit_is_in_the_settings_and_where_it_was_read_is_not(study_f
     study = open_study(config(study_folder))
     expected = {"repository": "someone/texts", "repo_type": "dataset", "commit": COMMIT, "files": ["plain/*.parquet"]}
     assert study.sources["texts"].location(study.config) == "hub"
-    assert resolve.task(study, "mood").source.model_dump() == {"hub": expected}
+    assert resolve_data.task(study, "mood").source.model_dump() == {"hub": expected}
 
 
 def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_folder: Path, tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_a_folder_that_is_there_wins_over_the_hub_and_the_settings_tell(study_fo
     with_hub(study_folder, PINNED, local="Texts")
     study = open_study(config(study_folder, data_dir=str(tmp_path / "data")))
     assert study.sources["texts"].location(study.config) == "local"
-    assert resolve.fetched(study, "texts").model_dump() == {"path": str(tmp_path / "data" / "Texts")}
-    assert resolve.task(study, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
+    assert resolve_data.fetched(study, "texts").model_dump() == {"path": str(tmp_path / "data" / "Texts")}
+    assert resolve_data.task(study, "mood").source.model_dump() == {"local": "texts", "sha256": digest_of({})}
 
 
 def test_each_source_is_looked_for_alone(study_folder: Path, tmp_path: Path) -> None:

@@ -130,3 +130,8 @@ def test_sizes_are_those_that_mlkd_bert_prints(study: Study, tmp_path: Path) -> 
         sizes = [weight.numel() for key, weight in model.named_parameters() if not key.startswith("pooler")]
         whole = sum(weight.numel() for weight in model.parameters())
         assert sum(sizes) // 10**6 <= float(printed[row]["#Params"].removesuffix("M")) <= -(-whole // 10**6), row
+
+
+def test_a_teacher_is_its_own_teacher(study: Study) -> None:
+    name, student = next(iter(study.students.items()))
+    assert [study.teacher_of(each) for each in (name, student.teacher)] == [student.teacher, student.teacher]

@@ -17,7 +17,7 @@ from retort.data.formats import formats
 from retort.data.splits import SplitRows, read_task
 from retort.errors import RetortError
 from retort.models import build
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.settings import TaskSettings
 from retort.specs.config import ROOT, Config
 from retort.specs.task import Task
@@ -55,7 +55,7 @@ def read_sample(name: str, location: str, to: Path) -> tuple[TaskSettings, dict[
     task = study.tasks[name]
     where = folders(study, task, location, to)
     write_sample(task, location, where)
-    settings = resolve.task(study, name, list(task.splits))
+    settings = resolve_data.task(study, name, list(task.splits))
     return settings, dict(read_task(settings, task_type_of(settings), where))
 
 
@@ -84,7 +84,7 @@ def test_label_names_of_local_files_and_numbers_of_the_hub_are_the_same_records(
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_encoded_and_trained_on(name: str, encoder: Path, tmp_path: Path) -> None:
     """Two steps change the weights, and every metric of the evaluation split is measured."""
-    spec, task = BOOK.tasks[name], resolve.task(BOOK, name)
+    spec, task = BOOK.tasks[name], resolve_data.task(BOOK, name)
     task_type, to = task_type_of(task), tmp_path / "encoded"
     if spec.splits:
         location = next(iter(spec.read))
@@ -132,7 +132,7 @@ def test_the_guide_to_a_new_task_is_right(study_folder: Path, tmp_path: Path, en
             )
         )
     study = open_study(Config(papers=["tiny"], study=str(study_folder), sample=True))
-    task = resolve.task(study, "boolq")
+    task = resolve_data.task(study, "boolq")
     encode_task(task, task_type_of(task), {"boolq": tmp_path}, encoder / "tokenizer.json", tmp_path / "to")
     assert Encoded.load(tmp_path / "to", "train").labels.tolist() == [1, 0, 1, 0]
     (tmp_path / "dev.jsonl").write_text('{"question": "q", "passage": "p", "answer": "maybe"}\n')

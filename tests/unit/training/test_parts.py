@@ -156,15 +156,16 @@ def test_processes_share_a_batch_and_one_without_rows_counts_for_nothing() -> No
     kept = [share for share in shares if share.counts]
     assert torch.equal(torch.cat([share.parts[0].input_ids for share in kept]), batch.input_ids)
     assert torch.equal(torch.cat([share.parts[0].labels for share in kept]), batch.labels)
-    places = [share.parts[0].positions + share.first[0] * LENGTH for share in kept]
+    places = [share.parts[0].positions + share.first_row * LENGTH for share in kept]
     assert torch.equal(torch.cat(places), batch.positions)
-    assert [share.first for share in kept] == [(0, 0), (1, 2), (2, 2), (3, 2), (4, 4)]
+    assert [(share.first_row, share.first_position) for share in kept] == [(0, 0), (1, 2), (2, 2), (3, 2), (4, 4)]
 
 
 def test_workers_prepare_the_same_parts() -> None:
     batches = InParts(2).batches(Texts(True))
     for batch, number in zip(load_batches(batches, 0, 3, "cpu", 1), range(3), strict=True):
         expected = batches[number]
-        assert (batch.first, batch.counts, len(batch.parts)) == (expected.first, expected.counts, len(expected.parts))
+        assert (batch.first_row, batch.first_position) == (expected.first_row, expected.first_position)
+        assert (batch.counts, len(batch.parts)) == (expected.counts, len(expected.parts))
         for one, other in zip([batch.whole, *batch.parts], [expected.whole, *expected.parts], strict=True):
             assert all(torch.equal(x, other.tensors()[name]) for name, x in one.tensors().items())

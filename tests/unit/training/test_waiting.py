@@ -63,7 +63,7 @@ def test_a_step_waits_for_nothing(
         trainer.step(3, prepared[2])
     assert waits.counted == {}
     with Waits() as waits:
-        value, values = trainer.numbers()
+        value, values, _ = trainer.numbers()
     assert waits.counted["_local_scalar_dense"] <= 1  # `tolist` copies all at once
     assert value == pytest.approx(sum(values.values()))
 

@@ -22,7 +22,7 @@ from retort.errors import RetortError
 from retort.models.attention import ATTENTION
 from retort.objectives.divergence import relation_divergence, token_weights
 from retort.precision import float32_products
-from retort.provenance import stamp
+from retort.provenance import environment
 from retort.settings import TermSettings
 from retort.specs.model import Architecture
 
@@ -225,7 +225,7 @@ def calibrate(precision: str, gpu: bool, output: Path, seconds: float = SECONDS)
         {
             "flops": achieved, "bandwidth": bandwidth, "relations": _relations(gpu, loss, achieved, bandwidth),
             "start": _start_seconds(device), "fork": _fork_seconds(device), "architecture": architecture.model_dump(),
-            "batch": batch, "length": length, "precision": precision, "seconds": step, **stamp(device, threads),
+            "batch": batch, "length": length, "precision": precision, "seconds": step, **environment(device, threads),
         },
     )  # fmt: skip
     return achieved

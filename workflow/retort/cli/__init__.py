@@ -32,7 +32,11 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of the command line, with a subcommand for each verb."""
     top = argparse.ArgumentParser(prog="retort", description="Rebuild the tables of papers on distilling encoders.")
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--config", help="configuration file (default: config.yaml of the repository)")
+    shared.add_argument(
+        "--config",
+        help="configuration file; what it leaves out is read in config.yaml of the current folder, as Snakemake does "
+        "with --configfile (default: config.yaml of the repository)",
+    )
     under = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in verbs:
         summary = (verbs[name].run.__doc__ or "").splitlines()[0]

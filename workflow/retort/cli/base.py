@@ -13,6 +13,7 @@ from retort.registry import Registry
 from retort.specs.config import ROOT, Config, content_of, read_config
 
 Run = Callable[[argparse.Namespace], int]
+CONFIG = "config.yaml"
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 
 
@@ -45,10 +46,22 @@ def verb(name: str, *arguments: Argument) -> Callable[[Run], Run]:
 def config_of(arguments: argparse.Namespace) -> Config:
     """Read and check the configuration of `--config`, by default the `config.yaml` of the repository.
 
+    As with Snakemake's `--configfile`, a key that the named file lacks has the value of `config.yaml` in the current
+    folder, if there is one.
+
     Raises:
-        RetortError: the file does not exist, or is wrong.
+        RetortError: a file does not exist, or is wrong.
     """
-    path = Path(arguments.config) if arguments.config else ROOT / "config.yaml"
+    path = Path(arguments.config) if arguments.config else ROOT / CONFIG
     if not path.exists():
         raise RetortError(f"{path} does not exist", "name a configuration with --config")
-    return read_config(content_of(path), path.name)
+    below = [Path(CONFIG)] if arguments.config and Path(CONFIG).exists() else []
+    keys: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for file in (*below, path):
+        content = content_of(file)
+        if not isinstance(content, dict):
+            return read_config(content, file.name)  # raises: it names the file and what is wrong
+        keys |= content
+        origins |= dict.fromkeys(content, file.name)
+    return read_config(keys, path.name, origins)

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from retort.data.files import sha256
 from retort.data.splits import SplitReader, SplitRows, paths_of, read_task
 from retort.errors import RetortError
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.specs.source import FolderSource, HubSource
 from retort.study.required_sources import required, tasks
 from retort.study.study import Study
@@ -51,7 +51,7 @@ def _check_split(study: Study, name: str, split: str) -> Iterator[Found]:
     spec = study.tasks[name]
     needed = split in spec.used
     try:
-        task = resolve.task(study, name, [split])
+        task = resolve_data.task(study, name, [split])
     except RetortError as error:
         yield f"  {split}: {error}", not needed
         return
@@ -71,7 +71,7 @@ def _check_drawn_splits(study: Study, name: str) -> Iterator[Found]:
     """Yield a line for a task whose splits are drawn from one file."""
     spec = study.tasks[name]
     assert spec.reader is not None
-    folder, task = folder_of(study, spec.source), resolve.task(study, name)
+    folder, task = folder_of(study, spec.source), resolve_data.task(study, name)
     try:
         splits = list(read_task(task, task_type_of(task), {spec.source: folder}))
         path = folder / str(spec.reader.options["file"])

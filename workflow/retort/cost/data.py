@@ -10,9 +10,8 @@ from retort.settings import TaskSettings
 from retort.specs.corpus import Component
 from retort.specs.protocol import Schedule
 from retort.specs.source import HubSource
+from retort.specs.task_files import UNKNOWN
 from retort.study.study import Study
-
-UNKNOWN = 10_000  # rows or blocks assumed where their number is known only after they are read
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,7 @@ class Volume:
             drawn = {"dev": spec.split.dev, "test": spec.split.test}
             self.uncounted |= set() if split in drawn else {task}
             return Rows(drawn.get(split, UNKNOWN), spec.max_length)
-        files = spec.splits[split]
-        counts = [max(files.expected(subset)) for subset in (spec.subsets if files.subsets else [None])]
-        return Rows(sum(counts), spec.max_length)
+        return Rows(spec.splits[split].most(spec.subsets), spec.max_length)
 
     def blocks(self, corpus: str, schedule: Schedule, model: str) -> Rows:
         """Return the blocks of a corpus, all of one length; their number matters only if the schedule counts epochs."""

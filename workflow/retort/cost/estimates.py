@@ -62,6 +62,7 @@ class Estimates:
         self.plan, self.study, self.settings = plan, plan.study, plan.settings
         self.companions = companions
         self.gpu = plan.config.gpus > 0
+        self.workers = plan.config.workers(self.gpu)
         self.volume = Volume(plan.study)
         self.of_rule: dict[str, tuple[Callable[..., Estimate], tuple[str, ...]]] = {
             "encode_task": (self._encode, ("task", "tokenizer")),
@@ -168,7 +169,7 @@ class Estimates:
         estimate = self._training(own + taught, step, settings.architecture, model.vocabulary, model.architecture)
         corpora = {stage.data: stage.schedule for stage in settings.stages}
         blocks = [self.volume.blocks(name, each, self._teacher_model(student)).count for name, each in corpora.items()]
-        processes = memory.LOADERS if self.gpu else 1
+        processes = max(self.workers, 1)  # without workers, the training itself prepares batches
         return replace(estimate, ram=estimate.ram + BYTES_PER_BLOCK * processes * max(blocks, default=0))
 
     def _parts(self, student: str) -> tuple[Work, Work, Step | None]:
@@ -211,7 +212,7 @@ class Estimates:
         return self._training(done, _largest(steps), size, vocabulary)
 
     def _prediction(self, student: str, task: str) -> Estimate:
-        settings, model = self.settings.predictions[task].task, self._model_of(student)
+        settings, model = self.settings.predictions[task].task, self._teacher_model(student)
         size, vocabulary = self._architecture(student), self.study.models[model].vocabulary
         rows = [self.volume.split(task, settings, split, model) for split in settings.splits or {}]
         done = sum((work.prediction(size, settings, each) for each in rows), Work())
@@ -223,11 +224,9 @@ class Estimates:
 
     # --- helpers
 
-    def _teacher_model(self, student: str) -> str:
-        return self.study.teachers[self.study.students[student].teacher].model
-
-    def _model_of(self, name: str) -> str:
-        return self.study.teachers[name].model if name in self.study.teachers else self._teacher_model(name)
+    def _teacher_model(self, name: str) -> str:
+        """Return the name of the pre-trained model of a student's teacher, or of a teacher."""
+        return self.study.teachers[self.study.teacher_of(name)].model
 
     def _architecture(self, name: str) -> Architecture:
         return self.settings.profiles[name].architecture
@@ -243,11 +242,12 @@ class Estimates:
     ) -> Estimate:
         own = flops.parameters(size, vocabulary)
         largest = max(own, flops.parameters(teacher, vocabulary) if teacher else 0)
-        ram = memory.host(step, largest, self.gpu, memory.STATE * own)
+        ram = memory.host(step, largest, self.gpu, self.workers, memory.STATE * own)
         return Estimate(done, ram, True, step)
 
     def _inference(self, done: Work, size: Architecture, vocabulary: int) -> Estimate:
-        return Estimate(done, memory.host(None, 2 * flops.parameters(size, vocabulary), self.gpu), True)
+        weights = 2 * flops.parameters(size, vocabulary)  # of the model, and of its file while it is read
+        return Estimate(done, memory.host(None, weights, self.gpu, self.workers), True)
 
 
 def step_on_corpus(settings: CorpusDistillationSettings) -> Step | None:

@@ -14,11 +14,6 @@ POSITIONS = 516  # rows of the position and token type embeddings, and of a norm
 TRAINED = 3  # passes of a training step: forward, and backward, which counts twice
 
 
-def _after_attention(architecture: Architecture) -> int:
-    """Count the weights of a layer's matrices after its attention: the output projection and the two of the FFN."""
-    return architecture.hidden**2 + 2 * architecture.hidden * architecture.intermediate
-
-
 def matmul_parameters(architecture: Architecture, layers: int | None = None) -> int:
     """Count the weights of an encoder that are multiplied at every token: all matrices but the looked-up embeddings.
 
@@ -26,10 +21,9 @@ def matmul_parameters(architecture: Architecture, layers: int | None = None) -> 
         architecture: the sizes of the encoder.
         layers: count only this many of the first layers; None for all.
     """
-    hidden, narrow = architecture.hidden, architecture.embedding
     depth = architecture.layers if layers is None else layers
-    each: int = 3 * hidden**2 + _after_attention(architecture)  # queries, keys, values; the rest
-    return depth * each + (narrow * hidden if narrow else 0)
+    projection = (architecture.embedding or 0) * architecture.hidden
+    return depth * architecture.layer_weights + projection
 
 
 def parameters(architecture: Architecture, vocabulary: int, frozen: Sequence[str] = ()) -> int:
@@ -60,7 +54,7 @@ def forward(architecture: Architecture, length: float, layers: int | None = None
     """
     depth = architecture.layers if layers is None else layers
     attention = 4 * length**2 * architecture.hidden  # queries times keys, attention weights times values
-    left_out = 0.0 if kept is None or not depth else _after_attention(architecture) * (length - kept)
+    left_out = 0.0 if kept is None or not depth else architecture.weights_after_attention * (length - kept)
     return 2 * (matmul_parameters(architecture, layers) * length - left_out) + depth * attention
 
 

@@ -11,12 +11,11 @@ from retort.specs.catalogue import Entry
 from retort.specs.model import Architecture
 
 NUMBER = 4  # bytes: losses compute in float32
-PASSES = 12  # times that value and gradient of a loss read or write the tensors that they compare
-RELATION_PASSES = 20  # the same for relations, in the form that every GPU can run (objectives/relation_forms/plain.py)
-# Bytes that are held until the backward pass, for each number that is compared, as metered (tests/references/meter.py):
-# differences and maps of vectors; scores of both sides with their softmax; logits with theirs.
-HELD = {"scores": 24.0, "logits": 12.0}
-HELD_OF_VECTORS = 10.0
+MOVES = 12  # times that value and gradient of a loss read or write the tensors that they compare
+RELATION_MOVES = 20  # the same for relations, in the form that every GPU can run (objectives/relation_forms/plain.py)
+# Bytes that are held until the backward pass, for each number that is compared, as metered (tests/references/meter.py)
+HELD = {"scores": 24.0, "logits": 12.0}  # scores of both sides with their softmax; logits with theirs
+HELD_OF_VECTORS = 10.0  # differences and maps of vectors
 HELD_OF_RELATION = 4.0  # for each number of the student's vectors: the two gradients
 SCRATCH_OF_RELATION = 7.0  # for each number of both sides' vectors, while one relation is computed
 # What a teacher's pass leaves in memory: activations whose numbers are never in bfloat16, and views of other ones
@@ -136,7 +135,7 @@ def _logits(terms: list[TermSettings], outputs: float) -> LossCost:
     """Return the cost of the logits, which the terms share."""
     sides = (last_layer(terms, side, 0) for side in (0, 1))
     numbers = sum(reads_logits for _, reads_logits in sides) * outputs
-    return LossCost(traffic=PASSES * NUMBER * numbers, held=HELD["logits"] * numbers)
+    return LossCost(traffic=MOVES * NUMBER * numbers, held=HELD["logits"] * numbers)
 
 
 def _numbers(activation: str, model: Architecture, length: float) -> float:
@@ -161,7 +160,7 @@ def _tensors(term: TermSettings, entry: Entry, student: Architecture, teacher: A
         for side, model in enumerate((student, teacher))
     ]
     held = sum(HELD.get(activation, HELD_OF_VECTORS) * numbers for activation, numbers in both[1].items())
-    return LossCost(traffic=pairs * PASSES * NUMBER * sum(sum(numbers.values()) for numbers in both), held=pairs * held)
+    return LossCost(traffic=pairs * MOVES * NUMBER * sum(sum(numbers.values()) for numbers in both), held=pairs * held)
 
 
 def _relations(
@@ -173,10 +172,10 @@ def _relations(
     relations = (len(pairs) if isinstance(pairs, list) else 1) * (len(term.pairs) or 1)
     own, both = student.hidden * length, (student.hidden + teacher.hidden) * length
     numbers = heads * length**2
-    moved = relations * RELATION_PASSES * NUMBER * numbers
+    moved = relations * RELATION_MOVES * NUMBER * numbers
     return LossCost(
         flops=relations * 2 * length * (both + 2 * own),  # the relations of both sides; the gradients of two vectors
-        traffic=moved + relations * PASSES * NUMBER * both,
+        traffic=moved + relations * MOVES * NUMBER * both,
         held=relations * HELD_OF_RELATION * own,
         scratch=SCRATCH_OF_RELATION * both,
         relation=numbers,

@@ -32,8 +32,7 @@ CHUNK_BYTES = 16.0  # for each of them: the relations of both sides, their logar
 GPU_RESERVED = 1.2e9  # bytes that CUDA's context, its libraries and the random state take
 GPU_FRACTION = 0.9  # of the rest can be used: the allocator leaves gaps
 PROCESS = {True: 3.5e9, False: 1.0e9}  # bytes of a process that has loaded torch and transformers, on a GPU or not
-LOADER_BYTES = 0.5e9  # of each process that prepares batches
-LOADERS = 2
+WORKER_BYTES = 0.5e9  # of each process that prepares batches
 RAM_MARGIN = 1.2  # a job asks for this many times the predicted RAM
 
 
@@ -87,7 +86,7 @@ def micro_batch(step: Step, gpu_bytes: float) -> int | None:
     return next((rows for rows in sizes if fits(step, rows, gpu_bytes)), 1)
 
 
-def together(steps: list[Step], kept: float = 0.0) -> Step:
+def together(steps: list[Step], kept: float) -> Step:
     """Return the memory of students that take their steps in turn on the same batches, beside one teacher.
 
     The states of all students stay in memory, and so does what is kept of the teacher's pass over a batch. Gradients
@@ -159,7 +158,7 @@ def of_stage(
         vocabulary: tokens of their vocabulary.
         length: tokens of the longest row.
         outputs: logits of a row.
-        precision: 'bfloat16' or 'float32'.
+        precision: 'bfloat16', 'tf32' or 'float32'.
     """
     layers, logits = losses.last_layer(terms, 0, student.layers)
     state, gradients = _trained_bytes(student, vocabulary, schedule)
@@ -179,15 +178,15 @@ def _layers_run(terms: list[TermSettings], last: int) -> float:
     return last - 2 / 3
 
 
-def host(step: Step | None, weights: float, gpu: bool, written: float = 0.0) -> float:
+def host(step: Step | None, weights: float, gpu: bool, workers: int, written: float = 0.0) -> float:
     """Return the bytes of RAM that a job takes.
 
     Args:
         step: the memory of its training step, which is in RAM where there is no GPU; None if it trains nothing.
         weights: the weights of the largest model that it loads.
         gpu: whether it runs on a GPU.
+        workers: processes that prepare batches beside it.
         written: bytes of the state that it writes; safetensors holds all of them at once.
     """
-    beside = LOADERS * LOADER_BYTES if gpu else 0.0
     device = 0.0 if gpu or step is None else step.bytes(step.rows)
-    return PROCESS[gpu] + beside + device + WEIGHT * weights + written
+    return PROCESS[gpu] + workers * WORKER_BYTES + device + WEIGHT * weights + written

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from retort.cost.data import UNKNOWN, Volume
+from retort.cost.data import Volume
 from retort.cost.jobs import Job, Jobs
 from retort.cost.ledger import Bill, Load, bills_of, files_of, models_behind, selected_exhibits, targets_of
 from retort.cost.met import Met, met_of
 from retort.cost.speed import Speed, speed_of_device
 from retort.plan.plan import Plan
 from retort.specs.config import Config
+from retort.specs.task_files import UNKNOWN
 
 COUNTED = (
     "Counted: every job of the workflow; matrix products of encoders, heads and losses; what losses and the optimiser "

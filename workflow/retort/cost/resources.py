@@ -26,7 +26,7 @@ MARGIN = 1.5  # how much longer than predicted a job may take
 SPARE_MINUTES = 15  # to start, to wait for files, to write the last checkpoint
 STEP_MINUTES, STEP_MB = 10, 500  # resources are rounded up to multiples of these
 MOST_TIMES = 4  # a job that may have run out of memory or time asks for twice as much, then thrice, up to this
-PARALLEL = 0.85  # what each further GPU of a job adds
+PARALLEL = 0.85  # what each further GPU of a job adds, as a fraction of the speed of the first
 
 
 class JobResources:

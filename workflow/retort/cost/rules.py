@@ -84,7 +84,6 @@ class Rules:
     """
 
     def __init__(self, plan: Plan, companions: Companions) -> None:
-        self.plan = plan
         models = [*_teachers(plan), *_students(plan, companions), *_submissions(plan)]
         rules = [*_data(plan), *models, *_exhibits(plan)]
         self.by_folder: dict[str, list[tuple[Rule, re.Pattern[str]]]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
 
 from retort.cost import flops, losses
@@ -237,7 +236,7 @@ def finetuning(settings: FinetuneSettings, task: str, volume: Volume, model: str
     """Return the work of one seed of a fine-tuned student: the mean over the grid, as the best point is not known."""
     schedules = [point.applied_to(settings.schedule) for point in settings.points]
     works = _grid_points(settings, schedules, settings.task.evaluation_split, task, volume, model)
-    return Work(*(statistics.mean(values) for values in zip(*((w.flops, w.traffic) for w in works), strict=True)))
+    return sum(works, Work()).times(1 / len(works))
 
 
 def _grid_points(

@@ -12,7 +12,7 @@ from torch import nn
 from retort.checksums import Maker
 from retort.jobs import Job, this_code
 from retort.models import build
-from retort.provenance import stamp
+from retort.provenance import environment
 from retort.settings import Settings
 from retort.settings.card import section
 
@@ -33,7 +33,7 @@ def card(
         others: other code that made an input of the model, or trained a part of it.
         origins: how the steps of its training were taken, see `Checkpoint.origins`.
     """
-    origin = stamp(device, 1)
+    origin = environment(device, 1)
     return f"""---
 library_name: transformers
 tags: [retort, distillation]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retort.data.sources import link_again
-from retort.plan import resolve
+from retort.plan import resolve_data
 from retort.settings import FetchSettings
 from retort.specs.config import read_config
 from retort.study.load import open_study
@@ -24,7 +24,7 @@ def location_of(config: dict[str, Any], source: str) -> FetchSettings:
         config: the configuration.
         source: the name of the source.
     """
-    return resolve.fetched(_study(json.dumps(config, sort_keys=True, default=str)), source)
+    return resolve_data.fetched(_study(json.dumps(config, sort_keys=True, default=str)), source)
 
 
 @functools.lru_cache(maxsize=1)
@@ -38,4 +38,4 @@ def link_moved_folders(study: Study) -> None:
     for name in study.sources:
         output = Path(f"results/sources/{name}")
         if output.is_dir():
-            link_again(resolve.fetched(study, name), output)
+            link_again(resolve_data.fetched(study, name), output)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from retort.settings import PointSettings
 from retort.specs.protocol import Grid
+from retort.specs.task_files import UNKNOWN
 from retort.study.study import Study
 
 WORK = 1e18  # FLOPs of a job, at most: a few hours of a GPU. A job takes a whole point, even if that is more
-PASSES = 6  # FLOPs of a training step for each weight and token: two in the forward pass, four in the backward pass
-UNKNOWN = 10_000  # rows of a split whose number the study's files do not tell
+# FLOPs of a training step for each weight and token: two in the forward pass, four in the backward pass
+FLOPS_PER_WEIGHT = 6
 PART = re.compile(r"\d+-of-(\d+)\.jsonl")
 
 
@@ -51,8 +52,7 @@ def parts_by_work(study: Study, student: str, task: str, grid: Grid) -> int:
     schedules = [PointSettings(**point).applied_to(schedule) for point in grid.points()]
     rows = _training_rows(study, task)
     tokens = sum(each.steps_on(rows) * each.batch_size for each in schedules) * spec.max_length
-    weights = size.layers * (4 * size.hidden**2 + 2 * size.hidden * size.intermediate)
-    return max(1, -(-PASSES * weights * tokens // int(WORK)))
+    return max(1, -(-FLOPS_PER_WEIGHT * size.layers * size.layer_weights * tokens // int(WORK)))
 
 
 def _training_rows(study: Study, task: str) -> int:
@@ -60,5 +60,4 @@ def _training_rows(study: Study, task: str) -> int:
     spec = study.tasks[task]
     if spec.train_split not in spec.splits:
         return UNKNOWN
-    split = spec.splits[spec.train_split]
-    return sum(max(split.expected(subset)) for subset in (spec.subsets if split.subsets else [None]))
+    return spec.splits[spec.train_split].most(spec.subsets)

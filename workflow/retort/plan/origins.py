@@ -137,9 +137,9 @@ class Origins:
         origin = study.config.file if is_local else next(filter(None, map(written.line, KEYS_OF_PLACES)), "")
         return Value(f"sources.{name}", source.place(study.config), origin)
 
-    def _value(self, source: YamlContent, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
+    def _value(self, written: YamlContent, steps: tuple[Step, ...], value: Any, key: str = "") -> Value:
         key = key or dotted(*steps)
-        return Value(key, value, source.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
+        return Value(key, value, written.line(*steps) or f"default of '{key.rpartition('.')[2]}'")
 
     def _protocol(self, student: Student) -> YamlContent:
         return self.file("protocols", student.protocol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from retort.plan.exhibits import recorded_files
@@ -34,17 +35,14 @@ class Pages:
 
     Args:
         plan: the plan of the study.
-
-    Attributes:
-        audited: the files that the audit and the pages of the printed papers read; empty if the study has none.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.study = plan, plan.study
-        self.audited = self._audited()
 
-    def _audited(self) -> list[str]:
-        """Return the files that the audit and the pages of the printed papers read; empty if the study has none."""
+    @functools.cached_property
+    def audited(self) -> list[str]:
+        """The files that the audit and the pages of the printed papers read; empty if the study has none."""
         folder = self.study.folder
         papers = [folder / "papers" / paper for paper in printed_papers(self.study)]
         patterns = ("*.yaml", "recorded/*.yaml")  # the pages of printed papers read recorded runs as well

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from retort.plan import resolve
+from retort.plan import resolve, resolve_data
 from retort.plan.resolve_submission import predictions, submission, test_sets
 from retort.settings import (
     ActivationSettings,
@@ -118,9 +118,9 @@ def params(study: Study, pairs: Iterable[tuple[str, str]]) -> Params:
     on_tasks, on_corpora = dict.fromkeys(study.teachers, tasks), dict.fromkeys(study.teachers, corpora)
     sent = predictions(study)
     return Params(
-        sources=OnDemand(study.sources, functools.partial(resolve.fetched_content, study)),
-        tasks=nested(dict.fromkeys(study.tokenizers, tasks), resolve.tokenized_task),
-        corpora=nested(dict.fromkeys(study.tokenizers, corpora), resolve.tokenized_corpus),
+        sources=OnDemand(study.sources, functools.partial(resolve_data.fetched_content, study)),
+        tasks=nested(dict.fromkeys(study.tokenizers, tasks), resolve_data.tokenized_task),
+        corpora=nested(dict.fromkeys(study.tokenizers, corpora), resolve_data.tokenized_corpus),
         teachers=nested(on_tasks, resolve.teacher),
         teacher_heads=nested(on_corpora, resolve.teacher_head),
         activations=nested(on_tasks, resolve.activations),

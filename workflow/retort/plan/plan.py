@@ -15,7 +15,7 @@ from typing import Any
 
 from snakemake.io import directory, temp
 
-from retort.plan import resolve
+from retort.plan import resolve, resolve_data
 from retort.plan.grid_parts import number_of_parts
 from retort.plan.params import params
 from retort.plan.settings_cells import check_settings_cells
@@ -108,17 +108,17 @@ class Plan:
         """The sources that are downloaded, or are folders of the user."""
         return sorted(set(self.study.sources) - set(self.made))
 
-    def _folder(self, source: str) -> str:
-        """Return the folder of a fetched source."""
+    def folder_of(self, source: str) -> str:
+        """Return the folder of a source."""
         return f"results/sources/{source}"
 
     def task_source(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the sources of a task's splits."""
-        return [self._folder(source) for source in self.study.tasks[wildcards.task].sources]
+        return [self.folder_of(source) for source in self.study.tasks[wildcards.task].sources]
 
     def corpus_sources(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of a corpus's sources, in the order of its settings."""
-        return [self._folder(name) for name in resolve.corpus_sources(self.study, wildcards.corpus)]
+        return [self.folder_of(name) for name in resolve_data.corpus_sources(self.study, wildcards.corpus)]
 
     def corpus_parts(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the tokenised parts of a corpus, in order."""
@@ -128,7 +128,7 @@ class Plan:
 
     def tokenizer_folder(self, wildcards: Wildcards) -> str:
         """Return the folder with the files of a tokenizer; its name is that of a pre-trained model."""
-        return self._folder(self.study.models[wildcards.tokenizer].source)
+        return self.folder_of(self.study.models[wildcards.tokenizer].source)
 
     def _tokenizer(self, teacher: str) -> str:
         """Return the name of a teacher's tokenizer; teachers can share one."""
@@ -154,11 +154,11 @@ class Plan:
 
     def teacher_model(self, wildcards: Wildcards) -> str:
         """Return the folder of a teacher's pre-trained model."""
-        return self._folder(self.study.model_of(wildcards.teacher).source)
+        return self.folder_of(self.study.model_of(wildcards.teacher).source)
 
     def teacher_tokenizer(self, wildcards: Wildcards) -> str:
         """Return the folder with the files of a teacher's tokenizer."""
-        return self._folder(self.study.models[self._tokenizer(wildcards.teacher)].source)
+        return self.folder_of(self.study.models[self._tokenizer(wildcards.teacher)].source)
 
     @property
     def teacher_score(self) -> str:
@@ -186,22 +186,23 @@ class Plan:
 
     def student_model(self, wildcards: Wildcards) -> str:
         """Return the folder of the pre-trained model of a student's teacher; it decides the model family."""
-        return self._folder(self.study.model_of(self._teacher_of(wildcards)).source)
+        return self.folder_of(self.study.model_of(self._teacher_of(wildcards)).source)
 
     def student_tokenizer(self, wildcards: Wildcards) -> str:
         """Return the folder with the files of the tokenizer of a student and its teacher, or of a teacher."""
-        return self._folder(self.study.models[self.tokenizer_of(wildcards.student)].source)
+        return self.folder_of(self.study.models[self.tokenizer_of(wildcards.student)].source)
 
     def tokenizer_of(self, name: str) -> str:
         """Return the name of the tokenizer of a student or teacher."""
-        return self._tokenizer(name if name in self.study.teachers else self.study.students[name].teacher)
+        return self._tokenizer(self.study.teacher_of(name))
 
     def student_activations(self, wildcards: Wildcards) -> str | list[str]:
         """Return the folder of the stored activations of a student's teacher on a task.
 
-        It is empty if the teacher runs beside the student, or if the student does not read the teacher.
+        It is empty if the student does not read the teacher, or if the teacher runs beside the student: at a scale
+        without `stores_activations`, or where the student reads what is not stored.
         """
-        if self.config.scale != "pocket" or not self._reads_teacher(wildcards):
+        if not self.study.scale.stores_activations or not self._reads_teacher(wildcards):
             return []
         if not resolve.has_stored_activations(self.study, wildcards.student, wildcards.task):
             return []
@@ -226,7 +227,7 @@ class Plan:
         """Return the student or published model from which a student starts; empty if there is none."""
         start = self.study.students[wildcards.student].initialisation
         if start.checkpoint:
-            return [self._folder(self.study.models[start.checkpoint].source)]
+            return [self.folder_of(self.study.models[start.checkpoint].source)]
         return [f"results/students/{start.student}/model"] if start.student else []
 
     def grid_parts(self, wildcards: Wildcards) -> list[str]:
@@ -237,6 +238,4 @@ class Plan:
 
     def profile_model(self, wildcards: Wildcards) -> str:
         """Return the pre-trained model that has the same model family as a profiled architecture."""
-        name = wildcards.student
-        teacher = name if name in self.study.teachers else self.study.students[name].teacher
-        return self._folder(self.study.model_of(teacher).source)
+        return self.folder_of(self.study.model_of(self.study.teacher_of(wildcards.student)).source)

@@ -7,17 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from retort.plan.resolve_data import (
-    corpus,
-    corpus_sources,
-    fetched,
-    fetched_content,
-    model,
-    source,
-    task,
-    tokenized_corpus,
-    tokenized_task,
-)
+from retort.plan.resolve_data import corpus, model, task
 from retort.plan.versions import VERSIONS
 from retort.settings import (
     ActivationSettings,
@@ -44,29 +34,6 @@ from retort.specs.student import Stage, Student, Term
 from retort.study import questions
 from retort.study.questions import layer_pairs
 from retort.study.study import Study
-
-__all__ = [
-    "activations",
-    "corpus",
-    "corpus_distillation",
-    "corpus_sources",
-    "fetched",
-    "fetched_content",
-    "finetuning",
-    "grid",
-    "has_stored_activations",
-    "model",
-    "profile",
-    "reads_teacher",
-    "score",
-    "source",
-    "task",
-    "task_distillation",
-    "teacher",
-    "teacher_head",
-    "tokenized_corpus",
-    "tokenized_task",
-]
 
 # the activations that objectives read most, stored for every layer
 STORED = ("hidden", "queries", "keys", "values")
@@ -285,8 +252,8 @@ def score(study: Study, name: str, task_name: str) -> ScoreSettings:
 
 def profile(study: Study, name: str) -> ProfileSettings:
     """Return the settings of a model's profile: its architecture, and how its latency is measured."""
-    student, miniature = None if name in study.teachers else study.students[name], study.scale.miniature
-    published = study.model_of(student.teacher if student else name)
+    student, miniature = study.students.get(name), study.scale.miniature
+    published = study.model_of(study.teacher_of(name))
     return ProfileSettings(
         architecture=student.architecture if student else published.architecture,
         vocabulary=published.vocabulary,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from retort.plan import resolve
-from retort.plan.resolve_data import tokenizer
+from retort.plan import resolve_data
 from retort.plan.versions import VERSIONS
 from retort.settings import PredictionSettings, SubmissionSettings, SubmittedTask, TokenizedTaskSettings
 from retort.study.questions import submitted_splits
@@ -15,7 +14,7 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
     """Return the settings of the test-set predictions: task -> settings, for each task that can be submitted."""
     return {
         name: PredictionSettings(
-            task=resolve.task(study, name, submitted_splits(spec)),
+            task=resolve_data.task(study, name, submitted_splits(spec)),
             precision=study.config.resolved_precision(),
             stage=VERSIONS["predict"],
         )
@@ -26,8 +25,8 @@ def predictions(study: Study) -> dict[str, PredictionSettings]:
 
 def test_sets(study: Study, model_name: str, name: str) -> TokenizedTaskSettings:
     """Return the settings of a task's test sets, encoded with the tokenizer of a model."""
-    task = resolve.task(study, name, submitted_splits(study.tasks[name]))
-    return TokenizedTaskSettings(task=task, tokenizer=tokenizer(study, model_name))
+    task = resolve_data.task(study, name, submitted_splits(study.tasks[name]))
+    return TokenizedTaskSettings(task=task, tokenizer=resolve_data.tokenizer(study, model_name))
 
 
 def submission(study: Study) -> SubmissionSettings:

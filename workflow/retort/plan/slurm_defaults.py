@@ -14,7 +14,6 @@ from snakemake.resources import Resource
 from retort.specs.cluster import Cluster
 from retort.specs.config import Config
 
-WORKERS = 2  # processes that prepare batches beside a training on a GPU, as Job.num_workers has it
 FURTHER = 2  # cores: of the training itself, and of the thread that copies batches to the GPU
 
 
@@ -24,10 +23,10 @@ def of_every_job(config: Config, cluster: Cluster) -> dict[str, int | str]:
     A job is on one node, because Slurm may otherwise spread its GPUs over several. The plugin uses `cpus_per_gpu` only
     for jobs with a GPU.
     """
-    workers = WORKERS if config.dataloader_num_workers is None else config.dataloader_num_workers
     asked = {
         "nodes": 1,
-        "cpus_per_gpu": cluster.cpus_per_gpu or min(workers + FURTHER, cluster.most_cpus_per_gpu or sys.maxsize),
+        "cpus_per_gpu": cluster.cpus_per_gpu
+        or min(config.workers(gpu=True) + FURTHER, cluster.most_cpus_per_gpu or sys.maxsize),
         "slurm_account": cluster.account,
         "qos": cluster.qos,
         "constraint": cluster.constraint,

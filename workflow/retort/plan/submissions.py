@@ -33,7 +33,7 @@ class Submit:
 
     def sources(self, wildcards: Wildcards) -> list[str]:
         """Return the folders of the sources of a task's test sets."""
-        return [f"results/sources/{source}" for source in submitted_sources(self.plan.study.tasks[wildcards.task])]
+        return [self.plan.folder_of(source) for source in submitted_sources(self.plan.study.tasks[wildcards.task])]
 
     def test_sets(self, wildcards: Wildcards) -> str:
         """Return the folder of a task's encoded test sets, with the tokenizer of a student or teacher."""

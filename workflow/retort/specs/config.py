@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from retort.errors import RetortError, StudyError
+from retort.machine import default_workers
 from retort.specs.base import Distinct, Name, Spec, Whole
 from retort.specs.load import Problems
 from retort.specs.yaml_reader import read_yaml
@@ -165,6 +166,10 @@ class Config(Spec):
     def gpus(self) -> int:
         """The number of GPUs that a training job asks for."""
         return 0 if self.device == "cpu" else GPUS[self.scale]
+
+    def workers(self, gpu: bool) -> int:
+        """Return the number of processes that prepare batches beside a training on a GPU, or on a CPU."""
+        return default_workers(gpu) if self.dataloader_num_workers is None else self.dataloader_num_workers
 
     def resolved_precision(self) -> str:
         """Return the precision of training: 'bfloat16', 'tf32' or 'float32'.

@@ -30,6 +30,16 @@ class Architecture(Spec):
         return self
 
     @property
+    def weights_after_attention(self) -> int:
+        """The weights of a layer's matrices after its attention: the output projection and the two of the FFN."""
+        return self.hidden**2 + 2 * self.hidden * self.intermediate
+
+    @property
+    def layer_weights(self) -> int:
+        """The weights of a layer's matrices: the projections to queries, keys and values, and those after attention."""
+        return 3 * self.hidden**2 + self.weights_after_attention
+
+    @property
     def widths(self) -> tuple[int, int, int]:
         """The (hidden, intermediate, embedding) widths; layers can be copied only between models with equal widths."""
         return self.hidden, self.intermediate, self.embedding or self.hidden

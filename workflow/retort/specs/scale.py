@@ -119,6 +119,11 @@ class Scale(Spec):
         default=False,
         description="tables ask for the zips that GLUE's server takes; else scores on dev stand in for its scores",
     )
+    stores_activations: bool = Field(
+        default=False,
+        description="what students read of a teacher on a task is stored once and then read by all of them, which "
+        "saves time on a CPU but takes gigabytes even for a small teacher; else the teacher runs beside each student",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -22,6 +23,9 @@ def _each_column_once(columns: dict[str, str | int]) -> dict[str, str | int]:
 Columns = Annotated[dict[Name, Text | Annotated[Whole, Field(ge=1)]], AfterValidator(_each_column_once)]
 
 
+UNKNOWN = 10_000  # rows of a split, or blocks of a corpus, that are assumed where only reading tells their number
+
+
 class FileSplit(Spec):
     """A split that has its own files."""
 
@@ -32,6 +36,11 @@ class FileSplit(Spec):
     unlabelled_sample: bool = Field(
         default=False, description="whether a sample of its files may lack the column of labels; nothing is scored then"
     )
+
+    def most(self, subsets: Sequence[str]) -> int:
+        """Return the largest number of rows that the split may have, with all of the task's subsets."""
+        each: list[str | None] = list(subsets) if self.subsets else [None]
+        return sum(max(self.expected(subset)) for subset in each)
 
     def expected(self, subset: str | None) -> list[int]:
         """Return the numbers of rows that the split, or one subset of it, may have.

@@ -60,10 +60,10 @@ def distill_on_task(
     check_published(folders.model, settings.teacher.model)
     head, num_labels = head_of(settings.task)
     network = initialise(settings, settings.teacher.model.vocabulary, folders, head, num_labels).to(job.device)
-    source = _teacher_and_data(job, settings, score.seed, encoded_folder, folders, activations_folder)
+    teacher_and_data = _teacher_and_data(job, settings, score.seed, encoded_folder, folders, activations_folder)
     checkpoint = checkpoint_of(job, settings, score.seed)
     trainee = Student(job, network, settings, score.seed, num_labels, checkpoint)
-    result = _distil(trainee, source, folders.parent) or evaluate(job, network, encoded_folder, settings)
+    result = _distil(trainee, teacher_and_data, folders.parent) or evaluate(job, network, encoded_folder, settings)
     if weights_folder:
         save_with_card(job, settings, network, folders.tokenizer, weights_folder, score.title, checkpoint.origins)
         divergence.note_result(weights_folder, result)
@@ -98,11 +98,11 @@ def _teacher_and_data(
     return replace(task_specific(settings, rows, seed, teacher), score=score)
 
 
-def _distil(student: Student, source: TeacherAndData, parent: str | None) -> Diverged | None:
+def _distil(student: Student, teacher_and_data: TeacherAndData, parent: str | None) -> Diverged | None:
     """Train every stage of one student; return the divergence of the student or its parent, None if there was none."""
     try:
         divergence.check(parent)
-        run_stages([student], source)
+        run_stages([student], teacher_and_data)
     except Diverged as error:
         return error
     return student.diverged
@@ -136,7 +136,7 @@ def distill_student(
     """
     trainee = corpus_student(job, settings, folders)
     trainee.diverged = read_divergence(trainee.checkpoint)
-    diverged = _distil(trainee, corpus_source(job, settings, corpus_folders, folders), folders.parent)
+    diverged = _distil(trainee, corpus_teacher_and_data(job, settings, corpus_folders, folders), folders.parent)
     random_seed = settings.seed if settings.initialisation.random else None
     encoder = with_pooler(trainee.network, settings.architecture, folders.parent or folders.model, random_seed)
     save_with_card(job, settings, encoder, folders.tokenizer, output, student, trainee.checkpoint.origins)
@@ -167,7 +167,7 @@ def corpus_student(job: Job, settings: CorpusDistillationSettings, folders: Star
     return Student(job, network, settings, settings.seed, vocabulary, checkpoint_of(job, settings, settings.seed))
 
 
-def corpus_source(
+def corpus_teacher_and_data(
     job: Job, settings: CorpusDistillationSettings, corpus_folders: dict[str, str], folders: StartFolders
 ) -> TeacherAndData:
     """Return the teacher of a task-agnostic student, with batches from its corpora."""

@@ -13,7 +13,7 @@ from retort.checksums import sealed
 from retort.jobs import Job
 from retort.models import build
 from retort.models.recorder import embeddings_of, heads_on
-from retort.provenance import memory, stamp
+from retort.provenance import environment, memory
 from retort.settings import ProfileSettings
 
 
@@ -41,7 +41,7 @@ def profile_student(job: Job, settings: ProfileSettings, student: str, model_fol
         "settings": settings.as_json(),
         "seconds": job.seconds(),
         **memory(job.device),
-        **stamp(job.device, settings.threads),
+        **environment(job.device, settings.threads),
         **job.lineage(),
     }
     write_json(profile_file, sealed(profile))

@@ -9,7 +9,7 @@ from retort.errors import RetortError
 from retort.jobs import Job, acting_for, lock_of
 from retort.models.initialise import StartFolders
 from retort.settings import CorpusDistillationSettings
-from retort.stages.distill import corpus_source, corpus_student
+from retort.stages.distill import corpus_student, corpus_teacher_and_data
 from retort.training.distillation import Student, run_stages
 from retort.training.launch import on_every_gpu
 from retort.training.side_by_side import leave_divergence, leave_last_state, read_divergence
@@ -69,7 +69,9 @@ def _train(
                     raise
                 job.say(f"without {name}: {error}")
         first = next(iter(students))
-        run_stages(list(students.values()), corpus_source(job, settings[first], corpus_folders, folders[first]))
+        run_stages(
+            list(students.values()), corpus_teacher_and_data(job, settings[first], corpus_folders, folders[first])
+        )
     job.say(f"done: {len(students)} student{'s' * (len(students) != 1)}  ({job.seconds():.0f} s)")
 
 

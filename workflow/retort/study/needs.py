@@ -42,7 +42,7 @@ def of_submission(study: Study, name: str) -> set[str]:
 
 def of_profile(study: Study, name: str) -> set[str]:
     """Return what the profile of a student or teacher needs: the model whose family it has."""
-    return of_model(study, study.teachers[name if name in study.teachers else study.students[name].teacher].model)
+    return of_model(study, study.teachers[study.teacher_of(name)].model)
 
 
 def of_student(study: Study, name: str) -> set[str]:

@@ -58,6 +58,10 @@ class Study:
         """Return the pre-trained model of a teacher."""
         return self.models[self.teachers[teacher].model]
 
+    def teacher_of(self, name: str) -> str:
+        """Return the name of a student's teacher; a teacher is its own."""
+        return name if name in self.teachers else self.students[name].teacher
+
     def apply(self, run: RunSources) -> None:
         """Apply what a run decided about its sources: the commits that it asked for, and what it leaves out."""
         self.config = self.config.model_copy(update={"run_sources": run})

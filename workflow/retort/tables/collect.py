@@ -69,8 +69,8 @@ def read_scores(study: Study, paths: Iterable[Path | str]) -> Scores:
         if (student, task) not in expected:
             settings = resolve.score(study, student, task)
             expected[student, task] = settings.as_json(), settings.task
-        stamped, task_settings = expected[student, task]
-        record = _read(path, stamped, {"student": student, "task": task, "seed": seed})
+        score_settings, task_settings = expected[student, task]
+        record = _read(path, score_settings, {"student": student, "task": task, "seed": seed})
         check_score(path, record, task_settings)
         scores[student, task, seed] = record
     return scores

@@ -79,26 +79,28 @@ def origin_of(study: Study, scores: Iterable[Path]) -> dict[str, str]:
         RetortError: a score is missing, the scores come from several machines, commits or versions, or the code that
             made them is not committed.
     """
-    stamps = []
+    records = []
     for path in scores:
         if not path.is_file():
             raise RetortError(f"{path} is missing", "run the whole study first")
-        stamps.append(read_record(path))
-    stamped = {
-        "machine": {stamp["device"] for stamp in stamps},
-        "commit": {stamp["commit"] for stamp in stamps},
-        "versions": {", ".join(f"{name} {version}" for name, version in stamp["versions"].items()) for stamp in stamps},
+        records.append(read_record(path))
+    origin = {
+        "machine": {record["device"] for record in records},
+        "commit": {record["commit"] for record in records},
+        "versions": {
+            ", ".join(f"{name} {version}" for name, version in record["versions"].items()) for record in records
+        },
     }
-    for what, values in stamped.items():
+    for what, values in origin.items():
         if len(values) != 1:
             raise RetortError(f"the scores are of several {what}s: {'; '.join(sorted(values))}", "run the study anew")
-    agreed = {what: next(iter(values)) for what, values in stamped.items()}
+    agreed = {what: next(iter(values)) for what, values in origin.items()}
     if agreed["commit"].endswith("+changes"):
         raise RetortError("the scores were made with code that is not committed", "commit it and run the study anew")
     return {
         **agreed,
         "precision": study.config.resolved_precision(),
-        "date": max(stamp["at"] for stamp in stamps)[:10],
+        "date": max(record["at"] for record in records)[:10],
     }
 
 
@@ -114,7 +116,7 @@ def record(study: Study, paper: str) -> list[str]:
         raise RetortError(
             f"the published numbers of '{paper}' are its paper's", "only a study with `ours: true` is recorded"
         )
-    stamped = origin_of(study, scores_of(study, {key for key in study.exhibits if key[0] == paper}))
+    origin = origin_of(study, scores_of(study, {key for key in study.exhibits if key[0] == paper}))
     folder = study.folder / "papers" / paper
     texts: dict[str, str] = {}
     for name in sorted(name for slug, name in study.exhibits if slug == paper and name.startswith("table")):
@@ -128,7 +130,7 @@ def record(study: Study, paper: str) -> list[str]:
             texts[f"{name}.yaml"] = with_block(folder / f"{name}.yaml", "published", content)
     for figure in sorted(Path(f"reports/{paper}").glob("figure*.svg")):
         texts[f"recorded/{figure.name}"] = figure.read_text(encoding="utf-8")
-    texts["paper.yaml"] = with_block(folder / "paper.yaml", "recorded", stamped)
+    texts["paper.yaml"] = with_block(folder / "paper.yaml", "recorded", origin)
     for file, text in texts.items():
         write_text(folder / file, text)
     return list(texts)

@@ -14,6 +14,7 @@ import torch
 from torch import distributed
 
 from retort.signals import Interruption
+from retort.training.random_state import uses_gpu
 
 SECONDS = 3.0  # between two exchanges: little of the time between a cluster's signal and its limit
 SHORTEST = 1e-6  # seconds of a step, at least; it only prevents a division by zero
@@ -71,7 +72,7 @@ class Agreement:
         return None if self.left else self._exchange()
 
     def _exchange(self) -> signal.Signals | None:
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        if uses_gpu():
             torch.cuda.synchronize()  # the device may be some steps behind
         gathered = gather([self.interruption.received, (time.monotonic() - self.exchanged) / self.steps])
         slowest = max(SHORTEST, *(seconds for _, seconds in gathered))

@@ -96,40 +96,40 @@ class Student:
         """Return whether the stage with this number, from 1, is still to be trained."""
         return number <= len(self.settings.stages) and not (self.diverged or self.checkpoint.past(number))
 
-    def loss(self, number: int, source: TeacherAndData) -> WeightedSum:
+    def loss(self, number: int, teacher_and_data: TeacherAndData) -> WeightedSum:
         """Prepare the student for the stage with this number, and return the loss of the stage."""
         stage = self.settings.stages[number - 1]
         build.prepare(self.network, stage.schedule)
         torch.manual_seed(self.seed * 1000 + 500 + number)  # for initial weights of the objectives' parameters
-        rows = TrainingRows(source.rows(stage), source.labels)
+        rows = TrainingRows(teacher_and_data.rows(stage), teacher_and_data.labels)
         own = build.shape_of(self.network, self.num_labels)
-        return loss_of(stage.terms, own, source.shape, rows).to(self.job.device)
+        return loss_of(stage.terms, own, teacher_and_data.shape, rows).to(self.job.device)
 
 
-def run_stages(students: Sequence[Student], source: TeacherAndData) -> None:
+def run_stages(students: Sequence[Student], teacher_and_data: TeacherAndData) -> None:
     """Train every stage of students that see the same batches; resume from their checkpoints.
 
     The teacher makes one pass over a batch for all students. A student that diverges is not trained any further.
 
     Args:
         students: the students; their stages have the same data, batch sizes and seed.
-        source: the teacher and the data.
+        teacher_and_data: the teacher and the data.
     """
     progress = [progress_of(student.job, len(student.settings.stages)) for student in students]
     for number in range(1, max(len(student.settings.stages) for student in students) + 1):
         left = [pair for pair in zip(students, progress, strict=True) if pair[0].trains(number)]
         if left:
-            _train_stage(number, left, source)
+            _train_stage(number, left, teacher_and_data)
 
 
-def _train_stage(number: int, students: list[tuple[Student, Progress]], source: TeacherAndData) -> None:
+def _train_stage(number: int, students: list[tuple[Student, Progress]], teacher_and_data: TeacherAndData) -> None:
     """Train the stage with this number, from 1, of students side by side."""
     first = students[0][0]
-    losses = [student.loss(number, source) for student, _ in students]
-    teacher = _teacher_of(losses, source, first.settings.stages[number - 1].teacher_dropout)
+    losses = [student.loss(number, teacher_and_data) for student, _ in students]
+    teacher = _teacher_of(losses, teacher_and_data, first.settings.stages[number - 1].teacher_dropout)
     trainings = []
     for (student, progress), loss in zip(students, losses, strict=True):
-        run = _training_run(student, number, loss, teacher, source)
+        run = _training_run(student, number, loss, teacher, teacher_and_data)
         seed, job = student.seed * 1000 + number, student.job
         trainer = Trainer(run, seed, student.settings.precision, job.device, division_of(job))
         training = Training(trainer, student.checkpoint, progress, student.on_end, student.on_divergence)
@@ -142,36 +142,36 @@ def _train_stage(number: int, students: list[tuple[Student, Progress]], source: 
         student.diverged = training.diverged
 
 
-def _teacher_of(losses: list[WeightedSum], source: TeacherAndData, dropout: bool) -> Activations:
+def _teacher_of(losses: list[WeightedSum], teacher_and_data: TeacherAndData, dropout: bool) -> Activations:
     """Return the teacher's activations that any of the losses reads; the teacher runs once on a batch."""
     keys = set[Key]().union(*(loss.needs("teacher") for loss in losses))
     if not keys:
         return no_teacher
-    activations = source.activations(keys, dropout)
+    activations = teacher_and_data.activations(keys, dropout)
     return SharedPass(activations) if len(losses) > 1 else activations
 
 
 def _training_run(
-    student: Student, number: int, loss: WeightedSum, teacher: Activations, source: TeacherAndData
+    student: Student, number: int, loss: WeightedSum, teacher: Activations, teacher_and_data: TeacherAndData
 ) -> TrainingRun:
     """Return the training run of the stage with this number, from 1."""
     recorder = Recorder(student.network, loss.needs("student"))
     stages = student.settings.stages
-    *before, steps = (stage.schedule.steps_on(source.rows(stage)) for stage in stages[:number])
+    *before, steps = (stage.schedule.steps_on(teacher_and_data.rows(stage)) for stage in stages[:number])
     run = TrainingRun(
         modules=[student.network, loss],
         schedule=stages[number - 1].schedule,
         steps=steps,
-        batches=source.batches(number, stages[number - 1]),
+        batches=teacher_and_data.batches(number, stages[number - 1]),
         loss=Comparison(loss, recorder, teacher),
         number=number,
         steps_before=sum(before),
         close=recorder.close,
     )
     if metric := stages[number - 1].metric_for_best_model:
-        assert source.score is not None  # a schedule on a corpus keeps no best epoch
-        score = partial(source.score, student.network, metric)
-        keep_best(run, student.network, score, source.rows(stages[number - 1]))
+        assert teacher_and_data.score is not None  # a schedule on a corpus keeps no best epoch
+        score = partial(teacher_and_data.score, student.network, metric)
+        keep_best(run, student.network, score, teacher_and_data.rows(stages[number - 1]))
     return run
 
 

@@ -19,7 +19,7 @@ from retort.errors import Diverged
 from retort.jobs import Job
 from retort.models.recorder import Recorder
 from retort.precision import float32_products
-from retort.provenance import memory, stamp
+from retort.provenance import environment, memory
 from retort.settings import PointSettings, ScoreSettings, TaskSettings
 from retort.specs.task import ALL
 from retort.tasks import task_type_of
@@ -165,7 +165,7 @@ def _origin(job: Job, origins: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "seconds": job.seconds(),
         **memory(job.device),
-        **stamp(job.device, job.threads),
+        **environment(job.device, job.threads),
         **parts_of(job),
         **({RELATIONS: "; then ".join(relations)} if (relations := forms(origins)) else {}),
         **job.lineage(),

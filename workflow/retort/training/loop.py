@@ -203,7 +203,11 @@ class Training:
         trainer.step(step, batch)
         run.after_step(step)
         if progress.is_due(step):
-            progress.step(step, *trainer.numbers(raises=progress.is_logged(step)))
+            value, terms, diverged = trainer.numbers()
+            # lines between the logged ones are due by each process's clock, and all processes must end after one step
+            if diverged and progress.is_logged(step):
+                raise diverged
+            progress.step(step, value, terms)
         if step == run.steps and self.on_end:
             self.on_end(run, trainer.state())
         self._end_if_done()
@@ -261,24 +265,18 @@ class Trainer:
         norm = optim.clip_grad_norm(parameters, self.run.schedule.max_grad_norm)  # before clipping
         optim.update(self.optimiser, self.guard.found_inf(step, self.value, norm))  # a NaN must not reach the weights
 
-    def numbers(self, raises: bool = True) -> tuple[float, dict[str, float]]:
-        """Return the loss of the last step and its terms by name; wait once for the device.
-
-        Args:
-            raises: raise an error if a step diverged.
-
-        Raises:
-            Diverged: the loss or a gradient of a step was not finite.
-        """
+    def numbers(self) -> tuple[float, dict[str, float], Diverged | None]:
+        """Return the loss of the last step, its terms by name and what `diverged` returns; wait once for the device."""
         scalars = [self.guard.first, self.value, *self.values.values()]
         first, value, *values = torch.stack([scalar.double() for scalar in scalars]).tolist()
-        if raises and first:
-            raise Diverged(self.run.steps_before + int(first))
-        return value, dict(zip(self.values, values, strict=True))
+        return value, dict(zip(self.values, values, strict=True)), self._divergence(int(first))
 
     def diverged(self) -> Diverged | None:
         """Return the error of the first step that diverged, None if none did; wait for the device."""
-        first = int(self.guard.first.item())
+        return self._divergence(int(self.guard.first.item()))
+
+    def _divergence(self, first: int) -> Diverged | None:
+        """Return the error of the first step that diverged; None for 0, which stands for no step."""
         return Diverged(self.run.steps_before + first) if first else None
 
     def state(self) -> dict[str, Tensor]:

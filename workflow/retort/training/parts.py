@@ -34,14 +34,16 @@ class DividedBatch:
     Args:
         whole: all rows.
         parts: the rows of this process in parts, in order, padded to the length of the whole batch.
-        first: the first row and the first masked position of this process, as indices in the whole batch.
+        first_row: the first row of this process, as an index in the whole batch.
+        first_position: its first masked position, as an index among those of the whole batch.
         counts: the weight of this process's gradient: 1, or 0 if it has no row of its own and computes row 0 only to
             run the same operations as the others.
     """
 
     whole: Batch
     parts: list[Batch]
-    first: tuple[int, int]
+    first_row: int
+    first_position: int
     counts: int
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> DividedBatch:
@@ -73,7 +75,7 @@ def divide(batch: Batch, micro_batch: int | None, rank: int = 0, size: int = 1) 
     number = -(-(last - first) // (micro_batch or rows))  # rounded up
     ends = [first + (last - first) * part // number for part in range(number + 1)]
     before = 0 if batch.positions is None else int((batch.positions < first * batch.input_ids.shape[1]).sum())
-    return DividedBatch(batch, [batch.part(a, b) for a, b in itertools.pairwise(ends)], (first, before), counts)
+    return DividedBatch(batch, [batch.part(a, b) for a, b in itertools.pairwise(ends)], first, before, counts)
 
 
 class DividedBatches(Dataset[DividedBatch]):
@@ -162,7 +164,7 @@ class InParts:
                 parameter.grad = gradient / size + (0 if parameter.grad is None else parameter.grad)
         for key, gradient in zip(ours, gradients, strict=False):
             if gradient is not None:
-                start = batch.first[_is_of_positions(key, batch)]
+                start = batch.first_position if _is_of_positions(key, batch) else batch.first_row
                 for each, part in zip(passes, of_student, strict=True):
                     each.gradients[key] = gradient[start : start + len(part[key])]
                     start += len(part[key])
@@ -170,11 +172,12 @@ class InParts:
 
     def _whole(self, batch: DividedBatch, key: Key, of_parts: list[Tensor]) -> Tensor:
         """Return an activation of the whole batch from those of this process's parts."""
-        of_positions = _is_of_positions(key, batch)
-        rows = batch.whole.positions if of_positions else batch.whole.input_ids
-        assert rows is not None
+        rows, first = batch.whole.input_ids, batch.first_row
+        if _is_of_positions(key, batch):
+            assert batch.whole.positions is not None
+            rows, first = batch.whole.positions, batch.first_position
         own = torch.cat(of_parts)
-        return self.processes.whole(own if batch.counts else own[:0], batch.first[of_positions], len(rows))
+        return self.processes.whole(own if batch.counts else own[:0], first, len(rows))
 
 
 def _is_of_positions(key: Key, batch: DividedBatch) -> bool:
