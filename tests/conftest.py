@@ -20,6 +20,8 @@ from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tensors are tiny: threads would wait for each other, not work
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the package, each for itself
+sys.dont_write_bytecode = False  # the variable was read before
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")]))
 
 
