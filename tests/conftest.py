@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from retort import attempts, run_config
+from retort import attempts, forkserver, run_config, run_hooks
 
 from tests.tiny.make import STUDY, make_encoder, make_study, make_texts
 
@@ -62,15 +63,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: (item.path.stem != "test_rehearsal", item.get_closest_marker("workflow") is None))
 
 
+@functools.cache
+def forkserver_address() -> str:
+    """Start a server whose forks are the jobs of all runs of this process, and return its address."""
+    run_hooks.start_forkserver(run_hooks.FEW + 1)
+    return os.environ.pop(forkserver.ADDRESS)
+
+
 def snakemake(
     folder: Path, *arguments: str, check: bool = True, repository: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
     """Run the Snakefile of the repository, or of a copy, in `folder`; return the finished process, with its output."""
     paths = os.pathsep.join([str(repository / "workflow"), os.environ["PYTHONPATH"]])
+    variables = {**os.environ, forkserver.ADDRESS: forkserver_address(), "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--snakefile", str(repository / "Snakefile"), "--directory", str(folder),
          "--configfile", str(folder / "config.yaml"), "--cores", "2", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True, text=True, check=False, cwd=folder, env=variables,
     )  # fmt: skip
     if check and done.returncode:
         raise AssertionError(

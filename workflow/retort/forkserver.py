@@ -52,25 +52,37 @@ PRELOADED = (
 
 
 def identity() -> str:
-    """Return the interpreter and the code, which must be the same for server and client."""
-    return f"{sys.executable} {provenance.code()}"
+    """Return the interpreter, the folder and the code, which must be the same for server and client."""
+    return f"{sys.executable} {Path(__file__).resolve().parent} {provenance.code()}"
 
 
 def start(environment: dict[str, str], preloaded: tuple[str, ...]) -> None:
     """Start a server that ends with this process, and set its address in this process's environment.
 
-    If the server cannot be started, each job runs in its own process.
+    If the process that started this one has a server, use that. If none can be started, each job runs in its own
+    process.
 
     Args:
         environment: the environment variables of the server; a fork has those of its client.
         preloaded: the modules that the server imports.
     """
+    if _is_running():
+        return
     with contextlib.suppress(OSError):
         folder = _make_folder()
         try:
             os.environ[ADDRESS] = _start(folder, environment, preloaded)
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running() -> bool:
+    """Return whether the server that the environment names accepts processes of this code."""
+    address = os.environ.get(ADDRESS)
+    if address is None:
+        return False
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
+        return _is_accepted(connection, address, [])
 
 
 def _make_folder() -> Path:
@@ -104,12 +116,7 @@ def hand_over() -> None:
     if address is None:
         return
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
-        try:
-            connection.connect(address)
-            _send_request(connection)
-            if connection.recv(1) != b"y":
-                return
-        except OSError:  # the server has ended, or is on another machine
+        if not _is_accepted(connection, address, sys.argv):
             return
         signal.signal(signal.SIGTERM, lambda *_: connection.send(TERMINATE))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the fork as well
@@ -117,11 +124,26 @@ def hand_over() -> None:
     sys.exit(int(status) if status else 1)
 
 
-def _send_request(connection: socket.socket) -> None:
-    """Send what the fork needs to run this process's script, standard streams included."""
+def _is_accepted(connection: socket.socket, address: str, arguments: list[str]) -> bool:
+    """Connect to a server, ask it for a fork with these arguments, and return whether it accepts this process."""
+    try:
+        connection.connect(address)
+        _send_request(connection, arguments)
+        return connection.recv(1) == b"y"
+    except OSError:  # the server has ended, or is on another machine
+        return False
+
+
+def _send_request(connection: socket.socket, arguments: list[str]) -> None:
+    """Send what the fork needs to run a script, standard streams included.
+
+    Args:
+        connection: the connection to the server.
+        arguments: the script and its arguments; empty to ask only whether the server accepts this process.
+    """
     request = {
         "identity": identity(),
-        "arguments": sys.argv,
+        "arguments": arguments,
         "environment": dict(os.environ),
         "path": sys.path,
         "folder": str(Path.cwd()),
@@ -195,9 +217,11 @@ class Server:
         except (OSError, ValueError):
             client.close()
             return
-        if request["identity"] == self.identity:
+        if request["identity"] == self.identity and request["arguments"]:
             self._fork(client, request, streams)
         else:
+            with contextlib.suppress(OSError):  # the client is gone
+                client.send(b"y" if request["identity"] == self.identity else b"n")
             client.close()
         for stream in streams:
             os.close(stream)

@@ -118,6 +118,21 @@ def test_a_server_that_cannot_start_is_done_without(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_in_a_job_or_a_run_uses_the_server_that_is_there(address: str) -> None:
+    forkserver.start(dict(os.environ), preloaded=())
+    assert os.environ[forkserver.ADDRESS] == address
+    assert len(forkserver._servers) == 1
+
+
+@pytest.mark.usefixtures("address")
+def test_a_run_of_other_code_starts_a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forkserver, "identity", lambda: "other")
+    first = os.environ[forkserver.ADDRESS]
+    with started():
+        assert os.environ[forkserver.ADDRESS] != first
+    monkeypatch.setenv(forkserver.ADDRESS, first)
+
+
 def test_other_code_runs_in_its_own_process(address: str, start: Start) -> None:
     """A server that was started with another interpreter or code does not stand in."""
     other = "from retort import forkserver\nforkserver.identity = lambda: 'other'\n"
