@@ -24,11 +24,11 @@ SCORES = [f"results/scores/tiny-predicting/mood/seed-{seed}.json" for seed in (1
 BREAK = """
 import builtins, os, sys
 if os.environ.get("BREAK"):
-    module, word = os.environ["BREAK"].split()
+    breaking, word = os.environ["BREAK"].split()
     real = builtins.__import__
     def importing(name, *args, **kwargs):
         module = real(name, *args, **kwargs)
-        if name == module and word.encode() in open(sys.argv[0], "rb").read():
+        if name == breaking and word.encode() in open(sys.argv[0], "rb").read():
             raise OSError("no luck today")
         return module
     builtins.__import__ = importing
