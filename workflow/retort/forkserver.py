@@ -236,7 +236,8 @@ class Server:
                 opened.close()
             _run(request, streams)
         os.close(writing)
-        client.send(b"y")
+        with contextlib.suppress(OSError):  # the client is gone: `_pass_signal` kills the fork
+            client.send(b"y")
         fork = Fork(process, client, reading)
         self.forks.append(fork)
         self.selector.register(reading, selectors.EVENT_READ, lambda: self._report_end(fork))

@@ -159,7 +159,9 @@ def is_kept(path: Path) -> bool:
 def restore(path: Path, outputs: list[Path]) -> bool:
     """Put back the results that a job of this run kept; return whether there were any."""
     run, _, count = _read_record(path) or ["", "", 0]
-    return _take(kept_folder(path), (run, count) == (os.environ.get(RUN), len(outputs)), outputs)
+    if (run, count) != (os.environ.get(RUN), len(outputs)):
+        return False  # what an earlier run kept is for the next attempt, which knows the key
+    return _take(kept_folder(path), True, outputs)
 
 
 def forget(path: Path) -> None:

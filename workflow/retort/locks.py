@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -44,6 +44,7 @@ class Owner:
         since: when the process took the lock.
         machine: the running system to which the process id belongs, see `machine.name`.
         cluster: the name of the Slurm cluster; empty outside Slurm.
+        has_lock: whether the process holds the lock of the operating system, too.
     """
 
     host: str
@@ -52,6 +53,7 @@ class Owner:
     since: str
     machine: str = ""
     cluster: str = ""
+    has_lock: bool = True
 
     @classmethod
     def this_process(cls) -> Owner:
@@ -76,12 +78,12 @@ class Owner:
         """Return whether the owner is known to be dead, without its heartbeats.
 
         Args:
-            has_locks: whether the calling process holds the lock of the operating system, so that no other process of
-                this machine does.
+            has_locks: whether the calling process holds the lock of the operating system: an owner on this machine that
+                held it has ended.
             ours: whether the owner is a process of this user account.
         """
         if self.machine == machine.name():
-            return has_locks or not machine.is_alive(self.pid)
+            return (has_locks and self.has_lock) or not machine.is_alive(self.pid)
         return bool(self.cluster) and self.cluster == slurm.cluster() and slurm.has_ended(self.slurm_job, ours)
 
     def __str__(self) -> str:
@@ -210,16 +212,17 @@ def locked(path: Path, work: str, beat: float = BEAT, dead: float = DEAD) -> Ite
     path.parent.mkdir(parents=True, exist_ok=True)
     # a file in place of a missing lock would stay for ever if its process is killed on another machine
     lock = FileLock(path.with_name(f"{path.name}.lock"), fallback_to_soft=False)
-    claim, has_locks = Claim(path, Owner.this_process()), True
+    me, has_locks = Owner.this_process(), True
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        owner = claim.owner()
+        owner = Claim(path, me).owner()
         if owner is None or owner.machine == machine.name():
             raise AtWork(work, owner) from None
         has_locks = False
     except (OSError, NotImplementedError):  # a file system without locks: the claim alone decides
         has_locks = False
+    claim = Claim(path, replace(me, has_lock=has_locks))
     try:
         _claim(claim, work, has_locks, dead)
         try:

@@ -32,9 +32,9 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def started() -> Iterator[None]:
-    """Start a server for a block."""
-    forkserver.start(dict(os.environ), preloaded=("colorsys",))
+def started(module: str = "colorsys") -> Iterator[None]:
+    """Start a server for a block, which imports a module."""
+    forkserver.start(dict(os.environ), preloaded=(module,))
     yield
     server = forkserver._servers.pop()
     if server.stdin:
@@ -186,6 +186,20 @@ def test_a_killed_client_takes_its_fork_along(address: str, start: Start) -> Non
     assert fork != client.pid
     client.kill()
     assert is_gone(fork)
+
+
+def test_a_client_that_is_killed_before_its_answer_harms_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(3)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'workflow'}:{tmp_path}")
+    monkeypatch.delenv(forkserver.ADDRESS, raising=False)
+    with started("slow"):
+        killed = start("print('too late')")
+        time.sleep(1.5)  # it has sent its request, and waits for the server
+        killed.kill()
+        assert killed.communicate()[0] == ""
+        assert start("print('slow' in sys.modules)").communicate(timeout=60)[0].split() == ["True"]
 
 
 def test_a_server_starts_where_it_pays_and_sees_no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:

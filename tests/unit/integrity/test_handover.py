@@ -228,6 +228,7 @@ def test_a_job_that_shares_its_slurm_job_keeps_its_results_until_the_run_has_suc
         score.write_text("()")
     attempts.begin_run()
     assert not handover.restore(attempts.LOCKS / "rule.a", [score])  # of a run before: its settings may be others
+    assert handover.kept_folder(attempts.LOCKS / "rule.a").is_dir()  # for the next job, which knows the key
 
     shared.params["settings"] = {"a": 3}
     with job(shared):

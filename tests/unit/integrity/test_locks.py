@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,25 @@ def test_a_lock_that_a_file_server_keeps_for_a_dead_machine_blocks_nobody(holder
     of_another_machine(tmp_path / "job")  # in place of the claim of the holder, which keeps the system's lock
     with locked(tmp_path / "job", "rule(a)", dead=0.5):
         assert json.loads((tmp_path / "job").read_text())["pid"] == os.getpid()
+
+
+def test_a_process_that_works_without_the_systems_lock_is_no_dead_one(holder: Any, tmp_path: Path) -> None:
+    of_another_machine(tmp_path / "job")
+    begun = threading.Event()
+
+    def work() -> None:
+        with locked(tmp_path / "job", "rule(a)", dead=0.5, beat=0.1):
+            begun.set()
+            time.sleep(3)
+
+    with ThreadPoolExecutor(1) as beside:
+        first = beside.submit(work)
+        assert begun.wait(20)
+        holder.kill()  # as if the file server gave the lock of the dead machine back
+        holder.wait()
+        with pytest.raises(RetortError, match="already at work"), locked(tmp_path / "job", "rule(a)", dead=30):
+            pytest.fail("both are at work")
+        first.result()
 
 
 def test_a_process_killed_on_a_file_system_without_locks_blocks_nobody(

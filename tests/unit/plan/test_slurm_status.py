@@ -112,6 +112,13 @@ def test_a_job_that_slurm_does_not_queue_again_is_tried_again_as_one_that_was_lo
     assert [path.name for path in attempts.LOST.iterdir()] == ["1"]
 
 
+def test_a_lost_job_that_slurm_forgets_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = asked({"1": "PREEMPTED", "2": "RUNNING"}, *[{}] * slurm_status.ANSWERS, submitted=("1", "2"))
+    assert told[-1] == {"1": "UNKNOWN", "2": "UNKNOWN"}
+    assert [path.name for path in attempts.LOST.iterdir()] == ["1"]
+
+
 @pytest.mark.parametrize("status", ["PREEMPTED", "NODE_FAIL"])
 def test_a_job_that_slurm_queues_again_has_not_failed(status: str) -> None:
     answers = [*[{"1": status}] * (slurm_status.PATIENCE - 1), {"1": "PENDING"}, {"1": status}]

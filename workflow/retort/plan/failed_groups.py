@@ -9,10 +9,14 @@ A job alone may count as failed, too, although it succeeded: a shared file syste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from snakemake.exceptions import RuleException, WorkflowError
+from snakemake.jobs import GroupJob
 from snakemake.scheduling.job_scheduler import JobScheduler
 
 from retort import handover
@@ -39,33 +43,40 @@ def go_on_after(handle_errors: Callable[[Any], None]) -> Callable[[Any], None]:
         if not new:
             return
         handled.update(new)
-        scheduler.workflow.async_run(_finish_successful(scheduler, expand_groups(new)))
+        scheduler.workflow.async_run(_finish_successful(scheduler, set(expand_groups(new))))
         failed = [job for job in expand_groups(new) if not dag.finished(job)]
         if not failed:
             scheduler.failed -= new
             scheduler._errors = bool(scheduler.failed)
-        _take_from_groups(dag, {waiting for job in failed for waiting in dag.bfs(dag.depending, job)})
+        _take_from_groups(dag, set(dag.bfs(dag.depending, *failed, stop=dag.finished)))
 
     return handle
 
 
-async def _finish_successful(scheduler: Any, jobs: Iterable[Any]) -> None:
-    """Put back the results of the jobs that kept them, and let those begin that depend on them."""
+async def _finish_successful(scheduler: Any, jobs: set[Any]) -> None:
+    """Put back the results of the jobs that kept them, and let those begin that depend on them.
+
+    A job that depends on another comes after it, since Snakemake sets the times of their results.
+    """
     dag = scheduler.workflow.dag
-    for job in sorted(jobs, key=str):
-        if handover.restore(LOCKS / slug_of(job), list(map(Path, job.output))):
-            await job.postprocess(check_output_mtime=False)
-            dag.register_running({job})
-            await dag.finish(job)
-            scheduler.finished_jobs += 1
+    for job in itertools.chain.from_iterable(dag.toposorted(jobs)):
+        with contextlib.suppress(OSError, WorkflowError, RuleException):  # the job stays failed
+            if handover.restore(LOCKS / slug_of(job), list(map(Path, job.output))):
+                await job.postprocess(check_output_mtime=False)
+                dag.register_running({job})
+                await dag.finish(job)
+                scheduler.finished_jobs += 1
 
 
 def _take_from_groups(dag: Any, waiting: set[Any]) -> None:
-    """Make new groups without the jobs that wait for a failed one, and let those begin whose inputs are there."""
-    for group in {dag.get_job_group(job) for job in waiting} - {None} - dag._running:
-        rest = group.jobs - waiting
-        if rest:
-            smaller = dag.group_job_factory.new(group.groupid, rest, dag.workflow.global_resources)
+    """Make new groups without the jobs that wait for a failed one, and let those begin whose inputs are there.
+
+    A waiting job keeps its group, which never begins; the others may have left that group after an earlier failure.
+    """
+    for group in {dag.get_job_group(job) for job in waiting} - {None} - dag._running - dag._ready_jobs:
+        rest = frozenset(job for job in group.jobs - waiting if dag.get_job_group(job) is group)
+        if rest:  # Snakemake's factory of groups would return one that others have been merged into
+            smaller = GroupJob(group.groupid, rest, dag.workflow.global_resources)
             smaller.finalize()
             dag._group.update(dict.fromkeys(rest, smaller))
             dag.update_ready(rest)

@@ -65,7 +65,7 @@ def not_made(dag: Any, reasons: dict[Any, str]) -> dict[str, str]:
     return {
         str(output): why
         for failed, why in reasons.items()
-        for waiting in dag.bfs(dag.depending, failed)
+        for waiting in dag.bfs(dag.depending, failed, stop=dag.finished)
         for output in waiting.output
         if waiting.rule.name not in PRINTING
     }

@@ -66,7 +66,7 @@ class Watch:
         self.active: set[str] = set()  # the jobs that the plugin waits for
         self.absent: Counter[str] = Counter()  # job -> in how many answers in a row it was absent
         self.lost: Counter[str] = Counter()  # job -> in how many answers in a row it was lost
-        self.seen: set[str] = set()
+        self.latest: dict[str, str] = {}  # job -> its latest status
 
     def note_active(self, check: Callable[[Any, list[Any]], Any]) -> Callable[[Any, list[Any]], Any]:
         """Wrap the plugin's check of its jobs: it also notes which these are, as some may never be in an answer.
@@ -97,15 +97,16 @@ class Watch:
             statuses |= await asyncio.to_thread(self._find_missing, statuses)
             self.lost = Counter({job: self.lost[job] + 1 for job, status in statuses.items() if status in LOST})
             lost = [job for job, count in self.lost.items() if count >= PATIENCE]
-            for job in lost:
+            forgotten = [job for job, status in statuses.items() if status == ENDED and self.latest.get(job) in LOST]
+            for job in (*lost, *forgotten):
                 note_lost(job)
+            self.latest |= statuses
             return statuses | dict.fromkeys(lost, "FAILED"), seconds
 
         return ask
 
     def _find_missing(self, statuses: dict[str, str]) -> dict[str, str]:
         """Count the jobs that are absent from an answer; return the status of those absent too often, by their id."""
-        self.seen |= statuses.keys()
         self.absent = Counter({job: self.absent[job] + 1 for job in self.active - statuses.keys()})
         missing = [job for job, count in self.absent.items() if count >= self._patience(job)]
         known = slurm.states_of(missing) if missing else {}
@@ -113,6 +114,6 @@ class Watch:
 
     def _patience(self, job: str) -> float:
         """Return the number of answers in a row without a job after which it is missing."""
-        if job in self.seen:
+        if job in self.latest:
             return ANSWERS
         return PATIENCE if job.isdigit() else math.inf  # for a part of an array, an answer may hold the whole
