@@ -39,7 +39,7 @@ STAMPS = RESULTS / "together"  # empty files that only order jobs
 # environment variables that hold an access token, or an address with a password
 TOKENS: tuple[str, ...] = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 TOKENS += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY")
-IN_TURN = "in_turn"  # the resource of which each job that shares a Slurm job needs one unit; it has `at_once` of them
+IN_TURN = "in_turn"  # the resource of jobs that share a Slurm job: each needs a unit, and there are `at_once` units
 DOWNLOADS = "fetch_source"  # the only rule whose jobs may see tokens
 
 
