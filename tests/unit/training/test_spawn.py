@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -47,10 +48,14 @@ def sleep(rank: int, folder: str) -> int:
 
 
 def send(rank: int, number: int, folder: str) -> int:
-    """Send the parent a signal once all processes have begun, and return that which this process receives."""
-    if rank:
-        _wait_for(Path(folder), "begun-0")
+    """Let process 1 send the parent a signal once all have begun; return that which this process receives."""
+
+    def tell_parent() -> None:
+        _wait_for(Path(folder), "begun-0", "begun-1")  # from here on, both note a signal
         os.kill(os.getppid(), number)
+
+    if rank:
+        threading.Thread(target=tell_parent).start()
     return sleep(rank, folder)
 
 
